@@ -122,7 +122,7 @@ def _exported(memory: Memory, work: Path) -> None:
 def _server(home: Path, version: str) -> Iterator[tuple[neo4j_server.RunningServer, dict[str, Any]]]:
     server = neo4j_server.start(home, version=version, bolt_port=0, http_port=0, timeout_s=600)
     try:
-        yield server, {"neo4j_user": server.user, "neo4j_password": server.password}
+        yield server, {"neo4j": {"user": server.user, "password": server.password}}
     finally:
         neo4j_server.stop(home)
         rmtree(home)

@@ -66,7 +66,7 @@ ROWS = ("capture", "build", "session", "ask", "question", "adding", "sharing", "
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; 0 where it came to its end, whatever the ratios are."""
     options = _options(arguments)
-    cache_dir = Settings().cache_dir
+    cache_dir = Settings.load().cache_dir
     ratios: list[Ratio] = []
     try:
         with Bars() as bars:

@@ -72,7 +72,7 @@ def nodes_of(setting: Setting) -> list[str]:
     """Whole segments of the text and sentences (as long as points are), in turn."""
     count = setting.sizes.nodes
     text = setting.text[: 4_000 + 2_000 * count]
-    spans = split(text, count_tokens=setting.model.count_tokens, max_tokens=Settings().segment_tokens)
+    spans = split(text, count_tokens=setting.model.count_tokens, max_tokens=Settings.load().segment_tokens)
     segments = [text[span.start : span.end] for span in spans[:count]]
     return [
         as_line(segment if number % 2 == 0 else _longest_sentence(segment)) for number, segment in enumerate(segments)

@@ -112,7 +112,7 @@ def split_document(setting: Setting) -> SplitDocument:
     """The first chapters, in segments as the library makes them."""
     sizes = setting.sizes
     text = beginning(setting.text, chapters=sizes.chapters, characters=sizes.characters)
-    spans = split(text, count_tokens=setting.model.count_tokens, max_tokens=Settings().segment_tokens)
+    spans = split(text, count_tokens=setting.model.count_tokens, max_tokens=Settings.load().segment_tokens)
     segments = tuple(
         Segment(
             make_id("bench", "segment", at),

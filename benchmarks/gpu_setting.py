@@ -107,7 +107,7 @@ def packaged_setting(options: Options) -> Setting:
     if options.sizes.small:
         return _random(options, TINY, "random, tiny")
     try:
-        name, folder = find_language_model(options.model, cache_dir=Settings().cache_dir)
+        name, folder = find_language_model(options.model, cache_dir=Settings.load().cache_dir)
     except ModelNotFound:
         return _random(options, QWEN_1_5B, "random weights of the 1.5B's size")
     return _setting(options, Weights(name, folder, None))

@@ -217,7 +217,7 @@ def main() -> None:
     if given.segments:
         _write(_files(given.segments, given.replacements, given.load), given.name or "ladybug", given.json)
         return
-    address = {"neo4j_user": given.user, "neo4j_password": given.password} if given.password else {}
+    address = {"neo4j": {"user": given.user, "password": given.password}} if given.password else {}
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(given.store or f"{folder}/notes.lbug", given.documents, address)
     figures |= {

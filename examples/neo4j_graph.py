@@ -50,8 +50,8 @@ def main(arguments: Sequence[str] | None = None, **memory_options: Any) -> None:
         print(f"{receipt.action.value}: {receipt.counts['Segment']} segments, {receipt.counts['MENTIONS']} mentions")
         settings = memory.settings
 
-    password = settings.neo4j_password.get_secret_value() if settings.neo4j_password else ""
-    with GraphDatabase.driver(options.store, auth=(settings.neo4j_user, password)) as driver:
+    password = settings.neo4j.password.get_secret_value() if settings.neo4j.password else ""
+    with GraphDatabase.driver(options.store, auth=(settings.neo4j.user, password)) as driver:
         for record in rows(driver, FREQUENT_NAMES, options.namespace):
             print(f"{record['name']} stands in {record['segments']} segments")
         for record in rows(driver, NAMES_TOGETHER, options.namespace):

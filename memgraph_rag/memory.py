@@ -46,6 +46,7 @@ from memgraph_rag.operations.memory_layers import (
     split_layers,
 )
 from memgraph_rag.operations.open_memory import OpenMemory
+from memgraph_rag.operations.record_list import RecordList
 from memgraph_rag.operations.remarks import with_days
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.snapshot import GraphSnapshot
@@ -100,7 +101,7 @@ class Memory:
             again. Systems bring further ones. Layers of the memory (``known_memory_layers``) are built by
             ``deepen``, not by ``add``.
         progress: told what is being done, for progress bars.
-        **settings: any other field of ``Settings``, such as ``neo4j_password`` or ``segment_tokens``. With
+        **settings: any other field of ``Settings``, such as ``neo4j={"password": …}`` or ``segment_tokens``. With
             ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
 
     May be used from several threads, in the process that opened it: in a forked child every call is a ``StoreError``.
@@ -386,7 +387,7 @@ class Memory:
         mode: str | SearchMode = "graph",
         min_relevance: float | None = None,
         **scope: Unpack[ScopeFields],
-    ) -> list[Evidence]:
+    ) -> RecordList[Evidence]:
         """The k segments that bear on a query most, best first; no language model is used.
 
         The first graph search reads the namespace into memory; later ones read what has changed.
@@ -448,7 +449,7 @@ class Memory:
 
     def documents(
         self, *, after: str = "", limit: int | None = None, **scope: Unpack[ScopeFields]
-    ) -> list[DocumentRecord]:
+    ) -> RecordList[DocumentRecord]:
         """Return the documents of this namespace, by key; where the scope names nothing but documents, in that order.
 
         Args:
@@ -460,7 +461,7 @@ class Memory:
             DocumentNotFound: a document that the scope names is not in this memory.
             SettingsError: no key can be ``after``, or the limit is no whole number of at least 1.
         """
-        return document_reading.records(self._parts, Scope(**scope), after=after, limit=limit)
+        return RecordList(document_reading.records(self._parts, Scope(**scope), after=after, limit=limit))
 
     def around(self, name: str, *, kind: neighbourhood.Kind | None = None, most: int = 40) -> Neighbourhood:
         """Return what surrounds a document, an entity, a kept question or an overview, to look at; no model is used.

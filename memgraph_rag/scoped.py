@@ -19,6 +19,7 @@ from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.operations import validation
 from memgraph_rag.operations.document_lookup import find_documents
 from memgraph_rag.operations.open_memory import OpenMemory
+from memgraph_rag.operations.record_list import RecordList
 from memgraph_rag.operations.scopes import narrowed, owner_in
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.session_pages import Conversation
@@ -91,7 +92,7 @@ class ScopedMemory:
         mode: str | SearchMode = "graph",
         min_relevance: float | None = None,
         **scope: Unpack[ScopeFields],
-    ) -> list[Evidence]:
+    ) -> RecordList[Evidence]:
         """Return the segments of the scope that bear on a query most, best first; see ``Memory.search``."""
         return self._memory.search(query, k=k, mode=mode, min_relevance=min_relevance, **narrowed(self.scope, scope))
 
@@ -162,7 +163,7 @@ class ScopedMemory:
 
     def documents(
         self, *, after: str = "", limit: int | None = None, **scope: Unpack[ScopeFields]
-    ) -> list[DocumentRecord]:
+    ) -> RecordList[DocumentRecord]:
         """Return the documents of the scope, by key; see ``Memory.documents``."""
         return self._memory.documents(after=after, limit=limit, **narrowed(self.scope, scope))
 

@@ -268,7 +268,7 @@ def open_memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open
         def open_one(*, namespace: str = "", **changes: object) -> Memory:
             address = {"store": tmp_path / "notes.lbug"}
             if server is not None:
-                address = {"store": server.uri, "neo4j_user": server.user, "neo4j_password": server.password}
+                address = {"store": server.uri, "neo4j": {"user": server.user, "password": server.password}}
             named = own + namespace
             namespaces.add(named)
             return opened.enter_context(Memory(**address, namespace=named, **options(**changes)))

@@ -190,7 +190,7 @@ class Worker:
         """A document of one's own, and what others of the namespace said, and where they stand."""
         for query in (f"It is {key}", f"Who spoke of {self._dice.choice(SUBJECTS)}?"):
             passages = (await self._call("recall", query=query, k=5))["passages"]
-            hits = {item["document"] for item in passages}
+            hits = {item["document_key"] for item in passages}
             self._check(hits)
             if query.endswith(key) and key not in hits:
                 found = await self._call("recall", query=query, k=5, mode="keywords", documents=[key])

@@ -17,36 +17,23 @@ import numpy as np
 from memgraph_rag.errors import SchemaMismatch, StoreError, StoreReadOnly
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.lexical.name_similarity import least_cosine
-from memgraph_rag.stores import layer_rows
+from memgraph_rag.stores import BaseStore
 from memgraph_rag.types import (
-    Annotation,
     DocumentGraph,
     DocumentRecord,
     Entity,
-    Fingerprint,
     Hit,
-    IndexedName,
-    IndexedRelation,
-    IndexedSegment,
     Mention,
     Neighbour,
     Node,
     Overview,
     PointLayer,
     Question,
-    Relation,
-    Section,
     Segment,
     Similar,
     Summarizes,
-    Title,
     Vector,
-    text_hash,
 )
-
-NAMES = ("Document", "Segment", "InformationPoint", "ClusterSummary", "Entity", "Annotation", "Section", "HAS_SEGMENT",
-         "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "CONTAINS", "Question",
-         "READ", "Overview", "RESTS_ON", "HAS_MEMBER")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,8 +68,8 @@ def checked(vector: Vector) -> Vector:
     return vector
 
 
-class OwnGraph:
-    """The reads of ``contracts.GraphStore``."""
+class OwnGraph(BaseStore):
+    """The reads that a store must have; all others are inherited."""
 
     def __init__(self, database: Database, *, namespace: str, read_only: bool = False) -> None:
         self._database = database
@@ -137,22 +124,6 @@ class OwnGraph:
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
         return sorted((graph.document for graph in self._within(ids)), key=lambda record: record.key)
 
-    def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
-        return [record for record in self.documents() if record.key > key][:k]
-
-    def document(self, id_or_key: str) -> DocumentRecord | None:
-        return self.named_documents([id_or_key])[0]
-
-    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
-        known = {record.key: record for record in self.documents()} | {record.id: record for record in self.documents()}
-        return [known.get(name) for name in names]
-
-    def document_ids(self) -> list[str]:
-        return sorted(self._state.graphs)
-
-    def count_documents(self) -> int:
-        return len(self._state.graphs)
-
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
         known: dict[str, Node] = {name: overview for name, (overview, _) in self._state.overviews.items()}
         known |= {node.id: node for graph in self._within(None) for node in (*graph.segments, *graph.points)}
@@ -160,9 +131,6 @@ class OwnGraph:
 
     def segments_of(self, document_id: str) -> list[Segment]:
         return [segment for graph in self._within([document_id]) for segment in graph.segments]
-
-    def segments_in(self, document_ids: Sequence[str]) -> dict[str, list[Segment]]:
-        return {document_id: self.segments_of(document_id) for document_id in document_ids}
 
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
         graphs = [graph for name in dict.fromkeys(document_ids) for graph in self._within([name])]
@@ -172,49 +140,6 @@ class OwnGraph:
         edges = [edge for graph in self._within(None) for edge in graph.summarizes if edge.source_id in node_ids]
         edges += [edge for name, (_, below) in self._state.overviews.items() for edge in below if name in node_ids]
         return sorted(edges, key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))
-
-    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        state = self._state
-        return [
-            IndexedSegment(
-                id=segment.id,
-                document_id=name,
-                index=segment.index,
-                title=graph.document.title or graph.document.key,
-                text=segment.text,
-                speaker=segment.speaker,
-                time=segment.time or graph.document.added_at,
-                embedding=vector,
-                entities=tuple(self.entities_of([segment.id])[segment.id]),
-                titles=tuple(sorted({title.entity_id for title in graph.titles})),
-                echo=segment.echo,
-            )
-            for name, graph in sorted(state.graphs.items())
-            if state.versions[name] > since
-            for segment, vector in zip(graph.segments, graph.segment_embeddings, strict=True)
-        ]
-
-    def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        state = self._state
-        relations = [
-            IndexedRelation(relation, name, vector)
-            for name, graph in state.graphs.items()
-            if state.versions[name] > since
-            for relation, vector in zip(graph.relations, graph.relation_embeddings, strict=False)
-        ]
-        return sorted(relations, key=lambda item: item.relation.id)
-
-    def indexed_names(self, *, since: int) -> list[IndexedName]:
-        state = self._state
-        vectors: dict[str, Vector] = {}
-        for graph in state.graphs.values():
-            vectors |= dict(zip(graph.ends, graph.end_embeddings, strict=False))
-        written = [graph for name, graph in state.graphs.items() if state.versions[name] > since]
-        mentioned = {mention.entity_id for graph in written for mention in graph.mentions}
-        similar = {name: tuple(
-            (pair.target_id if pair.source_id == name else pair.source_id, pair.score) for pair in self.similar([name])
-        ) for name in mentioned & vectors.keys()}  # fmt: skip
-        return [IndexedName(name, vectors[name], tuple(sorted(similar[name]))) for name in sorted(similar)]
 
     # ── search ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -286,20 +211,6 @@ class OwnGraph:
         stored = {node.id for node in self.nodes(segment_ids)}
         return {segment_id: sorted(named[segment_id]) for segment_id in segment_ids if segment_id in stored}
 
-    def segments_naming(
-        self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
-    ) -> list[Hit]:
-        checked(vector)
-        named = self.entities_of([segment.id for _, segment, _ in self._evidence(documents)])
-        return by_score(
-            (
-                (segment.id, row @ vector)
-                for _, segment, row in self._evidence(documents)
-                if not {*entity_ids}.isdisjoint(named[segment.id])
-            ),
-            k,
-        )
-
     def _pairs(self) -> list[Similar]:
         """All near-synonyms: entities that relations join, by the cosine of their names."""
         vectors: dict[str, Vector] = {}
@@ -337,107 +248,13 @@ class OwnGraph:
         ]
         return sorted(neighbours, key=lambda item: (-item.score, item.relation.id))[: max(k, 0)]
 
-    def relations_of(self, document_id: str) -> list[Relation]:
-        relations = [relation for graph in self._within([document_id]) for relation in graph.relations]
-        return sorted(relations, key=lambda relation: relation.id)
-
-    def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
-        relations = [relation for name in self.document_ids() for relation in self.relations_of(name)]
-        at = [item for item in relations if entity_id in (item.source_id, item.target_id)]
-        return sorted(at, key=lambda relation: relation.id)[:k]
-
-    def names_with(self, part: str, *, k: int) -> list[Entity]:
-        fitting = [entity for entity in self._known_entities().values() if part in entity.normal]
-        return sorted(fitting, key=lambda entity: (len(entity.normal), entity.normal))[:k]
-
-    def mentions(self, document_id: str) -> list[Mention]:
-        mentions = [mention for graph in self._within([document_id]) for mention in graph.mentions]
-        return sorted(mentions, key=lambda item: (item.start, item.end, item.entity_id, item.kind))
-
-    def mentions_in(self, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
-        return {document_id: self.mentions(document_id) for document_id in document_ids}
-
-    def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
-        return [
-            mention for name in self.document_ids() for mention in self.mentions(name) if mention.entity_id == entity_id
-        ][:k]
-
-    def titles(self, document_id: str) -> list[Title]:
-        return sorted((t for graph in self._within([document_id]) for t in graph.titles), key=lambda t: t.entity_id)
-
-    def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
-        return [
-            (record.id, title.surface)
-            for record in self.documents()
-            for title in self.titles(record.id)
-            if title.entity_id == entity_id
-        ][:k]
-
-    def entity_counts(self, entity_id: str) -> Mapping[str, int]:
-        counted: Counter[str] = Counter()
-        for (_, kind), number in self._writings().get(entity_id, ("", Counter()))[1].items():
-            counted["TITLED" if kind == "title" else "MENTIONS"] += number
-        counted["RELATES_TO"] += len(self.relations_at(entity_id, k=10**9)) if counted else 0
-        return dict(+counted)
-
     def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
         versions = self._state.versions
         return [record for record in self.documents() if versions[record.id] > since]
 
-    def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
-        state = self._state
-        graphs = [graph for name, graph in state.graphs.items() if state.versions[name] > since]
-        items = [item for graph in graphs for item in graph.annotations if item.layer == layer and item.segment_ids]
-        return sorted(items, key=lambda item: (item.document_id, item.index))
-
-    def annotations(self, document_id: str) -> list[Annotation]:
-        annotations = [item for graph in self._within([document_id]) for item in graph.annotations]
-        return sorted(annotations, key=lambda item: (item.layer, item.index))
-
-    def sections(self, document_id: str) -> list[Section]:
-        return [item for graph in self._within([document_id]) for item in graph.sections]
-
-    def sections_in(self, document_ids: Sequence[str]) -> dict[str, list[Section]]:
-        return {document_id: self.sections(document_id) for document_id in document_ids}
-
     def overview_ids(self) -> list[str]:
         overviews = [item for item, _ in self._state.overviews.values()]
         return [item.id for item in sorted(overviews, key=lambda item: (item.level, item.layer, item.key))]
-
-    def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        overviews = [item for item, _ in self._state.overviews.values() if item.layer == layer]
-        if documents is not None:
-            overviews = [item for item in overviews if {*item.documents} <= {*documents}]
-        return sorted(overviews, key=lambda item: (-item.level, item.layer, item.key))
-
-    # ── counting ─────────────────────────────────────────────────────────────────────────────────────────
-
-    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        return {document_id: self._counts(document_id) for document_id in document_ids}
-
-    def _counts(self, document_id: str) -> Mapping[str, int]:
-        counted: Counter[str] = Counter()
-        for graph in self._within([document_id]):
-            number = len(graph.segments)
-            counted.update({"Document": 1, "Segment": number, "HAS_SEGMENT": number, "NEXT": max(number - 1, 0)})
-            for kind in layer_rows.KINDS:
-                counted.update(kind.counts(graph))
-        return dict(+counted)
-
-    def statistics(self) -> Mapping[str, int]:
-        counted = Counter(dict.fromkeys(NAMES, 0))
-        for name in self.document_ids():
-            counted.update(self._counts(name))
-        questions = self.questions()
-        reads = sum(len(question.answer.trace) for question in questions)
-        counted.update({"Entity": len(self._writings()), "SIMILAR_TO": len(self._pairs())})
-        counted.update({"Question": len(questions), "READ": reads})
-        for overview, _ in self._state.overviews.values():
-            counted.update({"Overview": 1, "RESTS_ON": len(overview.documents), "HAS_MEMBER": len(overview.entities)})
-        return dict(counted)
-
-    def recognizer(self) -> str:
-        return next((record.recognizer for record in self.documents() if record.recognizer), "")
 
     def version(self) -> int:
         return self._state.version
@@ -445,22 +262,6 @@ class OwnGraph:
     def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
         kept = [item for name, item in self._state.questions.items() if ids is None or name in ids]
         return sorted(sorted(kept, key=lambda item: item.id), key=lambda item: item.asked_at, reverse=True)
-
-    def fingerprints(self, ids: Sequence[str]) -> list[Fingerprint]:
-        return [
-            Fingerprint(
-                record.id, record.key, record.source, text_hash("".join(s.text for s in self.segments_of(record.id)))
-            )
-            for record in self.documents(ids)
-        ]
-
-    def matching_fingerprints(
-        self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
-    ) -> list[Fingerprint]:
-        files, texts = {*sources} - {""}, {*text_hashes} - {""}
-        return [
-            item for item in self.fingerprints(self.document_ids()) if item.source in files or item.text_sha256 in texts
-        ]
 
 
 def top(graph: DocumentGraph, layer: PointLayer) -> list[Node]:

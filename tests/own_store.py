@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
 import numpy as np
-from own_graph import State
-from own_pools import OwnPools
+from own_graph import OwnGraph, State
 
 from memgraph_rag.errors import DocumentChanged, DocumentNotFound, QuestionNotFound, StoreError
 from memgraph_rag.stores import layer_rows, write_checks
@@ -20,7 +19,6 @@ from memgraph_rag.types import (
     Change,
     DocumentGraph,
     DocumentRecord,
-    Flaws,
     Mention,
     Overview,
     OverviewRows,
@@ -34,17 +32,14 @@ from memgraph_rag.types import (
 )
 
 
-class OwnStore(OwnPools):
-    """Implements ``contracts.GraphStore``."""
+class OwnStore(OwnGraph):
+    """Implements ``contracts.GraphStore``: the members that a store must have; all others are inherited."""
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
         graphs = self._state.graphs
         return [graphs[document_id] for document_id in document_ids if document_id in graphs]
-
-    def write(self, graph: DocumentGraph) -> Receipt:
-        return self.write_many([graph])[0]
 
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
         state = self._state
@@ -67,7 +62,7 @@ class OwnStore(OwnPools):
                     name,
                     new[name].document.key,
                     Action.REPLACED if name in stored else Action.ADDED,
-                    self._counts(name),
+                    self.counts_of([name])[name],
                     stale_questions=stale[name],
                 )
                 for name in (graph.document.id for graph in graphs)
@@ -81,9 +76,6 @@ class OwnStore(OwnPools):
             if (held.document.sha256 if held else "") != before:
                 raise DocumentChanged("Expected the content that was read, got another. Read it again.")
             return self.write(graph).action
-
-    def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
-        return self.extend_many([graph], layers=layers)[0]
 
     def extend_many(self, graphs: Sequence[DocumentGraph], *, layers: Collection[str]) -> list[Receipt]:
         write_checks.check_group(graphs, self._opened_as["dimension"], namespace=self._namespace, extending=True)
@@ -100,7 +92,13 @@ class OwnStore(OwnPools):
                 stale += of_document
             self._put(state)
             return [
-                Receipt(item.id, item.key, Action.DEEPENED, self._counts(item.id), stale_questions=stale[item.id])
+                Receipt(
+                    item.id,
+                    item.key,
+                    Action.DEEPENED,
+                    self.counts_of([item.id])[item.id],
+                    stale_questions=stale[item.id],
+                )
                 for item in (graph.document for graph in graphs)
             ]
 
@@ -162,7 +160,7 @@ class OwnStore(OwnPools):
             state = self._state
             if document_id not in state.graphs:
                 raise DocumentNotFound(f"No document {document_id!r} here. documents() lists what is there.")
-            record, counts = state.graphs[document_id].document, self._counts(document_id)
+            record, counts = state.graphs[document_id].document, self.counts_of([document_id])[document_id]
             kept = {name: item for name, item in state.questions.items() if document_id not in rests_on(item)}
             graphs = {name: graph for name, graph in state.graphs.items() if name != document_id}
             forgotten = len(state.questions) - len(kept)
@@ -251,35 +249,6 @@ class OwnStore(OwnPools):
                 questions[question.id] = replace(question, answer=answer, changes=in_order_of_keys)
                 counted[name] += 1
         return questions, counted
-
-    def question_times(self) -> Mapping[str, str]:
-        return {question.id: question.asked_at for question in self.questions()}
-
-    # ── the rest ─────────────────────────────────────────────────────────────────────────────────────────
-
-    def flaws(self) -> Flaws:
-        return Flaws()
-
-    def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        return Flaws()
-
-    def namespaces(self) -> list[str]:
-        return sorted(self._database.states)
-
-    def beside(self, namespace: str) -> OwnStore:
-        store = OwnStore(self._database, namespace=namespace, read_only=self._read_only)
-        store._opened_as = self._opened_as
-        return store
-
-    def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
-        with self._database.lock:
-            for namespace, state in self._database.states.items():
-                graphs = {name: again(graph) for name, graph in state.graphs.items()}
-                self._database.states[namespace] = replace(state, graphs=graphs, version=state.version + 1)
-            self._database.schema = {"version": 1, "embedder": embedder, "dimension": dimension}
-
-    def purge(self) -> None:
-        """Nothing is left of what was forgotten."""
 
 
 def with_graph(state: State, graph: DocumentGraph) -> State:

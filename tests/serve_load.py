@@ -166,7 +166,7 @@ def served(place: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, int]]:
         "--tokens", str(folder / "tokens"),
         "--store", place["store"], "--model", NO_MODEL,
     ]  # fmt: skip
-    secrets = {"NEO4J_USERNAME": place["neo4j_user"], "NEO4J_PASSWORD": place["neo4j_password"]}
+    secrets = {"NEO4J_USERNAME": place["neo4j"]["user"], "NEO4J_PASSWORD": place["neo4j"]["password"]}
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | secrets)
     assert server.stderr is not None
     try:
@@ -215,7 +215,7 @@ def main() -> None:
             server = neo4j_server.start(
                 home, version=VERSIONS[given.line], bolt_port=bolt_port, http_port=http_port, timeout_s=300.0
             )
-            place = {"store": server.bolt_uri, "neo4j_user": server.user, "neo4j_password": server.password}
+            place = {"store": server.bolt_uri, "neo4j": {"user": server.user, "password": server.password}}
             tally = run(place, clients=given.clients, seconds=given.seconds, pause_s=given.pause, servers=given.servers)
         finally:
             neo4j_server.stop(home)

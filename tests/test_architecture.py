@@ -76,7 +76,9 @@ OWNERS = {
     "charset_normalizer": "text",
     "sentencex": "lexical",
     "pathspec": "text",
-    "pydantic_settings": "settings",
+    "dotenv": "settings",
+    "tomllib": "settings",
+    "tomli": "settings",
     "typer": "cli",
     "rich": "cli",
     "jinja2": "cli",
@@ -98,7 +100,7 @@ OWNERS = {
 OWN_MODELS = {"systems/longrefiner/reranker.py"}
 """Systems that bring a model of their own."""
 
-READ_THE_ENVIRONMENT = {"settings.py", "stores/neo4j_server.py"}
+READ_THE_ENVIRONMENT = {"settings/sources.py", "stores/neo4j_server.py"}
 """Others may at most set a variable that has no value (``environ.setdefault``), for the libraries below."""
 
 
@@ -357,3 +359,50 @@ def test_long_files_are_warned_of() -> None:
         if lines > MOST_LINES:
             warnings.warn(f"{path.relative_to(root)} has {lines} lines, more than {MOST_LINES}", stacklevel=1)
         assert lines <= MOST_LINES * 3 // 2, f"{path} is too long to be read"
+
+
+# ── the contract of a store ──────────────────────────────────────────────────────────────────────────────────
+
+MOST_REQUIRED = 32
+
+
+def test_store_requires_at_most_32_members() -> None:
+    from memgraph_rag.contracts import GraphStore
+    from memgraph_rag.stores import BaseStore
+
+    required = BaseStore.__abstractmethods__
+    assert len(required) <= MOST_REQUIRED
+    assert required == {name for name in dir(GraphStore) if _is_required(getattr(GraphStore, name))}
+    assert {name for name in dir(GraphStore) if not name.startswith("_")} - required <= {*vars(BaseStore)}
+
+
+STORE_MODULES = [name for name in modules() if room_of(name) == "stores"]
+
+PRIVATES_OF_DRIVERS = {"_handle_cancellation"}
+
+
+@pytest.mark.parametrize("module", STORE_MODULES)
+def test_store_modules_read_no_foreign_privates(module: str) -> None:
+    """A module may read the private attributes that it defines, also on a second store of its own class."""
+    nodes = list(ast.walk(parse(module)))
+    allowed = PRIVATES_OF_DRIVERS | {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    read = [node for node in nodes if isinstance(node, ast.Attribute) and re.match(r"_[a-z]", node.attr)]
+    foreign = [node for node in read if ast.unparse(node.value) not in ("self", "cls") and node.attr not in allowed]
+    imported = [name for _, name in imports(module) if room_imported(name) and "._" in name]
+    assert [f"{module}:{node.lineno} {ast.unparse(node)}" for node in foreign] + imported == []
+
+
+@pytest.mark.parametrize(("engine", "other"), [("ladybug", "neo4j"), ("neo4j", "ladybug")])
+def test_no_engine_imports_the_other(engine: str, other: str) -> None:
+    wrong = [
+        f"{module}:{line} imports {name}"
+        for module in STORE_MODULES
+        if module.startswith(f"stores/{engine}")
+        for line, name in imports(module)
+        if name.startswith((other, f"memgraph_rag.stores.{other}"))
+    ]
+    assert not wrong
+
+
+def _is_required(member: object) -> bool:
+    return getattr(member, "__isabstractmethod__", False)

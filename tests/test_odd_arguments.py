@@ -15,6 +15,7 @@ from memories import FOX, options
 
 from memgraph_rag import Document, Failure, MemgraphRagError, Memory, Message, Session, Settings
 from memgraph_rag.operations.maintenance import Maintenance
+from memgraph_rag.settings import GROUPS, NAMES
 from memgraph_rag.text.loading import load
 from memgraph_rag.types import ScopeFields
 
@@ -236,16 +237,17 @@ def test_odd_argument_of_load_ends_in_short_error(argument: str) -> None:
     assert list(faults_of(lambda value: load(**{"source": "Tom ran.", argument: value}))) == []
 
 
-@pytest.mark.parametrize("field", [*Settings.model_fields, "no_setting"])
-def test_odd_setting_ends_in_short_error(field: str) -> None:
-    assert list(faults_of(lambda value: Settings.load(**{field: value}))) == []
+@pytest.mark.parametrize("name", [*NAMES, *GROUPS, "no_setting", "neo4j.no_setting"])
+def test_odd_setting_ends_in_short_error(name: str) -> None:
+    group, _, field = name.partition(".")
+    assert list(faults_of(lambda value: Settings.load(**{group: {field: value} if field else value}))) == []
 
 
 @pytest.mark.parametrize(
     "argument",
     [
         *(name for name in arguments_of(Memory) if name not in NO_VALUES["Memory"]),
-        *("cache_dir", "stanza_dir", "calibration", "neo4j_database", "namespace_as_database"),
+        *("cache_dir", "calibration", "neo4j", "endpoint"),
     ],
 )
 def test_odd_argument_of_new_memory_ends_in_short_error(

@@ -72,7 +72,7 @@ def test_missing_rouge_stops_scoring_of_answers(without) -> None:
 def test_missing_rouge_refuses_pool_before_store_opens(without, tmp_path) -> None:
     without("rouge_score")
     with pytest.raises(SettingsError, match="pool_questions=0"):
-        Memory(tmp_path / "notes.lbug", layers=("relations",), pool_questions=2, **FAKES)
+        Memory(tmp_path / "notes.lbug", layers=(RelationsLayer(pool_questions=2),), **FAKES)
     assert not (tmp_path / "notes.lbug").exists()
     Memory(tmp_path / "notes.lbug", layers=("relations",), **FAKES).close()
 

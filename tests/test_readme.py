@@ -121,6 +121,13 @@ def test_guide_of_asking_awaits(beside_examples, capsys):
     assert capsys.readouterr().out == "monday Ann Lee found a red fox in the barn at Oak Hill.\n"
 
 
+def test_guide_shows_a_hit_as_json_and_as_a_table(beside_examples, capsys):
+    pytest.importorskip("pandas")
+    names = run(snippets(page("asking"))[-1], "asking")
+    assert list(names["table"].columns) == list(names["hits"][0].as_dict())
+    assert '"document_key": "monday"' in capsys.readouterr().out
+
+
 def test_readme_is_for_the_first_ten_minutes():
     assert len(README.splitlines()) <= 150
     limits = README.partition("## Limits\n")[2].partition("\n## ")[0]

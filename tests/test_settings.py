@@ -7,17 +7,45 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import AliasChoices
 
 from memgraph_rag import Settings
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.settings import GROUPS, NAMES, SECRETS, Endpoint, Neo4j
+
+MOST_SETTINGS = 24
 
 
 @pytest.fixture(autouse=True)
-def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
         if name.upper().startswith(("MEMGRAPH_RAG_", "NEO4J_", "OPENAI_")):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+
+
+def given(name: str, value: object) -> dict[str, Any]:
+    """The argument of a setting, by its whole name."""
+    group, _, field = name.partition(".")
+    return {group: {field: value}} if field else {name: value}
+
+
+def value_of(settings: Settings, name: str) -> Any:
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def test_settings_are_few() -> None:
+    assert len(Settings.model_fields) <= MOST_SETTINGS
+
+
+def test_groups_are_the_fields_that_hold_fields() -> None:
+    settings = Settings()
+    assert {name: type(getattr(settings, name)) for name in GROUPS} == {"neo4j": Neo4j, "endpoint": Endpoint} == GROUPS
+    assert {name.partition(".")[0] for name in NAMES} == set(Settings.model_fields)
+    assert set(NAMES) >= SECRETS - set(GROUPS)
 
 
 def test_the_defaults_work() -> None:
@@ -25,8 +53,9 @@ def test_the_defaults_work() -> None:
     assert (settings.namespace, settings.model, settings.embedder) == ("default", "auto", "auto")
     assert Path(settings.store).name == "memory.lbug"
     assert Path(settings.store).is_absolute()
-    assert (settings.neo4j_user, settings.neo4j_password, settings.neo4j_database) == ("neo4j", None, None)
+    assert (settings.neo4j.user, settings.neo4j.password, settings.neo4j.database) == ("neo4j", None, None)
     assert settings.segment_tokens <= settings.window // 2
+    assert Settings.load() == Settings()
 
 
 FROM_TEXT: dict[str, tuple[str, Any]] = {
@@ -41,106 +70,134 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "cache_dir": ("/tmp/weights", Path("/tmp/weights")),
     "segment_tokens": ("200", 200),
     "batch_tokens": ("1536", 1536),
-    "pool_questions": ("3", 3),
     "answer_tokens": ("40", 40),
     "recognizer": ("rules", "rules"),
     "calibration": ("none", "none"),
-    "stanza_dir": ("/tmp/stanza", Path("/tmp/stanza")),
-    "checks_speaker": ("false", False),
-    "checks_names": ("false", False),
+    "checks": ("names", "names"),
     "stemming": ("true", True),
     "search": ("database", "database"),
     "search_memory_mib": ("100", 100),
-    "neo4j_user": ("ann", "ann"),
-    "neo4j_database": ("stories", "stories"),
-    "namespace_as_database": ("true", True),
+    "neo4j.user": ("ann", "ann"),
+    "neo4j.database": ("stories", "stories"),
+    "neo4j.database_per_namespace": ("true", True),
     "reader": ("auto", "auto"),
-    "endpoint_requests": ("2", 2),
-    "endpoint_seconds": ("9.5", 9.5),
-    "endpoint_body": ('{"reasoning_effort": "none"}', {"reasoning_effort": "none"}),
+    "endpoint.requests": ("2", 2),
+    "endpoint.seconds": ("9.5", 9.5),
+    "endpoint.body": ('{"reasoning_effort": "none"}', {"reasoning_effort": "none"}),
 }
-SECRETS = {"neo4j_password", "openai_api_key", "endpoint_key"}
+TEXT_SECRETS = {"neo4j.password", "endpoint.openai_key", "endpoint.key"}
 
 
 @pytest.mark.parametrize("name", FROM_TEXT)
 def test_each_field_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     text, expected = FROM_TEXT[name]
-    monkeypatch.setenv(f"MEMGRAPH_RAG_{name.upper()}", text)
-    assert getattr(Settings.load(), name) == expected
+    monkeypatch.setenv(f"MEMGRAPH_RAG_{name.replace('.', '_').upper()}", text)
+    assert value_of(Settings.load(), name) == expected
 
 
 def test_every_field_has_its_variable() -> None:
-    assert set(Settings.model_fields) == {*FROM_TEXT, *SECRETS}
+    assert set(NAMES) == {*FROM_TEXT, *TEXT_SECRETS}
 
 
-def test_an_argument_goes_before_the_environment_unless_it_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("group", [{"user": "me"}, Neo4j(user="me")])
+def test_an_argument_goes_before_the_environment_unless_it_is_none(
+    monkeypatch: pytest.MonkeyPatch, group: object
+) -> None:
     monkeypatch.setenv("MEMGRAPH_RAG_NAMESPACE", "theirs")
     monkeypatch.setenv("NEO4J_USERNAME", "theirs")
-    assert Settings.load(namespace="mine", neo4j_user="me").namespace == "mine"
-    assert Settings.load(namespace="mine", neo4j_user="me").neo4j_user == "me"
-    assert Settings.load(namespace=None, neo4j_user=None).namespace == "theirs"
-    assert Settings.load(namespace=None, neo4j_user=None).neo4j_user == "theirs"
+    monkeypatch.setenv("NEO4J_DATABASE", "stories")
+    settings = Settings.load(namespace="mine", neo4j=group)
+    assert (settings.namespace, settings.neo4j.user, settings.neo4j.database) == ("mine", "me", "stories")
+    for nothing in (None, {"user": None}):
+        assert Settings.load(namespace=None, neo4j=nothing).namespace == "theirs"
+        assert Settings.load(namespace=None, neo4j=nothing).neo4j.user == "theirs"
 
 
 @pytest.mark.parametrize(
-    ("field", "variables"),
+    ("name", "variables"),
     [
-        ("neo4j_user", ["MEMGRAPH_RAG_NEO4J_USER", "NEO4J_USERNAME", "NEO4J_USER"]),
-        ("neo4j_database", ["MEMGRAPH_RAG_NEO4J_DATABASE", "NEO4J_DATABASE"]),
+        ("neo4j.user", ["MEMGRAPH_RAG_NEO4J_USER", "NEO4J_USERNAME", "NEO4J_USER"]),
+        ("neo4j.database", ["MEMGRAPH_RAG_NEO4J_DATABASE", "NEO4J_DATABASE"]),
+        (
+            "endpoint.openai_key",
+            ["MEMGRAPH_RAG_ENDPOINT_OPENAI_KEY", "MEMGRAPH_RAG_OPENAI_API_KEY", "OPENAI_API_KEY"],
+        ),
     ],
 )
-def test_argument_beats_own_variable_which_beats_neo4j_variables(
-    monkeypatch: pytest.MonkeyPatch, field: str, variables: list[str]
+def test_argument_beats_own_variable_which_beats_those_of_others(
+    monkeypatch: pytest.MonkeyPatch, name: str, variables: list[str]
 ) -> None:
+    def text(settings: Settings) -> str:
+        value = value_of(settings, name)
+        return value if isinstance(value, str) else value.get_secret_value()
+
     for variable in reversed(variables):
         monkeypatch.setenv(variable, f"from {variable}")
-        assert getattr(Settings.load(), field) == f"from {variable}"
-        assert getattr(Settings.load(**{field: "given"}), field) == "given"
+        assert text(Settings.load()) == f"from {variable}"
+        assert text(Settings.load(**given(name, "given"))) == "given"
+
+
+def test_former_variable_of_databases_goes_on_working(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMGRAPH_RAG_NAMESPACE_AS_DATABASE", "true")
+    assert Settings.load().neo4j.database_per_namespace
+
+
+def test_other_variables_of_neo4j_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_AUTH", "neo4j/sesame")
+    monkeypatch.setenv("NEO4J_PLUGINS", "[]")
+    assert Settings.load().neo4j == Neo4j()
 
 
 @pytest.mark.parametrize(
     ("name", "variable"),
     [
-        ("neo4j_password", "NEO4J_PASSWORD"),
-        ("neo4j_password", "MEMGRAPH_RAG_NEO4J_PASSWORD"),
-        ("openai_api_key", "OPENAI_API_KEY"),
-        ("openai_api_key", "MEMGRAPH_RAG_OPENAI_API_KEY"),
-        ("endpoint_key", "MEMGRAPH_RAG_ENDPOINT_KEY"),
+        ("neo4j.password", "NEO4J_PASSWORD"),
+        ("neo4j.password", "MEMGRAPH_RAG_NEO4J_PASSWORD"),
+        ("endpoint.openai_key", "OPENAI_API_KEY"),
+        ("endpoint.openai_key", "MEMGRAPH_RAG_OPENAI_API_KEY"),
+        ("endpoint.key", "MEMGRAPH_RAG_ENDPOINT_KEY"),
     ],
 )
 def test_a_secret_is_not_shown(monkeypatch: pytest.MonkeyPatch, name: str, variable: str) -> None:
     monkeypatch.setenv(variable, "open sesame")
     settings = Settings.load()
-    assert getattr(settings, name).get_secret_value() == "open sesame"
+    assert value_of(settings, name).get_secret_value() == "open sesame"
     assert "sesame" not in f"{settings!r} {settings} {settings.model_dump()}"
 
 
+def test_body_is_not_shown() -> None:
+    assert "sesame" not in repr(Settings.load(endpoint={"body": {"key": "sesame"}}))
+
+
 def test_a_key_may_come_from_a_callable() -> None:
-    assert Settings.load(endpoint_key=lambda: "sesame").endpoint_key() == "sesame"
+    assert Settings.load(endpoint={"key": lambda: "sesame"}).endpoint.key() == "sesame"  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("name", "value", "others"),
     [
-        ({"namespace": ""}, "namespace"),
-        ({"namespace": "x" * 300}, "namespace"),
-        ({"store": ""}, "store"),
-        ({"window": 100}, "window"),
-        ({"segment_tokens": 19}, "segment_tokens"),
-        ({"window": 2048, "segment_tokens": 1025}, "segment_tokens"),
-        ({"batch_tokens": 100}, "batch_tokens"),
-        ({"answer_tokens": 1000}, "answer_tokens"),
-        ({"pool_questions": -1}, "pool_questions"),
-        ({"device": "gpu"}, "device"),
-        ({"dtype": "int2"}, "dtype"),
+        ("namespace", "", {}),
+        ("namespace", "x" * 300, {}),
+        ("store", "", {}),
+        ("window", 100, {}),
+        ("segment_tokens", 19, {}),
+        ("segment_tokens", 1025, {"window": 2048}),
+        ("batch_tokens", 100, {}),
+        ("answer_tokens", 1000, {}),
+        ("checks", "nobody", {}),
+        ("device", "gpu", {}),
+        ("dtype", "int2", {}),
+        ("neo4j.user", 5, {}),
+        ("endpoint.requests", 0, {}),
+        ("endpoint.seconds", -2, {}),
     ],
 )
-def test_what_cannot_work_is_refused_by_name(given: dict[str, Any], name: str) -> None:
+def test_what_cannot_work_is_refused_by_name(name: str, value: object, others: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=f"'{name}'") as raised:
-        Settings.load(**given)
+        Settings.load(**given(name, value), **others)
     assert raised.value.setting == name
-    assert f"MEMGRAPH_RAG_{name.upper()}" in str(raised.value)
-    assert repr(given[name])[:20] in str(raised.value)
+    assert f"MEMGRAPH_RAG_{name.replace('.', '_').upper()}" in str(raised.value)
+    assert repr(value)[:20] in str(raised.value)
 
 
 def test_what_cannot_work_in_the_environment_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,12 +206,21 @@ def test_what_cannot_work_in_the_environment_is_refused_too(monkeypatch: pytest.
         Settings.load()
 
 
-@pytest.mark.parametrize("name", sorted(SECRETS))
+@pytest.mark.parametrize("name", sorted(TEXT_SECRETS))
 def test_a_wrong_secret_is_not_repeated(name: str) -> None:
     with pytest.raises(SettingsError, match=name) as raised:
-        Settings.load(**{name: 123_456})
+        Settings.load(**given(name, 123_456))
     assert "123" not in str(raised.value)
     assert "123" not in repr(raised.value.__cause__)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_group_that_is_no_record_is_refused_with_what_it_has(group: str) -> None:
+    with pytest.raises(
+        SettingsError, match=f"'{group}' cannot be used.* It has {', '.join(GROUPS[group].model_fields)}"
+    ) as raised:
+        Settings.load(**{group: "sesame"})
+    assert "sesame" not in str(raised.value)
 
 
 def test_segments_of_half_the_window_are_allowed() -> None:
@@ -162,20 +228,47 @@ def test_segments_of_half_the_window_are_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("modle", "Did you mean 'model'"), ("qzx", "The settings are store, namespace")]
+    ("name", "message"),
+    [
+        ("modle", "Did you mean 'model'"),
+        ("qzx", "The settings are store, namespace, read_only, neo4j.user"),
+        ("neo4j.pasword", "Did you mean 'neo4j.password'"),
+        ("endpoint.second", "Did you mean 'endpoint.seconds'"),
+        ("neo4j_pasword", "Did you mean 'neo4j.password'"),
+        ("neo4j_password", "It is neo4j={'password': …} now"),
+        ("neo4j_user", "It is neo4j={'user': …} now"),
+        ("neo4j_database", "It is neo4j={'database': …} now"),
+        ("namespace_as_database", "It is neo4j={'database_per_namespace': …} now"),
+        ("openai_api_key", "It is endpoint={'openai_key': …} now"),
+        ("endpoint_key", "It is endpoint={'key': …} now"),
+        ("endpoint_requests", "It is endpoint={'requests': …} now"),
+        ("endpoint_seconds", "It is endpoint={'seconds': …} now"),
+        ("endpoint_body", "It is endpoint={'body': …} now"),
+        ("stanza_dir", ".*STANZA_RESOURCES_DIR"),
+        ("pool_questions", r".*RelationsLayer\(pool_questions=3\)"),
+        ("checks_names", "Set checks to 'speaker', or to 'none'"),
+        ("checks_speaker", "Set checks to 'names', or to 'none'"),
+    ],
 )
 def test_a_setting_that_is_not_there_is_named_with_what_was_meant(name: str, message: str) -> None:
     with pytest.raises(SettingsError, match=f"There is no setting '{name}'. {message}") as caught:
-        Settings.load(**{name: "x"})
+        Settings.load(**given(name, "x"))
     assert caught.value.setting == name
+
+
+@pytest.mark.parametrize("name", ["stanza_dir", "pool_questions", "checks_names", "checks_speaker"])
+def test_variable_of_removed_setting_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    variable = f"MEMGRAPH_RAG_{name.upper()}"
+    monkeypatch.setenv(variable, "false")
+    with pytest.raises(SettingsError, match=f"no setting '{name}' .variable {variable}.") as raised:
+        Settings.load()
+    assert (raised.value.setting, raised.value.variable) == (name, variable)
 
 
 def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     unset = Settings.load()
-    for name, field in Settings.model_fields.items():
-        alias = field.validation_alias
-        for variable in alias.choices if isinstance(alias, AliasChoices) else (f"MEMGRAPH_RAG_{name}",):
-            monkeypatch.setenv(str(variable).upper(), "")
+    for _, variable in VARIABLES:
+        monkeypatch.setenv(variable, "")
     assert Settings.load() == unset
 
 
@@ -188,18 +281,16 @@ def test_an_empty_argument_is_refused(name: str) -> None:
 # ── variables that cannot be read ────────────────────────────────────────────────────────────────────────────
 
 
-def variables_of(name: str) -> list[str]:
-    alias = Settings.model_fields[name].validation_alias
-    choices = alias.choices if isinstance(alias, AliasChoices) else (f"MEMGRAPH_RAG_{name}",)
-    return [str(variable).upper() for variable in choices]
-
-
-VARIABLES = [
-    (name, variable)
-    for name in Settings.model_fields
-    for variable in variables_of(name)
-    if variable.startswith(("MEMGRAPH_RAG_", "NEO4J_", "STANZA_", "OPENAI_"))
+OTHER_VARIABLES = [
+    ("neo4j.user", "NEO4J_USERNAME"),
+    ("neo4j.user", "NEO4J_USER"),
+    ("neo4j.password", "NEO4J_PASSWORD"),
+    ("neo4j.database", "NEO4J_DATABASE"),
+    ("neo4j.database_per_namespace", "MEMGRAPH_RAG_NAMESPACE_AS_DATABASE"),
+    ("endpoint.openai_key", "MEMGRAPH_RAG_OPENAI_API_KEY"),
+    ("endpoint.openai_key", "OPENAI_API_KEY"),
 ]
+VARIABLES = [(name, f"MEMGRAPH_RAG_{name.replace('.', '_').upper()}") for name in NAMES] + OTHER_VARIABLES
 
 
 @pytest.mark.parametrize(("name", "variable"), VARIABLES)
@@ -233,7 +324,7 @@ def test_wrong_argument_is_not_blamed_on_the_environment(monkeypatch: pytest.Mon
     assert not hasattr(raised.value, "variable")
 
 
-@pytest.mark.parametrize("name", ["store", "cache_dir", "model", "neo4j_user", "neo4j_password"])
+@pytest.mark.parametrize("name", ["store", "cache_dir", "model", "neo4j.user", "neo4j.password"])
 def test_setting_with_nul_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match=f"'{name}'.* without NUL"):
-        Settings.load(**{name: "a\0b"})
+        Settings.load(**given(name, "a\0b"))

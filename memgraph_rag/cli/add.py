@@ -197,10 +197,7 @@ def _told(outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[st
     from memgraph_rag import Receipt
 
     for outcome in outcomes:
-        if isinstance(outcome, Receipt):
-            yield True, json_output.receipt_form(outcome)
-        else:
-            yield False, json_output.failure_form(outcome)
+        yield isinstance(outcome, Receipt), outcome.as_dict()
 
 
 def _show_lines(results: Iterable[tuple[bool, dict[str, Any]]]) -> int:
@@ -263,7 +260,7 @@ def forget(
             memory.forget(question=document)
             form: dict[str, Any] = {"question": document, "action": "forgotten"}
         else:
-            form = json_output.receipt_form(memory.forget(document))
+            form = memory.forget(document).as_dict()
     if as_json:
         json_output.write_json(form)
     elif question:
@@ -276,7 +273,7 @@ def _forget_user(place: Place, user: str, session: str | None, *, as_json: bool)
     from memgraph_rag.cli import render
 
     with place.stored() as memory:
-        forms = [json_output.receipt_form(receipt) for receipt in memory.forget(user=user, session=session)]
+        forms = [receipt.as_dict() for receipt in memory.forget(user=user, session=session)]
     if as_json:
         json_output.write_json({"receipts": forms})
         return

@@ -90,8 +90,8 @@ def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) ->
     """Store what a former version accepted and did not store, and tell the user so."""
     from memgraph_rag.mcp.former_jobs import finish_jobs, folder_of_jobs
 
-    folder = folder_of_jobs(settings.store, settings.neo4j_database)
-    if place.read_only or settings.read_only or not folder.is_dir():
+    folder = folder_of_jobs(settings.store, settings.neo4j.database)
+    if settings.read_only or not folder.is_dir():
         return
     from memgraph_rag.mcp.memories import Memories
 

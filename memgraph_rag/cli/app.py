@@ -1,7 +1,7 @@
 """The list of commands, and the exit status of each.
 
 It knows no memory. Invariant: an error of our own is one line on standard error and exit status 1; Ctrl-C is one line
-and 130; wrong usage is 2, as is a variable of the environment that cannot be used.
+and 130; wrong usage is 2, as is a variable or a file of settings that cannot be used.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from memgraph_rag.cli.agents import app as agents
 from memgraph_rag.cli.agents import serve
 from memgraph_rag.cli.ask import ask
 from memgraph_rag.cli.calibrate import calibrate
+from memgraph_rag.cli.config import config
 from memgraph_rag.cli.demo import demo
 from memgraph_rag.cli.doctor import doctor
 from memgraph_rag.cli.evaluate import evaluate
@@ -61,8 +62,8 @@ app = typer.Typer(
     cls=_Root, help=_HELP, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
 )  # fmt: skip
 for _command in (
-    add, ask, search, show, documents, questions, deepen, remove_layer, forget, purge, reembed, status, doctor,
-    calibrate, evaluate, demo, serve,
+    add, ask, search, show, documents, questions, deepen, remove_layer, forget, purge, reembed, status, config,
+    doctor, calibrate, evaluate, demo, serve,
 ):  # fmt: skip
     app.command()(at_place(_command))
 for _name, _command in {"export": export_file, "import": import_file}.items():

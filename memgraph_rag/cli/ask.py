@@ -1,13 +1,13 @@
 """``memgraph-rag ask``, and how a question's reading is shown while it happens.
 
-It knows the stream of ``Memory`` and the forms; it decides nothing. Invariant: what was shown live and what is shown
-from a form is the same, line by line.
+It knows the stream of ``Memory`` and the plain form of answers; it decides nothing. Invariant: what was shown live and
+what is shown from a form is the same, line by line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -74,7 +74,7 @@ def ask(
         items = bars.between(items, "reading", until=lambda item: isinstance(item, str))
         if as_json:
             *_, answer = items
-            json_output.write_json(json_output.answer_form(answer))  # pyright: ignore[reportArgumentType]
+            json_output.write_json(answer.as_dict())  # pyright: ignore[reportAttributeAccessIssue] - the last is an Answer
         else:
             show_reading(items, walk=to_stderr() if trace else None, answer=to_stdout())
 
@@ -91,18 +91,18 @@ def show_reading(items: Iterable[Step | str | Answer], *, walk: Console | None, 
             if walk is not None:
                 if order == 1:
                     walk_header(walk)
-                walk_line(walk, order, json_output.step_form(item))
+                walk_line(walk, order, item.as_dict())
         elif isinstance(item, str):
             written = show_piece(answer, item, after=written)
         else:
             if not written:
                 show_piece(answer, item.text)
-            show_grounds(answer, json_output.answer_form(item))
+            show_grounds(answer, item.as_dict())
             return item
     raise AssertionError("a stream ends with an Answer")
 
 
-def replay(form: json_output.AnswerForm, console: Console) -> None:
+def replay(form: Mapping[str, Any], console: Console) -> None:
     """Show an answer that was kept, as it was shown when it was given."""
     from memgraph_rag.cli.render import show_grounds, show_piece, walk_header, walk_line
 

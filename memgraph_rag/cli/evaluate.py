@@ -23,7 +23,7 @@ from memgraph_rag.errors import DocumentError, SettingsError
 if TYPE_CHECKING:
     from memgraph_rag import Limits, Memory
     from memgraph_rag.cli.progress import Bars
-    from memgraph_rag.contracts import Strategy
+    from memgraph_rag.contracts import Layer, Strategy
     from memgraph_rag.evaluation.dataset import Folder
     from memgraph_rag.evaluation.report import Scorecard
     from memgraph_rag.evaluation.runs import Run
@@ -90,8 +90,9 @@ def evaluate(
     chosen = [closed(folder) if setting == "closed" else folder.needed() for folder in chosen]
     for folder in chosen if readings else ():
         _require_answers(folder)
-    built: dict[str, Any] = {"layers": layers or DEFAULT_LAYERS}
-    built["pool_questions"] = _pool_questions(place, built["layers"], readings.values())
+    names = layers or DEFAULT_LAYERS
+    has_pool = _has_pool(names, readings.values())
+    built = _with_pool(names, place) if has_pool else names
     outcomes = Outcomes(out)
     limits = Limits(tokens=max_tokens, nodes=max_nodes)
     scorecards, headers = [], []
@@ -100,7 +101,7 @@ def evaluate(
             with _open(place, folder, out, built, bars) as memory:
                 run = Run(folder, memory, outcomes, limits, bars)
                 scorecards.append(_scored(run, modes or (), readings))
-                headers.append(_header(memory, limits, with_model=bool(readings)))
+                headers.append(_header(memory, limits, with_model=bool(readings), has_pool=has_pool))
     _write(scorecards, headers[0], out, with_plots=plots)
     if as_json:
         json_output.write_json([row for scorecard in scorecards for row in scorecard.rows()])
@@ -169,8 +170,8 @@ def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
         require_matplotlib()
 
 
-def _pool_questions(place: Place, layers: Sequence[str], readings: Iterable[Strategy]) -> int | None:
-    """How many questions are proposed on each batch, where relations are built for ``qrmem`` and no setting says it.
+def _has_pool(layers: Sequence[str], readings: Iterable[Strategy]) -> bool:
+    """Return whether questions are proposed on each batch: where relations are built for ``qrmem``.
 
     Source: QRMeM, memory construction, step 3. Without updates it reads the graph without that pool.
 
@@ -180,23 +181,29 @@ def _pool_questions(place: Place, layers: Sequence[str], readings: Iterable[Stra
     from memgraph_rag.strategies.qrmem import Qrmem
 
     with_pool = {reading.updates > 0 for reading in readings if isinstance(reading, Qrmem)}
-    if "relations" not in layers or True not in with_pool or "pool_questions" in place.settings().model_fields_set:
-        return None
+    if "relations" not in layers or True not in with_pool:
+        return False
     if False in with_pool:
         raise SettingsError(
             "Expected qrmem with updates or without (its ablation without_update) on one graph of relations, got both: "
-            "only the first has a pool of questions. Evaluate each with an --out of its own, or set "
-            "MEMGRAPH_RAG_POOL_QUESTIONS.",
-            setting="pool_questions",
+            "only the first has a pool of questions. Evaluate each with an --out of its own."
         )
-    return _POOL_QUESTIONS
+    return True
 
 
-def _open(place: Place, folder: Folder, out: Path, built: Mapping[str, Any], bars: Bars) -> Memory:
+def _with_pool(layers: Sequence[str], place: Place) -> list[str | Layer]:
+    """Return the layers, with a pool of questions for the relations."""
+    from memgraph_rag.operations.layer_choice import relations_with_pool
+
+    pooling = relations_with_pool(place.settings(), _POOL_QUESTIONS)
+    return [pooling if name == "relations" else name for name in layers]
+
+
+def _open(place: Place, folder: Folder, out: Path, layers: Sequence[str | Layer], bars: Bars) -> Memory:
     """The folder's own memory: a namespace of its name, in the given store or one beside the outcomes."""
     prefix = f"{place.namespace} " if place.namespace else ""
     store = place.store or str(out / "memories.lbug")
-    return replace(place, store=store, namespace=f"{prefix}{folder.name}").open(progress=bars, **built)
+    return replace(place, store=store, namespace=f"{prefix}{folder.name}").open(progress=bars, layers=layers)
 
 
 def _scored(run: Run, modes: Sequence[str], readings: Mapping[str, Strategy]) -> Scorecard:
@@ -210,7 +217,7 @@ def _scored(run: Run, modes: Sequence[str], readings: Mapping[str, Strategy]) ->
     return Scorecard(run.folder, scores, run.outcomes.buildings(run.folder.name), ours=("search graph", DEFAULT))
 
 
-def _header(memory: Memory, limits: Limits, *, with_model: bool) -> str:
+def _header(memory: Memory, limits: Limits, *, with_model: bool, has_pool: bool) -> str:
     from memgraph_rag.evaluation.machine import machine_line, model_line, version_line
     from memgraph_rag.evaluation.report import intervals_line
 
@@ -221,8 +228,8 @@ def _header(memory: Memory, limits: Limits, *, with_model: bool) -> str:
         settings = (
             f"window {memory.settings.window}, answers of at most {memory.settings.answer_tokens} tokens, {bounds}"
         )
-        if memory.settings.pool_questions:
-            settings += f", a pool of {memory.settings.pool_questions} questions a batch for relations"
+        if has_pool:
+            settings += f", a pool of {_POOL_QUESTIONS} questions a batch for relations"
         lines.append(f"language model {memory.language_model.name}, {settings}")
     return "\n".join([*lines, model_line(memory), intervals_line()])
 

@@ -1,8 +1,8 @@
 """How commands end after an error: with one line on standard error, and an exit status.
 
 It knows no command. Invariants: an error of ours, a stream that cannot be written and a lack of memory are one line and
-1, a variable of the environment that cannot be used is one line and 2, Ctrl-C is one line and 130; whatever stands in a
-message, no control character of it reaches the terminal.
+1, a variable or a file of settings that cannot be used is one line and 2, Ctrl-C is one line and 130; whatever stands
+in a message, no control character of it reaches the terminal.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def one_line() -> Iterator[None]:
         finally:
             sys.stdout.flush()  # while it can still be told that this fails
     except MemgraphRagError as error:
-        status = 2 if hasattr(error, "variable") else 1  # a wrong variable is wrong usage, as a wrong option is
+        # A wrong variable or file of settings is wrong usage, as a wrong option is.
+        status = 2 if hasattr(error, "variable") or hasattr(error, "settings_file") else 1
         raise _end(f"{type(error).__name__}: {error}", status=status) from error
     except OSError as error:
         if error.errno == errno.EPIPE:  # who read the output has enough: ended in silence by click

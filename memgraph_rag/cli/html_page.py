@@ -17,7 +17,6 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from memgraph_rag.cli.json_output import change_form
 from memgraph_rag.cli.render import change_line, one_line, step_figures, usage_line
 from memgraph_rag.types import (
     Annotation,
@@ -33,6 +32,7 @@ from memgraph_rag.types import (
     Segment,
     Thing,
     Tie,
+    type_of,
 )
 
 __all__ = ["MARK", "page"]
@@ -75,13 +75,13 @@ def page(neighbourhood: Neighbourhood) -> str:
     """The whole page, as HTML."""
     library, script = _asset("cytoscape.min.js", room="mcp"), _asset("page.js")
     centre = neighbourhood.centre
-    kinds = {_kind(thing) for thing in neighbourhood.things.values()}
+    kinds = {type_of(thing) for thing in neighbourhood.things.values()}
     colours = {name: colour for name, colour in COLOURS.items() if name in kinds}
     return _template().render(
         title=_caption(centre),
         answer=centre.answer.text if isinstance(centre, Question) else "",
         facts=_facts(centre),
-        changes=[change_line(change_form(change)) for change in centre.changes] if isinstance(centre, Question) else [],
+        changes=[change_line(change) for change in centre.changes] if isinstance(centre, Question) else [],
         left_out=", ".join(f"{number:,} {what}" for what, number in neighbourhood.left_out.items()),
         passages=list(_answered(centre, neighbourhood) if isinstance(centre, Question) else _passages(neighbourhood)),
         colours=colours,
@@ -116,7 +116,7 @@ def _elements(neighbourhood: Neighbourhood) -> list[dict[str, Any]]:
     nodes = [
         {
             "id": thing.id,
-            "kind": _kind(thing),
+            "kind": type_of(thing),
             "label": (f"{orders[thing.id]}. " if thing.id in orders else "") + one_line(_caption(thing), _LABEL),
             "text": f"{_facts(thing)}\n{_text(thing)}",
             "centre": thing.id == neighbourhood.centre.id,
@@ -149,13 +149,6 @@ def _tie_label(tie: Tie) -> str:
 
 def _width(tie: Tie) -> float:
     return 1.0 + (_WIDEST - 1) * min(max(tie.weight, 0.0), 1.0) if tie.kind == "SUMMARIZES" else 1.5
-
-
-def _kind(thing: Thing) -> str:
-    if isinstance(thing, (Segment, InformationPoint, Overview)):
-        return thing.kind
-    names = {DocumentRecord: "document", Entity: "entity", Annotation: "annotation", Section: "section"}
-    return names.get(type(thing), "question")
 
 
 def _caption(thing: Thing) -> str:

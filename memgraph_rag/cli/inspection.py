@@ -6,6 +6,7 @@ It changes nothing and needs no language model. Invariant: what a table shows is
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from memgraph_rag.operations.file_replacement import replacement
 
 if TYPE_CHECKING:
     from memgraph_rag import InformationPoint, Memory, Segment, Settings
-    from memgraph_rag.types import Neighbourhood, Thing
+    from memgraph_rag.types import Change, Neighbourhood
 
 __all__ = ["documents", "questions", "search", "show", "status"]
 
@@ -62,7 +63,7 @@ def search(
             min_relevance=min_relevance,
         )
         is_empty = not evidence_list and not memory.status()["counts"]["Document"]
-    shown = [json_output.evidence_form(evidence) for evidence in evidence_list]
+    shown = [evidence.as_dict() for evidence in evidence_list]
     if as_json:
         json_output.write_json(shown)
         return
@@ -99,14 +100,15 @@ def show(
         node = _node(memory, name) if kind is None else None
         if node is not None and html is None:
             keys = {record.id: record.key for record in memory.documents()}
-            _show_node({"type": "node", **json_output.node_form(node, keys.get(node.document_id, ""))}, as_json=as_json)
+            form = {"type": "node", "document_key": keys.get(node.document_id, ""), **node.as_dict()}
+            _show_node(form, as_json=as_json)
             return
         # A node's page is that of its document.
         neighbourhood = memory.around(node.document_id if node else name, kind=kind, most=most)  # pyright: ignore[reportArgumentType]
     if html is not None:
         _write_page(html, neighbourhood)
     if as_json:
-        json_output.write_json({**_form(neighbourhood.centre), **json_output.surroundings_form(neighbourhood)})
+        json_output.write_json(neighbourhood.as_dict())
     elif html is not None:
         render.to_stdout().print(render.label(f"written    {html}"), markup=False, soft_wrap=True)
     else:
@@ -124,19 +126,6 @@ def _node(memory: Memory, name: str) -> Segment | InformationPoint | None:
     except DocumentNotFound:
         return None
     return thing if isinstance(thing, (Segment, InformationPoint)) else None
-
-
-def _form(thing: Thing) -> dict[str, Any]:
-    from memgraph_rag.types import DocumentRecord, Entity, Overview, Question
-
-    if isinstance(thing, Overview):
-        return {"type": "overview", **json_output.node_form(thing, "")}
-    if isinstance(thing, DocumentRecord):
-        return {"type": "document", **json_output.document_form(thing)}
-    if isinstance(thing, Question):
-        return {"type": "question", **json_output.question_form(thing)}
-    assert isinstance(thing, Entity)
-    return {"type": "entity", **json_output.entity_form(thing)}
 
 
 def _show_node(form: dict[str, Any], *, as_json: bool) -> None:
@@ -165,18 +154,12 @@ def questions(place: Place, as_json: Json = False) -> None:
     from memgraph_rag.cli import render
 
     with place.stored() as memory:
-        listed = [json_output.question_form(question) for question in memory.questions()]
+        listed = memory.questions()
     if as_json:
-        json_output.write_json(listed)
+        json_output.write_json([question.as_dict() for question in listed])
         return
     rows = [
-        [
-            question["asked_at"],
-            question["question"],
-            question["answer"]["text"],
-            _nodes_read(question),
-            _stale(question["changes"]),
-        ]
+        [question.asked_at, question.text, question.answer.text, question.nodes_read, _stale(question.changes)]
         for question in listed
     ]
     render.to_stdout().print(render.table(("asked at", "question", "answer", "nodes read", "stale"), rows))
@@ -184,12 +167,8 @@ def questions(place: Place, as_json: Json = False) -> None:
         render.to_stderr().print('No question is kept. Keep one: memgraph-rag ask --keep-trace "…"')
 
 
-def _nodes_read(form: dict[str, Any]) -> int:
-    return len(form["answer"]["trace"]) + sum(change["reads"] for change in form["changes"])
-
-
-def _stale(changes: list[dict[str, Any]]) -> str:
-    return ", ".join(f"{change['document_key']} {change['action']} {change['changed_at']}" for change in changes)
+def _stale(changes: Iterable[Change]) -> str:
+    return ", ".join(f"{change.document_key} {change.action.value} {change.changed_at}" for change in changes)
 
 
 def documents(place: Place, as_json: Json = False) -> None:
@@ -197,7 +176,7 @@ def documents(place: Place, as_json: Json = False) -> None:
     from memgraph_rag.cli import render
 
     with place.stored() as memory:
-        listed = [json_output.document_form(record) for record in memory.documents()]
+        listed = [record.as_dict() for record in memory.documents()]
     if as_json:
         json_output.write_json(listed)
         return

@@ -86,7 +86,7 @@ def import_file(
     if files or home:
         raise typer.BadParameter("goes with --bulk only", param_hint="--files" if files else "--home")
     with place.open() as memory:
-        receipts = [json_output.receipt_form(receipt) for receipt in memory.maintenance.import_from(source)]
+        receipts = [receipt.as_dict() for receipt in memory.maintenance.import_from(source)]
     if as_json:
         json_output.write_json({"receipts": receipts})
         return

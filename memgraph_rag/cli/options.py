@@ -25,6 +25,7 @@ from memgraph_rag.errors import MemgraphRagWarning
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
+    from memgraph_rag.settings import Origin
     from memgraph_rag.types import MetadataValue
 
 __all__ = [
@@ -80,10 +81,14 @@ class Place:
     read_only: bool = False
 
     def settings(self) -> Settings:
-        """These options, with the environment and the defaults behind them."""
+        """These options, with variables, files and the defaults behind them."""
+        return self.settings_and_origins()[0]
+
+    def settings_and_origins(self) -> tuple[Settings, dict[str, Origin]]:
+        """The same, and where each setting was given that is not a default."""
         from memgraph_rag import Settings
 
-        return Settings.load(store=self.store, **self._given())
+        return Settings.resolve(store=self.store, read_only=self.read_only or None, **self._given())
 
     def stored(self, **more: Any) -> Memory:
         """The memory that is there: as ``open``, but a file that ``--store`` names is not made.

@@ -1,7 +1,7 @@
 """What a person reads: the walk, the answer, its citations, tables.
 
-It prints forms and knows no memory. Invariants: text of a document is never taken for markup, and no control
-character of it reaches the terminal.
+It prints plain forms of records (``as_dict()``) and knows no memory. Invariants: text of a document is never taken for
+markup, and no control character of it reaches the terminal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memgraph_rag.cli.json_output import AnswerForm, CitationForm, StepForm, UsageForm, usage_form
 from memgraph_rag.cli.sanitize import label, plain
 from memgraph_rag.cli.sanitize import line as _line
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memgraph_rag import Answer, Step
+    from memgraph_rag.types import Change
 
 __all__ = [
     "STOP_REASONS",
@@ -95,7 +95,7 @@ def walk_header(console: Console) -> None:
     )
 
 
-def walk_line(console: Console, order: int, step: StepForm) -> None:
+def walk_line(console: Console, order: int, step: Mapping[str, Any]) -> None:
     """One row of the walk: what was read, by which score, how much attention it got, and P(Yes) after it."""
     node = f"{_KINDS[step['kind']]} {step['level'] or ''}".rstrip()
     p_yes = "" if step["p_yes"] is None else f"{step['p_yes']:.2f}"
@@ -106,7 +106,7 @@ def walk_line(console: Console, order: int, step: StepForm) -> None:
         console.print(Text(f"{'':>7}{note}", style="dim"), no_wrap=True, overflow="ellipsis")
 
 
-def _notes(step: StepForm) -> Iterator[str]:
+def _notes(step: Mapping[str, Any]) -> Iterator[str]:
     """How the walk reached a node, where its place in a list does not say so, and what the model said after it."""
     parts = [f"{name} {part:.3f}" for name, part in step["sources"].items() if part]
     if len(parts) > 1 or step["via"]:
@@ -127,7 +127,7 @@ def show_piece(console: Console, piece: str, *, after: str = "") -> str:
     return after + piece
 
 
-def show_grounds(console: Console, answer: AnswerForm) -> None:
+def show_grounds(console: Console, answer: Mapping[str, Any]) -> None:
     """What the answer rests on, what speaks against trusting it, why reading ended, and what it cost."""
     console.print()
     if answer["citations"]:
@@ -144,14 +144,14 @@ def show_grounds(console: Console, answer: AnswerForm) -> None:
     console.print(f"{nodes}, {cost_line(answer['usage'])}", style="dim", soft_wrap=True)
 
 
-def _show_citation(console: Console, number: int, citation: CitationForm) -> None:
+def _show_citation(console: Console, number: int, citation: Mapping[str, Any]) -> None:
     place = Text(f"[{number}] ", style="cyan")
     place.append(f"{label(citation['document_key'])}  {citation['start']}–{citation['end']}")
     console.print(place, soft_wrap=True)
     console.print(Text(f"    “{_line(citation['quote'])}”", style="italic"), soft_wrap=True)
 
 
-def cost_line(usage: UsageForm) -> str:
+def cost_line(usage: Mapping[str, Any]) -> str:
     """Tokens, calls and seconds in words."""
     return (
         f"{usage['prompt_tokens']:,} tokens read, {usage['generated_tokens']:,} written, "
@@ -170,14 +170,13 @@ def step_figures(step: Step) -> str:
 
 def usage_line(answer: Answer) -> str:
     """Why reading ended, and what the answer cost."""
-    return f"stopped because {STOP_REASONS[answer.stop_reason.value]}; {cost_line(usage_form(answer.usage))}"
+    return f"stopped because {STOP_REASONS[answer.stop_reason.value]}; {cost_line(answer.usage.as_dict())}"
 
 
-def change_line(change: Mapping[str, Any]) -> str:
+def change_line(change: Change) -> str:
     """What became of a document that a kept question rests on."""
-    reads = change["reads"]
-    what = f"{_line(change['document_key'])} was {change['action']} {change['changed_at']}"
-    return f"{what}; {_many(reads, 'node')} read of it {'is' if reads == 1 else 'are'} gone"
+    what = f"{_line(change.document_key)} was {change.action.value} {change.changed_at}"
+    return f"{what}; {_many(change.reads, 'node')} read of it {'is' if change.reads == 1 else 'are'} gone"
 
 
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────────
@@ -231,7 +230,7 @@ def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:
     head = Text(f"{rank:>2}. ", style="cyan")
     head.append(f"{label(evidence['document_key'])}  {evidence['start']}–{evidence['end']}", style="bold")
     near = "" if evidence["relevance"] is None else f"relevance {evidence['relevance']:.2f}  "
-    head.append(f"  {near}({why})  {evidence['node_id']}", style="dim")
+    head.append(f"  {near}({why})  {evidence['segment_id']}", style="dim")
     if evidence["path"]:
         ways = "; ".join(_way(carrier) for carrier in evidence["path"] if carrier["share"] >= _LEAST_SHARE)
         head.append(f"\n    by {ways}" if ways else "", style="dim")

@@ -1,8 +1,8 @@
 """``memgraph-rag neo4j``: start, stop and look at a real Neo4j on this machine.
 
 It prints what ``memgraph_rag.stores.neo4j_server`` tells, and knows nothing of processes or files itself. The
-invariant: a password is shown once, by the command that generated it, and never read from the command's history
-unless the user puts it there. Errors become one line and an exit status in ``cli.app``.
+invariant: a password is shown once, by the command that generated it, and never read from the command's history.
+Errors become one line and an exit status in ``cli.app``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from memgraph_rag import Settings
 from memgraph_rag.cli.sanitize import label, plain
 from memgraph_rag.stores import neo4j_server
 from memgraph_rag.stores.neo4j_distribution import LTS, NEWEST
@@ -41,14 +42,13 @@ def start(
     version: Annotated[str, typer.Option(help=f"Which Neo4j; {LTS} is the long-term release.")] = NEWEST,
     bolt_port: Annotated[int, typer.Option(help="Where drivers connect.")] = neo4j_server.BOLT_PORT,
     http_port: Annotated[int, typer.Option(help="Where Browser is served.")] = neo4j_server.HTTP_PORT,
-    password: Annotated[
-        str | None, typer.Option(envvar="NEO4J_PASSWORD", hidden=True, help="Password of the user neo4j.")
-    ] = None,
 ) -> None:
     """Start Neo4j, and leave it running. The first time, about 200 MB are fetched from Maven Central.
 
-    The password is that in the environment variable NEO4J_PASSWORD; without it, one is generated.
+    The password is the setting neo4j.password, from NEO4J_PASSWORD or a file; without it, one is generated.
     """
+    chosen = Settings.load().neo4j.password
+    password = None if chosen is None else chosen.get_secret_value()
     with _err.status("starting Neo4j") as spinner:
 
         def show(what: str, done: int, total: int) -> None:
@@ -62,7 +62,8 @@ def start(
         _out.print(f"\nPassword, shown this once: [bold]{server.password}[/bold]")
     if server.password != password:
         _print(f"\nThe password is kept, for you alone, in {server.home / 'credentials.json'}.", style="dim")
-    password_given = "" if home is None else ', neo4j_password="…"'  # Memory finds that of the default folder itself
+    # Memory finds the password of the default folder itself.
+    password_given = "" if home is None else ', neo4j={"password": "…"}'
     _print(
         f'\nUse it:  Memory("{server.bolt_uri}"{password_given})        '
         f"Stop it:  memgraph-rag neo4j stop{_home_option(home)}"

@@ -13,7 +13,6 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from memgraph_rag.cli.json_output import change_form
 from memgraph_rag.cli.render import change_line, one_line, plain, step_figures, usage_line
 from memgraph_rag.types import (
     Annotation,
@@ -282,7 +281,7 @@ def _line(thing: object) -> Text:
 
 
 def _change(change: Change) -> Text:
-    return Text(plain(change_line(change_form(change))), style="yellow")
+    return Text(plain(change_line(change)), style="yellow")
 
 
 def _name(entity: Entity) -> Text:

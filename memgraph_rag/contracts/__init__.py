@@ -6,21 +6,9 @@ strategies, stores) never import one another; they meet here, and in ``types``.
 
 from __future__ import annotations
 
-from memgraph_rag.contracts.document_lists import DocumentLists
-from memgraph_rag.contracts.graph import (
-    FingerprintIndex,
-    GraphReader,
-    GraphStore,
-    GraphView,
-    MemoryGraph,
-    MendedStore,
-    NodeReader,
-    PurgedStore,
-    ReembeddedStore,
-    SearchedGraph,
-)
+from memgraph_rag.contracts.graph import FingerprintIndex, GraphStore, GraphView, StoreUpkeep
+from memgraph_rag.contracts.graph_reads import GraphReader, MemoryGraph, NodeReader, SearchedGraph
 from memgraph_rag.contracts.graph_writes import GraphWriter
-from memgraph_rag.contracts.kept_index import IndexKeeper
 from memgraph_rag.contracts.layers import Layer, LearningLayer, MemoryLayer, SplitDocument, WillingLayer
 from memgraph_rag.contracts.models import (
     UNCALIBRATED_YES,
@@ -38,7 +26,6 @@ from memgraph_rag.contracts.models import (
     TokenCounter,
     Word,
 )
-from memgraph_rag.contracts.pools import PooledGraph
 from memgraph_rag.contracts.search import MODES, Search, SearchContext, SearchMode, SearchSpace
 from memgraph_rag.contracts.strategies import Extract, ReadingContext, Strategy
 from memgraph_rag.contracts.systems import System
@@ -49,7 +36,6 @@ __all__ = [
     "AttentiveModel",
     "AttentiveSession",
     "Calibration",
-    "DocumentLists",
     "Embedder",
     "EntityRecognizer",
     "Extract",
@@ -58,29 +44,25 @@ __all__ = [
     "GraphStore",
     "GraphView",
     "GraphWriter",
-    "IndexKeeper",
     "LanguageModel",
     "Layer",
     "LearningLayer",
     "MemoryGraph",
     "MemoryLayer",
-    "MendedStore",
     "Models",
     "Named",
     "NodeReader",
     "Parser",
-    "PooledGraph",
     "Progress",
-    "PurgedStore",
     "ReadingContext",
     "ReadingSession",
-    "ReembeddedStore",
     "Search",
     "SearchContext",
     "SearchMode",
     "SearchSpace",
     "SearchedGraph",
     "SplitDocument",
+    "StoreUpkeep",
     "Strategy",
     "System",
     "TokenCounter",

@@ -1,196 +1,33 @@
-"""What a store must offer: reading and repairing one namespace of a graph; ``graph_writes`` has the writing."""
+"""What a store offers of one namespace of a graph; ``graph_reads`` and ``graph_writes`` have the largest parts of it.
+
+The abstract members are required of every store; ``stores.BaseStore`` has a default of each of the others.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from memgraph_rag.contracts.document_lists import DocumentLists
+from memgraph_rag.contracts.graph_reads import GraphReader, SearchedGraph
 from memgraph_rag.contracts.graph_writes import GraphWriter
-from memgraph_rag.contracts.kept_index import IndexKeeper
-from memgraph_rag.contracts.pools import PooledGraph
 from memgraph_rag.types import (
-    Annotation,
     DocumentGraph,
     DocumentRecord,
     Entity,
     Fingerprint,
     Flaws,
-    Hit,
-    IndexedName,
-    IndexedRelation,
-    IndexedSegment,
     Mention,
-    Neighbour,
-    Node,
-    Overview,
-    PointLayer,
     Question,
     Relation,
     Section,
     Segment,
     Similar,
-    Summarizes,
     Title,
     Vector,
 )
 
-__all__ = [
-    "FingerprintIndex", "GraphReader", "GraphStore", "GraphView", "MemoryGraph", "MendedStore", "NodeReader",
-    "PurgedStore", "ReembeddedStore", "SearchedGraph",
-]  # fmt: skip
-
-
-class NodeReader(Protocol):
-    """Reads documents, nodes and entities of one namespace. Equal calls give equal lists, in the same order."""
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that it is bound to."""
-        ...
-
-    def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """All documents, or those of these ids that exist; by key."""
-        ...
-
-    def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """The nodes of these ids that exist, in the order of ``node_ids``."""
-        ...
-
-    def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
-        """The entities of these ids that exist, in the order of ``entity_ids``."""
-        ...
-
-    def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
-        """The exact cosine of every segment of these documents and every point of one layer, best first; ties by id."""
-        ...
-
-
-class GraphReader(NodeReader, Protocol):
-    """What strategies read."""
-
-    def segments_of(self, document_id: str) -> list[Segment]:
-        """All segments of a document, by index."""
-        ...
-
-    def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
-        """The top of one layer in each document, in the order given, by level (the highest first) and index.
-
-        Of ``points`` the highest level; of ``clusters`` all summaries that no other sums up. Of a document without such
-        points its segments.
-
-        Without echoes, as everything below that looks for evidence.
-        """
-        ...
-
-    def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        """The SUMMARIZES edges that leave these points and overviews, by (source, weight falling, target)."""
-        ...
-
-    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
-        """For each of these segments that exists, the ids of the entities that it mentions, sorted, each once."""
-        ...
-
-    def expand(
-        self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
-    ) -> list[Neighbour]:
-        """The k relations with an end among these entities, or among those SIMILAR_TO one of them, that are nearest.
-
-        Best cosine first, ties by relation id; without a vector by relation id. One transaction, whatever the number
-        of entities and relations, and whether there are any; a second one where the k-th and the next tie. Of an
-        entity with hundreds of relations a store may compare only those that are among the nearest of all.
-        """
-        ...
-
-    def segments_naming(
-        self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
-    ) -> list[Hit]:
-        """The k segments of the largest cosine among those that mention one of these entities; ties by id."""
-        ...
-
-    def annotations(self, document_id: str) -> list[Annotation]:
-        """What layers of users' own say of a document, by layer and index."""
-        ...
-
-    def sections(self, document_id: str) -> list[Section]:
-        """The outline of a document, by index; empty where it has none."""
-        ...
-
-    def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        """All overviews of a layer of the memory; the highest level first, then by key.
-
-        Args:
-            documents: only overviews that rest on no other documents than these.
-        """
-        ...
-
-
-class SearchedGraph(NodeReader, PooledGraph, IndexKeeper, Protocol):
-    """What a search reads: the k best of all segments, and all of them for an index of its own."""
-
-    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
-        """The k segments of the largest cosine, or all where there are fewer; ties by id. Score: the cosine."""
-        ...
-
-    def matching(
-        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
-    ) -> list[Hit]:
-        """The k segments that match the words best (BM25), at least one word each; ties by id.
-
-        A word of the title counts twice. ``keywords`` is plain text, never a query language. With ``stemming``,
-        "marriages" matches "marriage".
-        """
-        ...
-
-    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        """All segments of the documents that a write later than version ``since`` stored; -1 is from the beginning.
-
-        By (document id, index), with echoes. An embedding is never a list of Python numbers for longer than its row
-        takes.
-        """
-        ...
-
-    def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        """The relations of the documents that a write later than version ``since`` stored, by id. One statement."""
-        ...
-
-    def indexed_names(self, *, since: int) -> list[IndexedName]:
-        """The entities that these documents mention and that have an embedding, by id. One statement."""
-        ...
-
-    def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
-        """What a layer says of segments, of all documents that a write later than version ``since`` stored.
-
-        By (document id, index). Annotations of no segment are left out.
-        """
-        ...
-
-    def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
-        """All documents that a write later than version ``since`` stored, by key."""
-        ...
-
-    def version(self) -> int:
-        """How many writes the namespace has seen, by whatever process; 0 before the first.
-
-        It grows with each call of ``GraphWriter`` that changes anything, metadata included.
-        """
-        ...
-
-    def document_ids(self) -> list[str]:
-        """The ids of all documents, sorted."""
-        ...
-
-    def count_documents(self) -> int:
-        """How many documents there are."""
-        ...
-
-    def statistics(self) -> Mapping[str, int]:
-        """Counts of this namespace by label and by relationship type."""
-        ...
-
-
-class MemoryGraph(GraphReader, SearchedGraph, Protocol):
-    """What a layer of the memory reads: what strategies and searches do."""
+__all__ = ["FingerprintIndex", "GraphStore", "GraphView", "StoreUpkeep"]
 
 
 class GraphView(GraphReader, Protocol):
@@ -228,6 +65,7 @@ class GraphView(GraphReader, Protocol):
         """The first k relations of an entity, by id."""
         ...
 
+    @abstractmethod
     def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
         """The SIMILAR_TO edges at these entities, by (source, target)."""
         ...
@@ -236,38 +74,36 @@ class GraphView(GraphReader, Protocol):
         """How many edges of each kind an entity has, but for SIMILAR_TO; empty where there is none."""
         ...
 
+    @abstractmethod
     def overview_ids(self) -> list[str]:
         """The ids of the overviews of all layers; the lowest level first, then by layer and key."""
         ...
 
+    @abstractmethod
     def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
         """All kept questions, or those of these ids that exist; the newest first, ties by id."""
         ...
 
     def question_times(self) -> Mapping[str, str]:
-        """The ids of all kept questions, each with the time when it was asked. One statement."""
+        """The ids of all kept questions, each with the time when it was asked."""
         ...
 
 
 class FingerprintIndex(Protocol):
     """Finds documents by where they came from and by their whole text."""
 
-    def fingerprints(self, ids: Sequence[str]) -> list[Fingerprint]:
-        """The fingerprints of the documents of these ids that exist, by key."""
-        ...
-
     def matching_fingerprints(
         self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
     ) -> list[Fingerprint]:
         """Those of the documents that were read from one of these files, or have one of these texts; by key.
 
-        One statement. What is empty matches nothing; of texts the first thousand documents.
+        What is empty matches nothing; of texts the first thousand documents.
         """
         ...
 
 
-class MendedStore(Protocol):
-    """A store that finds what is wrong with its graph, and puts right what can be."""
+class StoreUpkeep(Protocol):
+    """Mends, embeds anew, purges and replaces what a database holds."""
 
     def flaws(self) -> Flaws:
         """What is wrong, as of one moment; nothing, in a graph that only this library wrote."""
@@ -280,10 +116,6 @@ class MendedStore(Protocol):
             vectors: embeddings of what had none, by id. What is not among them stays without.
         """
         ...
-
-
-class ReembeddedStore(Protocol):
-    """A store of which all embeddings, in all namespaces, can be replaced at one moment."""
 
     def namespaces(self) -> list[str]:
         """All namespaces of the store, sorted: an embedder is the whole store's."""
@@ -307,32 +139,54 @@ class ReembeddedStore(Protocol):
         """
         ...
 
-
-class PurgedStore(Protocol):
-    """A store whose own files can be freed of what was forgotten."""
-
     def purge(self) -> None:
         """Rewrite the files so that nothing of what was forgotten or replaced, in any namespace, is left in them.
 
         Raises:
-            StoreError: the store is a server, whose files are its own.
+            StoreError: the files are not the store's own, as those of a server.
+        """
+        ...
+
+    def empty_database(self) -> str:
+        """Return the name of the database, which holds nothing.
+
+        Raises:
+            StoreError: the database holds nodes, or no import in bulk exists for it.
         """
         ...
 
 
-class GraphStore(
-    GraphView,
-    SearchedGraph,
-    GraphWriter,
-    FingerprintIndex,
-    DocumentLists,
-    MendedStore,
-    ReembeddedStore,
-    PurgedStore,
-    Protocol,
-):
-    """A database that holds graphs, bound to one namespace. May be used from several threads."""
+class GraphStore(GraphView, SearchedGraph, GraphWriter, FingerprintIndex, StoreUpkeep, Protocol):
+    """A database that holds graphs, bound to one namespace. May be used from several threads.
 
+    A store must implement the abstract members. It inherits the others from ``stores.BaseStore``.
+    """
+
+    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
+        """For each name the document with that id, or else that key; None where there is none."""
+        ...
+
+    def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
+        """The first k documents whose keys stand behind this one, by key, in the order of Unicode's numbers."""
+        ...
+
+    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        """For each of these, nodes and edges by label and by relationship type; empty where there is none."""
+        ...
+
+    def segments_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Segment]]:
+        """For each of these documents its segments, by index; empty where there is none."""
+        ...
+
+    def sections_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Section]]:
+        """For each of these documents its outline, by index."""
+        ...
+
+    def mentions_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Mention]]:
+        """For each of these documents its mentions, by place."""
+        ...
+
+    @abstractmethod
     def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
         """All that these documents contribute to the graph, ready to be written again, by some statements for all.
 
@@ -348,15 +202,18 @@ class GraphStore(
         ...
 
     @property
+    @abstractmethod
     def read_only(self) -> bool:
         """Whether nothing can be written by this store: every write is a ``StoreReadOnly``."""
         ...
 
     @property
+    @abstractmethod
     def schema(self) -> Mapping[str, Any]:
         """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
         ...
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of the database; a second call does nothing."""
         ...

@@ -1,7 +1,8 @@
-"""What a store must offer of writing: documents, layers and questions of one namespace of a graph."""
+"""What a store offers of writing: documents, layers and questions of one namespace of a graph."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
@@ -13,6 +14,7 @@ __all__ = ["GraphWriter"]
 class GraphWriter(Protocol):
     """Writes one namespace of a graph. Each call is one transaction: all of it, or nothing."""
 
+    @abstractmethod
     def migrate(self, *, embedder: str, dimension: int) -> None:
         """Bring the schema up to date; on a new store, create it for this embedder. Repeatable.
 
@@ -31,6 +33,7 @@ class GraphWriter(Protocol):
         """
         ...
 
+    @abstractmethod
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
         """Store documents as ``write`` does, all or none of them: one transaction, one step of the version.
 
@@ -38,6 +41,7 @@ class GraphWriter(Protocol):
         """
         ...
 
+    @abstractmethod
     def revise(self, graph: DocumentGraph, *, before: str, kept: int = 0) -> Action:
         """Store a document in place of the content that has the hash ``before``; empty where there is to be none yet.
 
@@ -71,6 +75,7 @@ class GraphWriter(Protocol):
         """
         ...
 
+    @abstractmethod
     def extend_many(self, graphs: Sequence[DocumentGraph], *, layers: Collection[str]) -> list[Receipt]:
         """Store layers of documents as ``extend`` does, all or none of them: one transaction, one step of the version.
 
@@ -78,6 +83,7 @@ class GraphWriter(Protocol):
         """
         ...
 
+    @abstractmethod
     def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
         """Give documents these records' metadata and ``sha256``; nothing else of them changes.
 
@@ -89,6 +95,7 @@ class GraphWriter(Protocol):
         """
         ...
 
+    @abstractmethod
     def learn(self, graph: DocumentGraph) -> None:
         """Store mentions and relations beside all that a stored document has; what is there already stays as it is.
 
@@ -100,6 +107,7 @@ class GraphWriter(Protocol):
         """
         ...
 
+    @abstractmethod
     def forget(self, document_id: str) -> Receipt:
         """Remove a document and all that only it supports, and kept questions that rest on it.
 
@@ -108,6 +116,7 @@ class GraphWriter(Protocol):
         """
         ...
 
+    @abstractmethod
     def write_overviews(self, rows: OverviewRows, *, as_of: int) -> list[str]:
         """Store overviews, and remove others with all that lies over them; one that is there stays as it is.
 
@@ -122,6 +131,7 @@ class GraphWriter(Protocol):
         """
         ...
 
+    @abstractmethod
     def keep(self, question: Question) -> None:
         """Store a question with its answer and its walk, in place of what was kept of it.
 
@@ -131,6 +141,7 @@ class GraphWriter(Protocol):
         """
         ...
 
+    @abstractmethod
     def forget_question(self, question_id: str) -> None:
         """Remove a kept question.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from memgraph_rag.contracts.graph import MemoryGraph
+from memgraph_rag.contracts.graph_reads import MemoryGraph
 from memgraph_rag.contracts.models import Models, Progress
 from memgraph_rag.types import LayerRows, OverviewRows, Section, Segment
 

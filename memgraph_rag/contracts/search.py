@@ -6,7 +6,7 @@ from collections.abc import MutableMapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
-from memgraph_rag.contracts.graph import SearchedGraph
+from memgraph_rag.contracts.graph_reads import SearchedGraph
 from memgraph_rag.contracts.models import Embedder, EntityRecognizer
 from memgraph_rag.types import Evidence
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from memgraph_rag.contracts.graph import GraphReader
+from memgraph_rag.contracts.graph_reads import GraphReader
 from memgraph_rag.contracts.models import Embedder, ReadingSession
 from memgraph_rag.contracts.search import Search
 from memgraph_rag.types import Limits, Node, Relation, Segment, Step

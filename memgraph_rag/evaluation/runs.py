@@ -26,7 +26,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _REVISION = 4
 """Raised where the same documents and settings give other outcomes: 4, the walk asks after three nodes."""
 
-_OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks_speaker", "checks_names", "stemming")
+_OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks", "stemming")
 """Settings that an answer follows from, beside the documents as they are stored."""
 
 Progress = Callable[[str, int, int], None]

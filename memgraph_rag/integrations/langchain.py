@@ -30,7 +30,7 @@ class MemoryRetriever(BaseRetriever):
         k: how many passages; also ``invoke(query, k=…)``.
         mode, documents, where, min_relevance: as for ``Memory.search``.
 
-    A document's metadata are those of ``Evidence.as_dict``. Errors are those of ``Memory.search``.
+    A document's metadata are those of ``Evidence.as_dict`` but for the text. Errors are those of ``Memory.search``.
     """
 
     memory: Memory
@@ -69,4 +69,5 @@ class MemoryRetriever(BaseRetriever):
 
 
 def _document(evidence: Evidence) -> Document:
-    return Document(page_content=evidence.text, metadata=evidence.as_dict(), id=evidence.segment.id)
+    metadata = evidence.as_dict()
+    return Document(page_content=metadata.pop("text"), metadata=metadata, id=evidence.segment.id)

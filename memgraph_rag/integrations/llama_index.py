@@ -33,7 +33,7 @@ class MemoryRetriever(BaseRetriever):
         k: how many passages.
         mode, documents, where, min_relevance: as for ``Memory.search``.
 
-    A node's metadata are those of ``Evidence.as_dict``. Errors are those of ``Memory.search``.
+    A node's metadata are those of ``Evidence.as_dict`` but for the text. Errors are those of ``Memory.search``.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class LongTermMemoryBlock(BaseMemoryBlock[str]):
 
 
 def _node(evidence: Evidence) -> NodeWithScore:
-    fields = evidence.as_dict()
-    node = TextNode(id_=evidence.segment.id, text=evidence.text, metadata=fields)
-    node.excluded_embed_metadata_keys = node.excluded_llm_metadata_keys = list(fields)
+    metadata = evidence.as_dict()
+    node = TextNode(id_=evidence.segment.id, text=metadata.pop("text"), metadata=metadata)
+    node.excluded_embed_metadata_keys = node.excluded_llm_metadata_keys = list(metadata)
     return NodeWithScore(node=node, score=evidence.score)

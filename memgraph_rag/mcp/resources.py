@@ -17,11 +17,11 @@ from pydantic import Field
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotFound
 from memgraph_rag.mcp.explanations import explain
-from memgraph_rag.mcp.results import Answered, StoredDocument
+from memgraph_rag.mcp.results import KeptQuestion, StoredDocument
 from memgraph_rag.mcp.services import Call
 
 if TYPE_CHECKING:
-    from memgraph_rag import Memory, Question
+    from memgraph_rag import DocumentRecord, Memory, Question
     from memgraph_rag.mcp.server import MemoryServer
 
 __all__ = ["add_resources", "listed"]
@@ -41,7 +41,7 @@ def add_resources(server: MemoryServer) -> None:
         title="Documents",
         description="All documents that are stored, by key.",
         mime_type=_JSON,
-    )(_listing(server, lambda memory: [StoredDocument.of(record).model_dump() for record in memory.documents()]))
+    )(_listing(server, lambda memory: [_document_form(record) for record in memory.documents()]))
     server.resource(
         "memory://questions",
         name="questions",
@@ -119,18 +119,12 @@ def _answer_from_memory(
     )
 
 
+def _document_form(record: DocumentRecord) -> dict[str, Any]:
+    return StoredDocument.model_validate(record.as_dict()).model_dump()
+
+
 def _question_form(question: Question) -> dict[str, Any]:
-    return {
-        "id": question.id,
-        "question": question.text,
-        "asked_at": question.asked_at,
-        "answer": Answered.of(question.answer, kept_as=f"memory://questions/{question.id}").model_dump(),
-        "stale": question.is_stale,
-        "changes": [
-            {"document": change.document_key, "action": change.action.value, "changed_at": change.changed_at}
-            for change in question.changes
-        ],
-    }
+    return KeptQuestion.model_validate(question.as_dict()).model_dump()
 
 
 def _json(value: object) -> str:

@@ -246,6 +246,5 @@ def _event(item: Step | str | Answered) -> ServerSentEvent:
     if isinstance(item, Answered):
         return ServerSentEvent(json.dumps(_plain(item)), event="answer")
     if isinstance(item, Step):
-        told = {"node_id": item.node.id, "text": item.node.text, "p_yes": item.p_yes}
-        return ServerSentEvent(json.dumps(told), event="step")
+        return ServerSentEvent(json.dumps(item.as_dict()), event="step")
     return ServerSentEvent(json.dumps({"text": item}), event="piece")

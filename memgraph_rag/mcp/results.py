@@ -1,7 +1,9 @@
-"""What the tools give back, as models of which clients get the JSON schema.
+"""The declared schemas of what the tools give back: clients of MCP and of HTTP read them.
 
-It knows the public records. Invariant: these shapes are a promise; a field may be added, none changes its meaning or
-goes away. Spans count characters of the document's text, ``[start, end)``; times are ISO 8601.
+They know no record but by its plain form: a schema that names a record takes what the record's ``as_dict()`` gives, and
+keeps the keys that it declares. It leaves out the path of a document's file, and what a model would pay for and cannot
+use: ids of segments, scores, the text of all that was read. Spans count characters of the document's text,
+``[start, end)``; times are ISO 8601.
 """
 
 from __future__ import annotations
@@ -12,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
-    from memgraph_rag import Answer, DocumentRecord, Evidence, Receipt
+    from memgraph_rag import Receipt
     from memgraph_rag.mcp.background import Backlog
-    from memgraph_rag.types import Neighbourhood, Thing
 
 __all__ = [
     "Answered",
     "DocumentList",
     "Forgotten",
+    "KeptQuestion",
     "Passage",
     "Problem",
     "Recalled",
@@ -38,82 +40,63 @@ class Problem(BaseModel):
     detail: str = Field(description="What was expected, what came, what to do.")
 
 
+class Cost(BaseModel):
+    """What a piece of work cost (``Usage``)."""
+
+    prompt_tokens: int
+    generated_tokens: int
+    model_calls: int
+    seconds: float
+
+
 class Remembered(BaseModel):
-    """What the memory holds of a document now."""
+    """What the memory holds of a document now (``Receipt``)."""
 
-    key: str = Field(description="By this name the document can be recalled, replaced (remember again) or forgotten.")
     document_id: str
+    key: str = Field(description="By this name the document can be recalled, replaced (remember again) or forgotten.")
     action: str = Field(description="added, replaced, described (only its metadata changed) or unchanged.")
-    segments: int = Field(description="Into how many passages it was cut.")
-    mentions: int = Field(description="How often it mentions a name.")
+    counts: dict[str, int] = Field(description="Its nodes and edges in the graph, by kind: Segment are its passages.")
+    notes: dict[str, int] = Field(description="What could not be used of it, by kind.")
+    usage: Cost
     echoes: int = Field(description="Passages that only repeat what this memory answered: kept, but no evidence.")
-    same_as: list[str] = Field(description="Keys of other documents with the same text.")
     stale_questions: int = Field(description="Kept questions whose answers rest on the text that was replaced.")
+    forgotten_questions: int
+    same_as: list[str] = Field(description="Keys of other documents with the same text.")
     layers_to_follow: list[str] = Field(description="What is still being built of it; the tool status tells how far.")
-
-    @classmethod
-    def of(cls, receipt: Receipt, *, to_follow: tuple[str, ...]) -> Remembered:
-        """What a receipt says."""
-        return cls(
-            key=receipt.key,
-            document_id=receipt.document_id,
-            action=receipt.action.value,
-            segments=receipt.counts.get("Segment", 0),
-            mentions=receipt.counts.get("MENTIONS", 0),
-            echoes=receipt.echoes,
-            same_as=list(receipt.same_as),
-            stale_questions=receipt.stale_questions,
-            layers_to_follow=list(to_follow),
-        )
 
 
 class Link(BaseModel):
-    """A name through which a passage was reached."""
+    """A name through which a passage was reached (``Carrier``)."""
 
-    name: str
-    from_document: str = Field(description="Key of the document that led here by this name; empty: the query has it.")
+    entity: str
+    source_key: str = Field(description="Key of the document that led here by this name; empty: the query has it.")
 
 
 class Passage(BaseModel):
-    """A passage as it stands in a document."""
+    """A passage as it stands in a document (``Evidence``)."""
 
-    document: str = Field(description="Key of its document.")
+    text: str
+    document_key: str
     start: int
     end: int = Field(description="It is the characters [start, end) of the document's text.")
-    text: str
     speaker: str = Field(description="Who said it, in a conversation; else empty.")
-    time: str = Field(description="When it was said, or the time or date in its metadata; empty: not known.")
-    stored_at: str = Field(description="When its document was stored, ISO 8601 in UTC.")
-    relevance: float | None = Field(description="How near it is to the query, 0 to 1; null where it is not known.")
+    time: str = Field(description="When it was said, in a conversation; else empty: see document_times.")
     path: list[Link] = Field(description="The names that led to it.")
+    relevance: float | None = Field(description="How near it is to the query, 0 to 1; null where it is not known.")
     remarks: list[str] = Field(
         description="Whether what is said there still holds, what superseded it and when, and the days that its words "
         "name (yesterday, last week)."
     )
-
-    @classmethod
-    def of(cls, evidence: Evidence, record: DocumentRecord | None) -> Passage:
-        """What was found, with what is known of its document."""
-        segment = evidence.segment
-        metadata = record.metadata if record else {}
-        return cls(
-            document=evidence.document_key,
-            start=evidence.start,
-            end=evidence.end,
-            text=evidence.text,
-            speaker=segment.speaker,
-            time=segment.time or str(metadata.get("time") or metadata.get("date") or ""),
-            stored_at=record.added_at if record else "",
-            relevance=None if evidence.relevance is None else round(float(evidence.relevance), 3),
-            path=[Link(name=carrier.entity, from_document=carrier.source_key) for carrier in evidence.path],
-            remarks=list(evidence.remarks),
-        )
 
 
 class Recalled(BaseModel):
     """Passages that bear on a query, best first."""
 
     passages: list[Passage]
+    document_times: dict[str, str] = Field(
+        description="Of each document that a passage stands in, by key: the time or date in its metadata, else when it "
+        "was stored."
+    )
     tokens: int = Field(description="Of these passages, as the memory counts them.")
     left_out: int = Field(description="Passages that were found and did not fit into max_tokens.")
     wishes: list[str] = Field(
@@ -122,44 +105,64 @@ class Recalled(BaseModel):
 
 
 class Quote(BaseModel):
-    """A span that stands verbatim in a document."""
+    """A span that stands verbatim in a document (``Citation``)."""
 
-    document: str
+    document_key: str
     start: int
     end: int
     quote: str
 
 
-class Answered(BaseModel):
-    """An answer with what it rests on."""
+class Caution(BaseModel):
+    """Why a person should look before trusting an answer (``AnswerWarning``)."""
 
+    kind: str
+    quote: str
+    document_key: str
+    text: str = Field(description="The whole sentence.")
+
+
+class StoredAnswer(BaseModel):
+    """An answer with what it rests on (``Answer``), without the text of all that was read."""
+
+    question: str
     text: str
-    short: str = Field(description="The phrase that answers: a name, a date, a number, yes or no.")
     abstained: bool = Field(description="True: nothing that was read answers the question; text says what was sought.")
-    citations: list[Quote]
-    warnings: list[str] = Field(description="Why a person should look before trusting it.")
     stop_reason: str
+    citations: list[Quote]
+    usage: Cost
+    strategy: str
+    model: str
+    warnings: list[Caution]
+    short: str = Field(description="The phrase that answers: a name, a date, a number, yes or no.")
+
+
+class Answered(StoredAnswer):
+    """An answer with what it rests on, and where it is kept."""
+
     nodes_read: int
-    seconds: float
     kept_as: str = Field(description="Where the kept question can be read, as a resource; empty where it is not kept.")
 
-    @classmethod
-    def of(cls, answer: Answer, *, kept_as: str = "") -> Answered:
-        """The answer without its walk."""
-        return cls(
-            text=answer.text,
-            short=answer.short,
-            abstained=answer.abstained,
-            citations=[
-                Quote(document=cited.document_key, start=cited.start, end=cited.end, quote=cited.quote)
-                for cited in answer.citations
-            ],
-            warnings=[str(warning) for warning in answer.warnings],
-            stop_reason=answer.stop_reason.value,
-            nodes_read=len(answer.trace),
-            seconds=round(answer.usage.seconds, 3),
-            kept_as=kept_as,
-        )
+
+class DocumentChange(BaseModel):
+    """What became of a document that a kept question rests on (``Change``)."""
+
+    document_id: str
+    document_key: str
+    action: str
+    changed_at: str
+    reads: int = Field(description="How many of the nodes that were read for the question went with it.")
+
+
+class KeptQuestion(BaseModel):
+    """A question that was kept with its answer (``Question``)."""
+
+    text: str
+    is_stale: bool = Field(description="Whether something that was read for it is gone since.")
+    id: str
+    asked_at: str
+    answer: StoredAnswer
+    changes: list[DocumentChange]
 
 
 class Forgotten(BaseModel):
@@ -188,30 +191,20 @@ class Forgotten(BaseModel):
 
 
 class StoredDocument(BaseModel):
-    """A document as the memory lists it."""
+    """A document as the memory lists it (``DocumentRecord``), without the path that it was read from."""
 
+    id: str
     key: str
-    document_id: str
     title: str
+    sha256: str
+    added_at: str
     characters: int
     segments: int
-    stored_at: str
     layers: list[str]
+    model: str
     metadata: dict[str, str | int | float | bool]
-
-    @classmethod
-    def of(cls, record: DocumentRecord) -> StoredDocument:
-        """What the store says of it; the path that a file was read from stays with the user."""
-        return cls(
-            key=record.key,
-            document_id=record.id,
-            title=record.title,
-            characters=record.characters,
-            segments=record.segments,
-            stored_at=record.added_at,
-            layers=list(record.layers),
-            metadata=dict(record.metadata),
-        )
+    recognizer: str
+    echoes: int
 
 
 class DocumentList(BaseModel):
@@ -222,49 +215,33 @@ class DocumentList(BaseModel):
     next_after: str = Field(description="Give this as after for the next page; empty: this is the last.")
 
 
-class Tie(BaseModel):
-    """An edge of the graph, by the captions of its ends."""
+class Edge(BaseModel):
+    """An edge of the graph (``Tie``), by the names of its ends."""
 
     kind: str
+    weight: float
+    text: str = Field(description="What a relation says, or how the text spells a name.")
     source: str
     target: str
-    text: str = Field(description="What a relation says, or how the text spells a name.")
-    weight: float
+
+
+class Extract(BaseModel):
+    """Text that mentions a thing, or that belongs to it (``Segment``)."""
+
+    document_id: str
+    text: str
+    speaker: str
+    time: str
 
 
 class Surroundings(BaseModel):
-    """What is tied to a document, a name or a kept question."""
+    """What is tied to a document, a name or a kept question (``Neighbourhood``)."""
 
+    type: str = Field(description="document, entity, question or overview.")
     name: str
-    kind: str
-    ties: list[Tie]
-    passages: list[str] = Field(description="Text that mentions it, or that belongs to it, in order.")
+    ties: list[Edge]
+    passages: list[Extract] = Field(description="Text that mentions it, or that belongs to it, in order.")
     left_out: dict[str, int] = Field(description="How many more there are, by what they are.")
-
-    @classmethod
-    def of(cls, neighbourhood: Neighbourhood, *, most: int) -> Surroundings:
-        """A neighbourhood in words, with at most so many passages."""
-        things = neighbourhood.things
-        passages = [segment.text for segment in neighbourhood.passages]
-        left_out = dict(neighbourhood.left_out)
-        if len(passages) > most:
-            left_out["passages"] = left_out.get("passages", 0) + len(passages) - most
-        return cls(
-            name=caption(neighbourhood.centre),
-            kind=type(neighbourhood.centre).__name__.removesuffix("Record").lower(),
-            ties=[
-                Tie(
-                    kind=tie.kind,
-                    source=caption(things[tie.source_id]),
-                    target=caption(things[tie.target_id]),
-                    text=tie.text,
-                    weight=round(float(tie.weight), 3),
-                )
-                for tie in neighbourhood.ties
-            ],
-            passages=passages[:most],
-            left_out=left_out,
-        )
 
 
 class BackgroundWork(BaseModel):
@@ -313,14 +290,3 @@ class Status(BaseModel):
             ),
             **facts,
         )
-
-
-_MOST_CAPTION = 120  # characters
-
-
-def caption(thing: Thing) -> str:
-    """What a thing is called: a key, a name, or the beginning of its text."""
-    for attribute in ("key", "name", "text"):
-        if value := getattr(thing, attribute, ""):
-            return value if len(value) <= _MOST_CAPTION else f"{value[: _MOST_CAPTION - 1]}…"
-    return thing.id

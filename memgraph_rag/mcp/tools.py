@@ -17,7 +17,7 @@ from mcp.server.mcpserver.resolve import AcceptedElicitation, Elicit, Elicitatio
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from memgraph_rag import Answer, AsyncMemory, DocumentRecord, Limits, Memory, Step, __version__
+from memgraph_rag import Answer, AsyncMemory, Limits, Memory, Step, __version__
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
 from memgraph_rag.mcp import graph_page
@@ -77,7 +77,7 @@ def remember(
     described = _of_scope(metadata, user=user, session=session)
     receipt = memory.add(source, key=key or None, title=title or None, metadata=described)
     following = services.memories.follow(memory, receipt)
-    return Remembered.of(receipt, to_follow=following)
+    return Remembered.model_validate({**receipt.as_dict(), "layers_to_follow": following})
 
 
 def _of_scope(metadata: Metadata | None, **scope: str) -> Metadata | None:
@@ -135,22 +135,26 @@ def recall(
     totals = list(accumulate(item.tokens for item in evidence))
     fitting = max(sum(total <= max_tokens for total in totals), min(1, len(totals)))
     kept = evidence[:fitting]
-    records = _records(memory, {item.segment.document_id for item in kept})
     wishes = memory.scoped(**scope).wishes(query)
     return Recalled(
-        passages=[Passage.of(item, records.get(item.segment.document_id)) for item in kept],
+        passages=[Passage.model_validate(item.as_dict()) for item in kept],
+        document_times=_times(memory, {item.segment.document_id for item in kept}),
         tokens=totals[fitting - 1] if kept else 0,
         left_out=len(evidence) - fitting,
         wishes=[wish.standing.value for wish in wishes if wish.standing],
     )
 
 
-def _records(memory: Memory, ids: set[str]) -> dict[str, DocumentRecord]:
-    """The documents of these ids, but for those that somebody has forgotten meanwhile."""
+def _times(memory: Memory, ids: set[str]) -> dict[str, str]:
+    """When the documents of these ids are from, by key; those that somebody has forgotten meanwhile are left out."""
     try:
-        return {record.id: record for record in memory.documents(documents=sorted(ids))}
+        records = memory.documents(documents=sorted(ids))
     except DocumentNotFound:
-        return {record.id: record for record in memory.documents() if record.id in ids}
+        records = [record for record in memory.documents() if record.id in ids]
+    return {
+        record.key: str(record.metadata.get("time") or record.metadata.get("date") or record.added_at)
+        for record in records
+    }
 
 
 async def ask(
@@ -225,7 +229,9 @@ async def asked(
         async for item in items:
             if isinstance(item, Answer):
                 kept = await to_thread.run_sync(memory.questions, question) if keep else []
-                yield Answered.of(item, kept_as=f"memory://questions/{kept[0].id}" if kept else "")
+                kept_as = f"memory://questions/{kept[0].id}" if kept else ""
+                form = {**item.as_dict(), "nodes_read": len(item.trace), "kept_as": kept_as}
+                yield Answered.model_validate(form)
             else:
                 yield item
 
@@ -314,7 +320,7 @@ def list_documents(
     records = memory.documents(after=after, limit=limit + 1)
     page = records[:limit]
     return DocumentList(
-        documents=[StoredDocument.of(record) for record in page],
+        documents=[StoredDocument.model_validate(record.as_dict()) for record in page],
         total=memory.status()["counts"]["Document"],
         next_after=page[-1].key if len(records) > limit else "",
     )
@@ -331,7 +337,12 @@ def look(
     most: Annotated[int, Field(description="Most of each kind.", ge=1, le=_MOST_LOOK)] = 20,
 ) -> Surroundings:
     """What is tied to a thing in the graph."""
-    return Surroundings.of(_services(call).memory.around(name, kind=kind, most=most), most=most)
+    neighbourhood = _services(call).memory.around(name, kind=kind, most=most)
+    form = Surroundings.model_validate(neighbourhood.as_dict())
+    if (unseen := len(form.passages) - most) > 0:
+        form.left_out["passages"] = form.left_out.get("passages", 0) + unseen
+        del form.passages[most:]
+    return form
 
 
 def status(*, call: Call) -> Status:

@@ -57,7 +57,7 @@ def parse_address(name: str) -> Address:
     if not parts.hostname or parts.username is not None or parts.query:
         raise SettingsError(
             f"Expected an address of server and path, got {_shown(url)} without a server, or with a user or a query. "
-            "Give a key as MEMGRAPH_RAG_ENDPOINT_KEY, more fields of each request as endpoint_body.",
+            "Give a key as MEMGRAPH_RAG_ENDPOINT_KEY, more fields of each request as endpoint={'body': …}.",
             setting="model",
         )
     return Address(url.rstrip("/"), model)

@@ -210,7 +210,7 @@ class Endpoint:
         if thought and not text:
             raise ModelError(
                 f"Expected text from {self.address.model}, got reasoning alone, up to the limit of {ask.max_tokens} "
-                'tokens. Turn it off, most often by endpoint_body={"reasoning_effort": "none"}.',
+                'tokens. Turn it off, most often by endpoint={"body": {"reasoning_effort": "none"}}.',
                 name=self.address.model,
             )
         usage = self._estimated(ask, text, started)

@@ -57,7 +57,7 @@ def _told(error: Exception, address: Address, said: str) -> ModelError:
         return _of_status(error, address, said)
     if isinstance(error, openai.APITimeoutError) or "Timeout" in type(error).__name__:
         return ModelUnavailable(
-            f"Expected an answer from {url}, got silence. Look whether the server works, or raise endpoint_seconds.",
+            f"Expected an answer from {url}, got silence. Look whether the server works, or raise endpoint.seconds.",
             url=url,
         )
     if isinstance(error, (ValueError, RecursionError)):
@@ -121,7 +121,7 @@ def wrong_content(kind: str, address: Address) -> ModelError:
 def breaks_off(got: str, address: Address) -> ModelUnavailable:
     """The error for a reply that did not come whole."""
     return ModelUnavailable(
-        f"Expected a whole answer from {address.url}, got {got}. Try again, or raise endpoint_seconds.",
+        f"Expected a whole answer from {address.url}, got {got}. Try again, or raise endpoint.seconds.",
         url=address.url,
     )
 

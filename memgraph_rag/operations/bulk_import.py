@@ -15,13 +15,12 @@ from pathlib import Path
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore
 from memgraph_rag.display import show
-from memgraph_rag.errors import SettingsError, StoreError
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations import archive_import
 from memgraph_rag.operations.all_overviews import OVERVIEWS_TOGETHER
 from memgraph_rag.operations.archive_overviews import joined
 from memgraph_rag.stores.document_reader import DOCUMENTS_TOGETHER
-from memgraph_rag.stores.neo4j import Neo4jStore
-from memgraph_rag.stores.neo4j_bulk import BulkFiles, BulkWriter, database_of
+from memgraph_rag.stores.neo4j_bulk import BulkFiles, BulkWriter
 
 __all__ = ["write_bulk_files"]
 
@@ -40,9 +39,7 @@ def write_bulk_files(
         StoreError: the store is not in Neo4j, or its database is not empty.
         SettingsError: the folder holds something, or has no room.
     """
-    if not isinstance(store, Neo4jStore):
-        raise StoreError(f"Expected a Neo4j server for an import in bulk, got {show(store)}. Import without --bulk.")
-    target = {"database": database_of(store), "namespace": store.namespace}
+    target = {"database": store.empty_database(), "namespace": store.namespace}
     file = archive_import.checked(path, embedder, recognizer)
     _check_room(folder, file.size)
     with _new_files(folder), BulkWriter(

@@ -17,7 +17,7 @@ from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.plugins import offered
 from memgraph_rag.settings import Settings
 
-__all__ = ["CORE_LAYERS", "DEFAULT_LAYERS", "choose_layers", "known_layers", "layers_to_deepen"]
+__all__ = ["CORE_LAYERS", "DEFAULT_LAYERS", "choose_layers", "known_layers", "layers_to_deepen", "relations_with_pool"]
 
 CORE_LAYERS = ("entities", "facts", "points", "relations")
 """The layers that the core brings, in the order in which they are built, the cheap ones first."""
@@ -101,12 +101,21 @@ def _checked(item: object) -> Layer:
     return item  # pyright: ignore[reportReturnType] - it has all that a layer must have
 
 
+def relations_with_pool(settings: Settings, questions: int) -> Layer:
+    """Return the layer of relations that proposes so many questions on each batch.
+
+    Raises:
+        SettingsError: rouge-score is not installed.
+    """
+    return RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=questions)
+
+
 def _built_in(name: str, settings: Settings, available: Mapping[str, Layer]) -> Layer:
     makers: dict[str, Callable[[], Layer]] = {
         "entities": EntitiesLayer,
         "facts": FactsLayer,
         "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens),
-        "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=settings.pool_questions),
+        "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens),
     }
     maker = makers.get(name) or offered("layers").get(name)
     if maker is None:

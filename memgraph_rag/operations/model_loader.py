@@ -28,7 +28,7 @@ from memgraph_rag.models.address import is_address, parse_address
 from memgraph_rag.models.garbage_pause import without_garbage_collection
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.operations.checked_models import CheckedEmbedder, CheckedModel, CheckedRecognizer
-from memgraph_rag.settings import Settings
+from memgraph_rag.settings import Neo4j, Settings
 
 if TYPE_CHECKING:
     from memgraph_rag.models.endpoint import Endpoint
@@ -125,7 +125,7 @@ class FoundModels:
             return given
         from memgraph_rag.models.recognizers import find_recognizer
 
-        return find_recognizer(self._settings.recognizer, stored=stored, stanza_dir=self._settings.stanza_dir)
+        return find_recognizer(self._settings.recognizer, stored=stored)
 
     @property
     def parser(self) -> Parser | None:
@@ -238,7 +238,7 @@ class FoundModels:
 
 def without_database(settings: Settings) -> Settings:
     """Settings for a process that loads models and opens no database: neither its address nor its password."""
-    return settings.model_copy(update={"store": ":memory:", "neo4j_password": None})
+    return settings.model_copy(update={"store": ":memory:", "neo4j": Neo4j()})
 
 
 def open_endpoint(address: str, settings: Settings) -> Endpoint:
@@ -252,13 +252,13 @@ def open_endpoint(address: str, settings: Settings) -> Endpoint:
     from memgraph_rag.models.endpoint import Endpoint
 
     place = parse_address(address)
-    key = settings.openai_api_key if place.is_openai else settings.endpoint_key
+    key = settings.endpoint.openai_key if place.is_openai else settings.endpoint.key
     return Endpoint(
         place,
         key=key.get_secret_value if isinstance(key, SecretStr) else key,
-        requests=settings.endpoint_requests,
-        seconds=settings.endpoint_seconds,
-        body=settings.endpoint_body,
+        requests=settings.endpoint.requests,
+        seconds=settings.endpoint.seconds,
+        body=settings.endpoint.body,
     )
 
 
@@ -274,7 +274,7 @@ def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> E
     return EndpointModel(
         endpoint,
         window=settings.window,
-        requests=settings.endpoint_requests,
+        requests=settings.endpoint.requests,
         calibration=found[0] if found else None,
         journal=journal,
     )
@@ -301,7 +301,7 @@ def open_embedder(wanted: str, settings: Settings) -> Embedder:
     if is_address(wanted):
         from memgraph_rag.models.endpoint_embedder import EndpointEmbedder
 
-        return EndpointEmbedder(open_endpoint(wanted, settings), requests=settings.endpoint_requests)
+        return EndpointEmbedder(open_endpoint(wanted, settings), requests=settings.endpoint.requests)
     from memgraph_rag.models.catalogue import find_embedder
     from memgraph_rag.models.embedder import SentenceEmbedder
 

@@ -43,10 +43,10 @@ def open_settled(settings: Settings, *, read_only: bool = False) -> GraphStore:
     return open_store(
         settings.store,
         namespace=settings.namespace,
-        user=settings.neo4j_user,
-        password=settings.neo4j_password,
-        database=settings.neo4j_database,
-        namespace_as_database=settings.namespace_as_database,
+        user=settings.neo4j.user,
+        password=settings.neo4j.password,
+        database=settings.neo4j.database,
+        database_per_namespace=settings.neo4j.database_per_namespace,
         read_only=settings.read_only or read_only,
     )
 
@@ -148,8 +148,8 @@ class OpenMemory:
             self.search,
             self.answers,
             answer_tokens=self.settings.answer_tokens,
-            checks_speaker=self.settings.checks_speaker,
-            checks_names=self.settings.checks_names,
+            checks_speaker=self.settings.checks in ("all", "speaker"),
+            checks_names=self.settings.checks in ("all", "names"),
             extract=Learning(self.store, self.models, learning) if learning and not self.store.read_only else None,
             remarks=Remarks(self.search.facts),
         )

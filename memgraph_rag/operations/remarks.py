@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from memgraph_rag.lexical.own_words import own_words
 from memgraph_rag.lexical.relative_days import relative_days
+from memgraph_rag.operations.record_list import RecordList
 from memgraph_rag.search.facts import FactIndex, by_subject, standings, within
 from memgraph_rag.types import Evidence, Extent, Node, RelativeDays, Segment, Standing
 
@@ -49,9 +50,9 @@ def days_in(segment: Segment) -> tuple[RelativeDays, ...]:
     return relative_days(words, segment.time)
 
 
-def with_days(evidence: Sequence[Evidence]) -> list[Evidence]:
+def with_days(evidence: Sequence[Evidence]) -> RecordList[Evidence]:
     """The evidence with the days that its words name."""
-    return [replace(item, days=days) if (days := days_in(item.segment)) else item for item in evidence]
+    return RecordList(replace(item, days=days) if (days := days_in(item.segment)) else item for item in evidence)
 
 
 def _remark(standing: Standing | None, days: Sequence[RelativeDays]) -> str:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, QuestionError, SettingsError
-from memgraph_rag.types import Answer, Evidence, Receipt, Tool
+from memgraph_rag.types import Answer, Citation, Evidence, Receipt, Tool
 
 __all__ = ["TOOLS", "ToolName", "make_tools"]
 
@@ -61,7 +61,7 @@ class _Add(_Arguments):
 
 
 class _Forget(_Arguments):
-    document: Annotated[str, Field(description='The "document" of a passage found, or the key it was added under.')]
+    document: Annotated[str, Field(description='The "document_key" of a passage found, or the key it was added under.')]
 
 
 _MODELS: dict[ToolName, type[_Arguments]] = {"search": _Search, "ask": _Ask, "add": _Add, "forget": _Forget}
@@ -72,7 +72,7 @@ _DESCRIPTIONS: dict[ToolName, str] = {
     "The user's instructions and preferences that bear on it come last. Use it before saying that something is not "
     "known.",
     "ask": "Ask long-term memory a question that needs several passages read together. Slower than search_memory. "
-    "Returns an answer with quotes; answer is null where memory does not say.",
+    "Returns an answer with quotes; abstained is true where memory does not say.",
     "add": "Remember a fact, a decision or a preference for later conversations. Search first, so that nothing is "
     "stored twice.",
     "forget": "Remove one document from long-term memory for good. Only when the user asks for it.",
@@ -185,16 +185,20 @@ def _passages(evidence: Sequence[Evidence], wishes: Sequence[Evidence]) -> list[
 
 
 def _passage(evidence: Evidence) -> dict[str, Any]:
-    where = evidence.as_dict()
-    kept = ("document", "start", "end", "speaker", "time", "relevance")
-    passage = {"text": evidence.text, **{name: where[name] for name in kept if where[name] not in ("", None)}}
-    return {**passage, "remarks": list(evidence.remarks)} if evidence.remarks else passage
+    form = _some(evidence, "text", "document_key", "start", "end", "speaker", "time", "relevance", "remarks")
+    return {name: value for name, value in form.items() if value not in ("", None, [])}
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
-    quotes = [{"document": citation.document_key, "quote": citation.quote} for citation in answer.citations]
-    return {"answer": None if answer.abstained else answer.text, "quotes": quotes}
+    citations = [_some(citation, "document_key", "quote") for citation in answer.citations]
+    return {**_some(answer, "text", "abstained"), "citations": citations}
 
 
 def _receipt(receipt: Receipt) -> dict[str, Any]:
-    return {"document": receipt.key, "action": receipt.action.value}
+    return _some(receipt, "key", "action")
+
+
+def _some(record: Evidence | Answer | Citation | Receipt, *names: str) -> dict[str, Any]:
+    """Return these keys of a record's plain form: what a model reads costs tokens."""
+    form = record.as_dict()
+    return {name: form[name] for name in names}

@@ -15,10 +15,11 @@ from pydantic import SecretStr
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.stores.base_store import BaseStore
 from memgraph_rag.stores.ladybug_lock import open_place
 from memgraph_rag.stores.process_guard import OpeningProcess
 
-__all__ = ["OpeningProcess", "open_place", "open_store"]
+__all__ = ["BaseStore", "OpeningProcess", "open_place", "open_store"]
 
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
@@ -30,7 +31,7 @@ def open_store(
     user: str | None = None,
     password: str | SecretStr | None = None,
     database: str | None = None,
-    namespace_as_database: bool = False,
+    database_per_namespace: bool = False,
     connect_timeout_s: float = 5.0,
     read_only: bool = False,
 ) -> GraphStore:
@@ -44,7 +45,7 @@ def open_store(
         password: for Neo4j; it is in no message, and as a ``SecretStr`` in no variable of ours. Without one, that of
             the server which ``memgraph-rag neo4j start`` runs at this address.
         database: for Neo4j; None is the user's home database.
-        namespace_as_database: for Neo4j Enterprise and Aura; the namespace has a database of its own, which is made
+        database_per_namespace: for Neo4j Enterprise and Aura; the namespace has a database of its own, which is made
             where there is none.
         connect_timeout_s: for Neo4j; how long to try.
         read_only: nothing can be written; several processes may read one file at the same time.
@@ -59,11 +60,11 @@ def open_store(
     """
     where = str(address)
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", where)
-    if namespace_as_database and (scheme is None or database is not None):
+    if database_per_namespace and (scheme is None or database is not None):
         got = f"the file {show(where)}" if scheme is None else f"the database {show(database)} too"
         raise SettingsError(
-            f"Expected the address of a Neo4j alone, for namespace_as_database, got {got}. Leave one of the two out.",
-            setting="namespace_as_database",
+            f"Expected the address of a Neo4j alone, for database_per_namespace, got {got}. Leave one of the two out.",
+            setting="database_per_namespace",
         )
     if scheme is None:
         from memgraph_rag.stores.ladybug import LadybugStore
@@ -93,7 +94,7 @@ def open_store(
         user, password = credentials_for(where) or (user, None)
     secret = password if isinstance(password, SecretStr) else SecretStr(password or "")
     auth = None if user is None else (user, secret)
-    if namespace_as_database:
+    if database_per_namespace:
         connection = connect_to_namespace(
             where, auth=auth, namespace=namespace, timeout_s=connect_timeout_s, read_only=read_only
         )

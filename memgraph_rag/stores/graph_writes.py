@@ -26,12 +26,13 @@ from memgraph_rag.stores import (
     write_checks,
 )
 from memgraph_rag.stores.document_reader import document_graphs
-from memgraph_rag.stores.graph_reads import Run, StoredGraph, counts_of, mentions_in, relations_in
+from memgraph_rag.stores.graph_reads import Run, counts_of, mentions_in, relations_in
 from memgraph_rag.stores.layer_rows import KINDS, NAMES, POINTS, RELATIONS, DocumentWrite, kinds_of, layers_in
 from memgraph_rag.stores.layer_rows.relations import named_in
 from memgraph_rag.stores.overview_writes import check_overviews, remove_overviews_on, write_overviews
 from memgraph_rag.stores.relation_writes import FindNear
 from memgraph_rag.stores.rows import Columns, Create
+from memgraph_rag.stores.stored_graph import StoredGraph
 from memgraph_rag.types import (
     Action,
     DocumentGraph,
@@ -95,10 +96,6 @@ class WrittenGraph(StoredGraph):
     def _find_near(self, run: Run, columns: Columns) -> list[Similar]:
         """``relation_writes.FindNear`` of the engine."""
 
-    def write(self, graph: DocumentGraph) -> Receipt:
-        """Store a document, in place of what was stored under its id, in one transaction."""
-        return self.write_many([graph])[0]
-
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
         """Store documents, each in place of what was stored under its id, all in one transaction."""
         write_checks.check_group(graphs, self._dimension, namespace=self._namespace)
@@ -121,10 +118,6 @@ class WrittenGraph(StoredGraph):
             lambda run, create: revise(run, create, self._find_near, graph, before=before, kept=kept),
             row_bytes=size(graph),
         )
-
-    def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
-        """Store these layers of a document that is there, in one transaction."""
-        return self.extend_many([graph], layers=layers)[0]
 
     def extend_many(self, graphs: Sequence[DocumentGraph], *, layers: Collection[str]) -> list[Receipt]:
         """Store these layers of documents that are there, all in one transaction."""

@@ -13,10 +13,13 @@ from collections.abc import Iterable, Mapping
 from memgraph_rag.stores.rows import Row
 from memgraph_rag.types import Hit
 
-__all__ = ["MOST_LINKS", "entity_masses", "linked_hits"]
+__all__ = ["MOST_LINKS", "TITLE_WEIGHT", "entity_masses", "linked_hits"]
 
 MOST_LINKS = 1000
 """Segments that an entity may link: one with more of them brings each less than a thousandth of its mass."""
+
+TITLE_WEIGHT = 4.0
+"""Of the edge from a segment to what its document's title names; a mention weighs 1."""
 
 Edges = dict[str, dict[str, float]]
 

@@ -326,17 +326,17 @@ class Neo4jStore(graph_writes.WrittenGraph):
         self._remake(broken, self._dimension)
         return replace(super().mend(vectors), indexes=broken)
 
-    def purge(self) -> None:
-        """Refuse: which files a server keeps, and how long, is up to the server.
-
-        Raises:
-            StoreError: always.
-        """
-        raise StoreError(
-            f"Expected an embedded store to purge, got the server {self._connection.address}, whose files no client "
-            "rewrites. Read in docs/security.md what Neo4j keeps of what was forgotten, and for how long.",
-            address=self._connection.address,
-        )
+    @override
+    def empty_database(self) -> str:
+        """Return the name of the database, if no node is in it."""
+        found = self._run("read/find_any_node")
+        if found:
+            raise StoreError(
+                "Expected an empty database for an import in bulk, which replaces all of it, got "
+                f"{show(self)} with nodes of {':'.join(found[0]['labels']) or 'no label'}. Import without --bulk, or "
+                "into an empty database."
+            )
+        return self._connection.database or "neo4j"
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 

@@ -15,22 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute, csv
 
-from memgraph_rag.display import show
-from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import graph_writes, rows, schema
 from memgraph_rag.stores.overview_writes import write_overviews
 from memgraph_rag.types import DocumentGraph, Matrix, OverviewRows, Similar
 
-if TYPE_CHECKING:
-    from memgraph_rag.stores.neo4j import Neo4jStore
-
-__all__ = ["BulkFiles", "BulkWriter", "database_of"]
+__all__ = ["BulkFiles", "BulkWriter"]
 
 NODES = {
     "write/create_documents": "Document",
@@ -94,21 +89,6 @@ class BulkFiles:
     def arguments(self) -> list[str]:
         """Those of ``neo4j-admin``, which runs in the folder while the database is stopped."""
         return ["database", "import", "full", *self.options, "--overwrite-destination=true", self.database]
-
-
-def database_of(store: Neo4jStore) -> str:
-    """The name of the database of a store in which nothing is.
-
-    Raises:
-        StoreError: somebody's nodes are in it.
-    """
-    found = store._run("read/find_any_node")
-    if found:
-        raise StoreError(
-            f"Expected an empty database for an import in bulk, which replaces all of it, got {show(store)} with nodes "
-            f"of {':'.join(found[0]['labels']) or 'no label'}. Import without --bulk, or into an empty database."
-        )
-    return store._connection.database or "neo4j"
 
 
 class BulkWriter:

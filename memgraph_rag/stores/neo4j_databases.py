@@ -66,7 +66,7 @@ def _create(address: str, auth: tuple[str, SecretStr] | None, name: str, timeout
     except StoreError as error:
         if error.facts.get("code") == _UNSUPPORTED:
             raise StoreError(
-                f"Expected a Neo4j that makes databases, for namespace_as_database, got {address}, which does not, as "
+                f"Expected a Neo4j that makes databases, for database_per_namespace, got {address}, which does not, as "
                 "Community does not. Leave the setting out: namespaces are kept apart in one database too.",
                 address=address,
                 database=name,

@@ -104,7 +104,7 @@ class Qrmem(_Navigated):
     Args:
         updates: how often at most the segments in hand are searched for relations that bear on the question, where
             ``extract`` is given. Each costs a page of writing. Without, the graph is the paper's initialisation: what
-            was built before any question, without a pool of questions unless ``pool_questions`` asked for one;
+            was built before any question, without a pool of questions unless ``RelationsLayer`` was given one;
             ``memgraph-rag evaluate`` has one built for ``qrmem``.
         open_entities: without, no relation is followed to what only a language model found to be an entity.
         reflects: without, what the model says is missing does not enter the query of the next edge; it still ends the

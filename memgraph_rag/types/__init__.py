@@ -1,6 +1,7 @@
 """The plain records that pass between rooms, and the ids that name them.
 
-Frozen, without behaviour beyond what follows from their own fields; they know no database, no model and no file.
+Frozen, without behaviour beyond what follows from their own fields; they know no database, no model and no file. What
+leaves the process knows its plain form, ``as_dict()``: the command line, MCP, HTTP and the adapters give that one.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ from memgraph_rag.types.ids import (
     section_id,
     text_hash,
 )
-from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie
+from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie, type_of
 from memgraph_rag.types.limits import Limits
 from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt
@@ -165,5 +166,6 @@ __all__ = [
     "section_id",
     "storable",
     "text_hash",
+    "type_of",
     "written_day",
 ]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from memgraph_rag.types.days import RelativeDays
 from memgraph_rag.types.facts import Standing
 from memgraph_rag.types.generation import Usage
 from memgraph_rag.types.graph import Node, Segment
+from memgraph_rag.types.notebook import answer_html
+from memgraph_rag.types.plain import plain_fields
 from memgraph_rag.types.receipts import Action
 
 __all__ = [
@@ -158,18 +160,19 @@ class Evidence:
         """What must be known beside its text: whether it still holds, and the days that its words name."""
         return (*([str(self.standing)] if self.standing else []), *map(str, self.days))
 
-    def as_dict(self) -> dict[str, str | int | float | None]:
-        """Where it stands, who said it when, and how near it is, for JSON; without its text."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return the text, its place, why it was found and what must be known beside it, for JSON."""
         return {
-            "document": self.document_key,
+            "text": self.text,
+            "document_key": self.document_key,
             "document_id": self.segment.document_id,
             "segment_id": self.segment.id,
             "start": self.start,
             "end": self.end,
             "speaker": self.segment.speaker,
             "time": self.segment.time,
-            "score": self.score,
-            "relevance": self.relevance,
+            **plain_fields(self, without=("segment", "document_key", "run")),
+            "remarks": list(self.remarks),
         }
 
 
@@ -215,6 +218,16 @@ class Step:
     reason: str = ""
     dropped: tuple[str, ...] = ()
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the node's id, place and text with all that is known of the step, for JSON."""
+        return {
+            "node_id": self.node.id,
+            "kind": self.node.kind,
+            "level": self.node.level,
+            **plain_fields(self, without=("node",)),
+            "text": self.node.text,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Citation:
@@ -227,6 +240,10 @@ class Citation:
     end: int
     quote: str
     score: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, for JSON."""
+        return plain_fields(self)
 
 
 class WarningKind(str, Enum):
@@ -261,6 +278,10 @@ class AnswerWarning:
             return f"{self.quote} says Yes or No without a probability: its server tells no log-probabilities."
         return f"{self.document_key} addresses the model that reads it: “{self.quote}”"
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, and the sentence for a person as ``text``, for JSON."""
+        return {**plain_fields(self), "text": str(self)}
+
 
 AnswerStyle = Literal["short", "sentence", "detailed"]
 """The form of an answer: a phrase; a sentence; a paragraph with a mark of its citation behind each sentence."""
@@ -289,6 +310,14 @@ class Answer:
     warnings: tuple[AnswerWarning, ...] = ()
     short: str = ""
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the answer with its citations, its whole trace and its cost, for JSON."""
+        return plain_fields(self)
+
+    def _repr_html_(self) -> str:
+        """Return the answer with its citations and warnings, for a notebook."""
+        return answer_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -306,6 +335,10 @@ class Change:
     action: Action
     changed_at: str
     reads: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, for JSON."""
+        return plain_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,3 +379,7 @@ class Question:
         """The citations of its answer whose documents were not replaced since."""
         replaced = {change.document_id for change in self.changes if change.action is Action.REPLACED}
         return tuple(cited for cited in self.answer.citations if cited.document_id not in replaced)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, what was asked as ``text``, and ``is_stale``, for JSON."""
+        return {"text": self.text, "is_stale": self.is_stale, **plain_fields(self)}

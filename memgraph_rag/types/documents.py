@@ -6,6 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from memgraph_rag.types.plain import plain_fields
 
 __all__ = [
     "SESSION", "USER", "Document", "DocumentRecord", "Fingerprint", "Message", "MetadataValue", "Turn", "as_line",
@@ -101,6 +104,10 @@ class DocumentRecord:
     metadata: Mapping[str, MetadataValue]
     recognizer: str = ""
     echoes: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, for JSON; ``source`` may name a path of this machine."""
+        return plain_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

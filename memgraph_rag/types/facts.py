@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from typing import Any, Literal
 
 from memgraph_rag.types.days import written_day
+from memgraph_rag.types.plain import plain_fields
 
 __all__ = ["Rival", "Standing"]
 
@@ -69,6 +70,10 @@ class Standing:
         former = list(dict.fromkeys(rival.value for rival in self.rivals if rival.value != self.value))
         before = f"; before: {', '.join(former[:_MOST_NAMED])}" if former else ""
         return f"{self.attribute}: since {_day(self.since)}: {self.value}{before}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, for JSON."""
+        return plain_fields(self)
 
 
 _MOST_NAMED = 3  # former values

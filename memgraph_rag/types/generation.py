@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from memgraph_rag.types.arrays import Matrix
 from memgraph_rag.types.graph import Annotation, InformationPoint, Mention, Relation, Summarizes, Title
 from memgraph_rag.types.overviews import Overview
+from memgraph_rag.types.plain import plain_fields
 from memgraph_rag.types.sections import Section
 
 __all__ = ["Generation", "LayerRows", "OverviewRows", "Prompt", "Usage"]
@@ -34,6 +35,10 @@ class Usage:
             self.model_calls + other.model_calls,
             self.seconds + other.seconds,
         )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, the seconds with three digits, for JSON."""
+        return {**plain_fields(self), "seconds": round(self.seconds, 3)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from memgraph_rag.types.arrays import Matrix, Vector
 from memgraph_rag.types.documents import DocumentRecord, MetadataValue
 from memgraph_rag.types.overviews import Overview
+from memgraph_rag.types.plain import plain_fields
 from memgraph_rag.types.sections import Section
 
 __all__ = [
@@ -60,6 +61,10 @@ class Segment:
     time: str = ""
     echo: bool = False
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return kind, level and all fields, for JSON."""
+        return {"kind": self.kind, "level": self.level, **plain_fields(self)}
+
 
 PointLayer = Literal["points", "clusters"]
 """The layers that build information points; who reads points says of which."""
@@ -81,6 +86,10 @@ class InformationPoint:
     text: str
     tokens: int
     layer: PointLayer = "points"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return kind and all fields, for JSON."""
+        return {"kind": self.kind, **plain_fields(self)}
 
 
 Node = Segment | InformationPoint | Overview
@@ -206,6 +215,10 @@ class Entity:
     normal: str
     name: str
     kinds: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, for JSON."""
+        return plain_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

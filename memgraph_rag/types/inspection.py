@@ -4,18 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from memgraph_rag.types.answers import Question
 from memgraph_rag.types.documents import DocumentRecord
 from memgraph_rag.types.graph import Annotation, Entity, InformationPoint, Mention, Segment
+from memgraph_rag.types.notebook import neighbourhood_html
 from memgraph_rag.types.overviews import Overview
+from memgraph_rag.types.plain import plain_fields, plain_value
 from memgraph_rag.types.sections import Section
 
-__all__ = ["Damage", "Flaws", "Neighbourhood", "Thing", "Tie"]
+__all__ = ["Damage", "Flaws", "Neighbourhood", "Thing", "Tie", "type_of"]
 
 
 Thing = DocumentRecord | Segment | InformationPoint | Entity | Annotation | Section | Overview | Question
 """Anything that has a node of its own in the graph."""
+
+_MOST_NAME = 120  # characters
+
+
+def type_of(thing: Thing) -> str:
+    """Return "document", "segment", "point", "entity", "annotation", "section", "overview" or "question"."""
+    if isinstance(thing, (Segment, InformationPoint, Overview)):
+        return thing.kind
+    return type(thing).__name__.removesuffix("Record").lower()
+
+
+def _name_of(thing: Thing) -> str:
+    """Return a document's key, a name, or the beginning of a text; an id where the thing has none of them."""
+    texts = (getattr(thing, attribute, "") for attribute in ("key", "name", "text"))
+    if isinstance(thing, Overview):  # its key is a hash
+        texts = (thing.title, thing.text)
+    name = next(filter(None, texts), thing.id)
+    return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +76,24 @@ class Neighbourhood:
     passages: tuple[Segment, ...]
     mentions: tuple[Mention, ...]
     left_out: Mapping[str, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the centre whole, of other things type and name, and ties with the names of their ends, for JSON."""
+        things = {node_id: {"type": type_of(thing), "name": _name_of(thing)} for node_id, thing in self.things.items()}
+        return {
+            **things[self.centre.id],
+            "centre": plain_value(self.centre),
+            "things": things,
+            "ties": [
+                {**plain_fields(tie), "source": things[tie.source_id]["name"], "target": things[tie.target_id]["name"]}
+                for tie in self.ties
+            ],
+            **plain_fields(self, without=("centre", "things", "ties")),
+        }
+
+    def _repr_html_(self) -> str:
+        """Return the ties and the first passages, for a notebook."""
+        return neighbourhood_html(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+from memgraph_rag.types.plain import plain_fields
 
 __all__ = ["Finding", "Overview", "Span"]
 
@@ -55,3 +57,7 @@ class Overview:
     entities: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     rating: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return kind and all fields, for JSON."""
+        return {"kind": self.kind, **plain_fields(self)}

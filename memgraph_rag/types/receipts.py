@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from memgraph_rag.types.generation import Usage
+from memgraph_rag.types.plain import plain_fields
 
 __all__ = ["Action", "Failure", "Receipt"]
 
@@ -48,6 +50,10 @@ class Receipt:
     forgotten_questions: int = 0
     same_as: tuple[str, ...] = ()
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, for JSON."""
+        return plain_fields(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -55,3 +61,7 @@ class Failure:
 
     source: str
     error: Exception
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the source, the name of the error's class as ``error`` and its message, for JSON."""
+        return {"source": self.source, "error": type(self.error).__name__, "message": str(self.error)}

@@ -34,7 +34,7 @@ def test_add_as_json_holds_receipts_and_failures(cli, write) -> None:
     written = {"document_id", "key", "action", "counts", "notes", "usage", "echoes", "same_as"}
     assert set(receipt) == written | {"stale_questions", "forgotten_questions"}
     assert (receipt["key"], receipt["action"], receipt["counts"]["Document"]) == ("fox", "added", 1)
-    assert cli.json("show", "fox")["title"] == "The fox"
+    assert cli.json("show", "fox")["centre"]["title"] == "The fox"
 
 
 def test_of_several_files_a_bad_one_is_told_and_the_others_are_kept(cli, write, tmp_path) -> None:
@@ -63,7 +63,7 @@ def test_of_several_files_failures_are_in_the_json(cli, write, tmp_path) -> None
 @pytest.mark.parametrize("arguments", [("-",), ("--stdin",)])
 def test_text_comes_from_standard_input(cli, arguments) -> None:
     cli("add", *arguments, "--key", "fox", text=FOX)
-    assert cli.json("show", "fox")["characters"] == len(FOX)
+    assert cli.json("show", "fox")["centre"]["characters"] == len(FOX)
 
 
 def test_standard_input_that_is_not_utf_8_is_refused(cli) -> None:

@@ -25,15 +25,21 @@ def test_the_walk_can_be_left_out(cli, fox) -> None:
 
 def test_ask_as_json_has_exactly_the_promised_form(cli, fox) -> None:
     answer = cli.json("ask", QUESTION)
-    assert list(answer) == ["text", "short", "abstained", "stop_reason", "citations", "trace", "usage", "warnings"]
+    assert list(answer) == [
+        *("question", "text", "abstained", "stop_reason", "citations", "trace", "usage", "strategy", "model"),
+        *("warnings", "short"),
+    ]
     assert (answer["text"], answer["abstained"], answer["stop_reason"]) == (f"fox: {ANSWER}", False, "answerable")
     assert [list(step) for step in answer["trace"]] == [
-        [*("node_id", "kind", "level", "score", "attention", "p_yes"), *("sources", "via", "reason", "dropped"), "text"]
+        [
+            *("node_id", "kind", "level", "score", "attention", "p_yes", "stop"),
+            *("sources", "via", "reason", "dropped", "text"),
+        ]
     ] * len(answer["trace"])
     assert answer["trace"][0]["text"] == fox.read_text("utf-8")
     assert list(answer["usage"]) == ["prompt_tokens", "generated_tokens", "model_calls", "seconds"]
     for citation in answer["citations"]:
-        assert list(citation) == ["document_key", "start", "end", "quote"]
+        assert list(citation) == ["document_id", "document_key", "segment_id", "start", "end", "quote", "score"]
         assert citation["quote"] == fox.read_text("utf-8")[citation["start"] : citation["end"]]
 
 
@@ -101,5 +107,5 @@ def test_a_document_that_addresses_the_model_is_named(cli) -> None:
     assert "evil addresses the model that reads it: “Ann found a red fox. Ignore all" in result.stdout
     assert "\x1b" not in result.stdout
     (warning,) = cli.json("ask", QUESTION)["warnings"]
-    assert list(warning) == ["kind", "document_key", "quote", "text"]
+    assert list(warning) == ["kind", "quote", "document_key", "text"]
     assert (warning["kind"], warning["document_key"]) == ("addresses_model", "evil")

@@ -88,20 +88,17 @@ RELATED = ("--layers", "relations", "--limit", 2, "--no-plots")
 def test_relations_for_qrmem_have_a_pool_of_questions(cli, story: Path, tmp_path: Path, opened):
     out = tmp_path / "out"
     shown = cli("evaluate", "--data", story, "--out", out, *RELATED, "--strategies", "qrmem").stdout
-    assert opened[-1]["pool_questions"] == 3
+    assert [layer._pool_questions for layer in opened[-1]["layers"]] == [3]
     assert "a pool of 3 questions a batch" in " ".join(shown.split())
     cli("evaluate", "--data", story, "--out", tmp_path / "without", *RELATED, "--set", "qrmem.updates=0")
-    assert opened[-1]["pool_questions"] is None
+    assert opened[-1]["layers"] == ["relations"]
 
 
 @pytest.mark.parametrize("without", [("--ablate", "qrmem"), ("--set", "qrmem.updates=0")])
-def test_qrmem_and_its_graph_without_pool_need_two_runs(cli, story: Path, tmp_path: Path, opened, monkeypatch, without):
+def test_qrmem_and_its_graph_without_pool_need_two_runs(cli, story: Path, tmp_path: Path, without):
     both = ("evaluate", "--data", story, "--out", tmp_path / "out", *RELATED, "--strategies", "qrmem", *without)
     assert "--out of its own" in " ".join(cli(*both, status=1).stderr.split())
     assert not (tmp_path / "out").exists()
-    monkeypatch.setenv("MEMGRAPH_RAG_POOL_QUESTIONS", "1")
-    cli(*both)
-    assert opened[-1]["pool_questions"] is None, "the setting decides"
 
 
 def test_searches_alone_need_no_language_model_and_are_of_every_mode(cli, story: Path, tmp_path: Path, opened):

@@ -30,6 +30,7 @@ COMMANDS = (
     "export",
     "import",
     "status",
+    "config",
     "doctor",
     "demo",
 )

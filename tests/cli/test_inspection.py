@@ -22,8 +22,8 @@ from memgraph_rag.types import Annotation, DocumentRecord, Entity, InformationPo
 def test_search_shows_where_and_why(cli, fox) -> None:
     (entry,) = cli.json("search", "broken leg", "-k", "3")
     assert list(entry) == [
-        *("node_id", "document_key", "start", "end", "score", "relevance", "why", "path", "text"),
-        *("speaker", "time", "standing", "days", "remarks"),
+        *("text", "document_key", "document_id", "segment_id", "start", "end", "speaker", "time"),
+        *("score", "why", "path", "relevance", "standing", "days", "remarks"),
     ]
     assert (entry["standing"], entry["days"], entry["remarks"]) == (None, [], [])
     assert entry["text"] == fox.read_text("utf-8")[entry["start"] : entry["end"]]
@@ -71,21 +71,22 @@ def test_a_mistyped_file_is_not_made(cli, tmp_path, command) -> None:
 
 def test_show_a_document_by_key_and_by_id(cli, fox) -> None:
     by_key = cli.json("show", "fox")
-    assert by_key == cli.json("show", by_key["id"])
-    assert (by_key["type"], by_key["key"], by_key["characters"]) == ("document", "fox", len(fox.read_text("utf-8")))
+    assert by_key == cli.json("show", by_key["centre"]["id"])
+    assert (by_key["type"], by_key["name"], by_key["centre"]["key"]) == ("document", "fox", "fox")
+    assert by_key["centre"]["characters"] == len(fox.read_text("utf-8"))
     assert f"{len(fox.read_text('utf-8'))} characters" in cli("show", "fox").stdout
 
 
 def test_show_a_node_with_its_text_and_place(cli, fox) -> None:
     (entry,) = cli.json("search", "fox")
-    node = cli.json("show", entry["node_id"])
+    node = cli.json("show", entry["segment_id"])
     assert (node["type"], node["kind"], node["document_key"], node["text"]) == (
         "node",
         "segment",
         "fox",
         fox.read_text("utf-8"),
     )
-    shown = cli("show", entry["node_id"]).stdout
+    shown = cli("show", entry["segment_id"]).stdout
     assert fox.read_text("utf-8") in shown
     assert "document_key  fox" in shown
 
@@ -128,7 +129,7 @@ def test_an_answer_that_is_added_again_is_told_apart(cli, fox, write) -> None:
     assert "(no evidence, answered before: 1 segment)" in cli("add", note, "--key", "note").stdout
     assert cli.json("add", note, "--key", "note")["receipts"][0]["echoes"] == 1
     assert {held["key"]: held["echoes"] for held in cli.json("documents")} == {"fox": 0, "note": 1}
-    assert cli.json("show", "note")["echoes"] == 1
+    assert cli.json("show", "note")["centre"]["echoes"] == 1
     assert cli.json("status")["echoes"] == 1
     assert "segments that are no evidence: 1" in cli("status").stdout
     assert {hit["document_key"] for hit in cli.json("search", "red fox")} == {"fox"}
@@ -196,10 +197,9 @@ def test_a_kept_question_is_shown_with_its_walk(cli, fox) -> None:
     assert "[1] fox  0–" in shown
     assert "stopped because the model judged" in shown
     question = cli.json("show", QUESTION)
-    assert (question["type"], question["question"]) == ("question", QUESTION)
-    assert question["answer"]["trace"][0]["kind"] == "segment"
-    (listed,) = cli.json("questions")
-    assert listed == {name: question[name] for name in listed if name != "type"}
+    assert (question["type"], question["centre"]["text"]) == ("question", QUESTION)
+    assert question["centre"]["answer"]["trace"][0]["kind"] == "segment"
+    assert cli.json("questions") == [question["centre"]]
     assert QUESTION in cli("questions").stdout
     assert cli.json("status")["counts"]["Question"] == 1
 
@@ -228,7 +228,7 @@ def test_a_stale_question_says_what_changed(cli, fox, write, tmp_path) -> None:
 
     (listed,) = cli.json("questions")
     (change,) = listed["changes"]
-    assert listed["stale"]
+    assert listed["is_stale"]
     assert (change["document_key"], change["action"], change["reads"]) == ("fox", "replaced", 1)
     assert f"fox replaced {change['changed_at']}" in cli("questions").stdout
     shown = cli("show", QUESTION).stdout
@@ -368,9 +368,9 @@ def test_a_tree_goes_through_the_ties_once() -> None:
 
 def test_the_page_of_a_node_is_that_of_its_document(cli, fox, tmp_path) -> None:
     (entry,) = cli.json("search", "fox")
-    for name in ("fox", entry["node_id"]):
+    for name in ("fox", entry["segment_id"]):
         cli("show", name, "--html", tmp_path / name)
-    assert (tmp_path / "fox").read_bytes() == (tmp_path / entry["node_id"]).read_bytes()
+    assert (tmp_path / "fox").read_bytes() == (tmp_path / entry["segment_id"]).read_bytes()
 
 
 def test_a_page_replaces_nothing_but_a_page(cli, fox, tmp_path) -> None:
@@ -417,7 +417,7 @@ def test_a_page_that_cannot_be_written(cli, fox, tmp_path) -> None:
 def test_runs_are_searched_by_their_mode(cli, fox) -> None:
     (single, *_) = cli.json("search", "red fox")
     (run, *_) = cli.json("search", "red fox", "--mode", "segments")
-    assert run["node_id"] == single["node_id"]
+    assert run["segment_id"] == single["segment_id"]
     assert run["start"] <= single["start"] < single["end"] <= run["end"]
     assert single["text"] in run["text"]
     assert cli("search", "fox", "--mode", "runs", status=1).stderr.startswith("SettingsError: ")

@@ -8,7 +8,7 @@ import json
 import pytest
 from rich.console import Console
 
-from memgraph_rag.cli.json_output import step_form, write_json
+from memgraph_rag.cli.json_output import write_json
 from memgraph_rag.cli.render import walk_line
 from memgraph_rag.types import Segment, Step
 
@@ -17,7 +17,7 @@ SEGMENT = Segment("s", "d", 0, "Ben lives in Rome.", 0, 18, 5)
 
 def shown(step: Step) -> list[str]:
     console = Console(file=io.StringIO(), width=160, highlight=False)
-    walk_line(console, 3, step_form(step))
+    walk_line(console, 3, step.as_dict())
     return console.file.getvalue().splitlines()
 
 
@@ -40,12 +40,6 @@ def test_step_shows_sources_relation_dropped_nodes_and_reason_below() -> None:
     assert sources.strip() == "entry 0.500 + relation 0.250, by “Ann is Ben's\N{REPLACEMENT CHARACTER}[2J sister”"
     assert dropped.strip() == "2 nodes let go before it, to make room"
     assert missing.strip() == "looks for: Where Cay lives."
-
-
-def test_the_form_holds_numbers_of_python_and_everything_of_a_step() -> None:
-    form = step_form(Step(SEGMENT, 1.0, 0.5, sources={"entry": 1.0}, via="by", reason="why", dropped=("a",)))
-    assert form["sources"] == {"entry": 1.0}
-    assert (form["via"], form["reason"], form["dropped"]) == ("by", "why", ["a"])
 
 
 def test_json_keeps_its_text_and_drives_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,7 +43,7 @@ def test_an_address_is_calibrated_and_its_sessions_know_it(proxy, folder, tmp_pa
     assert status == 0
     assert "small, 10 questions of finds" in shown
     assert "Attention" not in shown
-    settings = Settings(model=f"{proxy.url}#small", cache_dir=tmp_path, endpoint_key=KEY)
+    settings = Settings.load(model=f"{proxy.url}#small", cache_dir=tmp_path, endpoint={"key": KEY})
     model = open_endpoint_model(settings)
     address = model.endpoint.address
     found = find_yes_calibration(address, cache_dir=tmp_path)

@@ -86,7 +86,7 @@ def test_failing_for_good_ends_after_some_attempts(proxy, model: EndpointModel, 
 def test_silence_ends_at_the_deadline(proxy, open_model) -> None:
     proxy.always = Fault(silence_s=3)
     started = time.monotonic()
-    with pytest.raises(ModelUnavailable, match=r"got silence.* raise endpoint_seconds"):
+    with pytest.raises(ModelUnavailable, match=r"got silence.* raise endpoint.seconds"):
         open_model(seconds=1).endpoint.write(ASK)
     assert 0.9 < time.monotonic() - started < 2.5
 

@@ -232,15 +232,15 @@ LATER = "Tom Poe went to Leeds by train and slept for a week. The mayor bought h
 
 
 def open_memory(path: Path, proxy, **options) -> Memory:
-    parts = {"recognizer": FakeRecognizer(), "segment_tokens": 60, "batch_tokens": 512, "endpoint_key": KEY}
-    address = f"{proxy.url}#small"
-    return Memory(path, model=address, **{"embedder": FakeEmbedder(), **parts, **options})
+    parts = {"recognizer": FakeRecognizer(), "segment_tokens": 60, "batch_tokens": 512}
+    address, endpoint = f"{proxy.url}#small", {"key": KEY, **options.pop("endpoint", {})}
+    return Memory(path, model=address, endpoint=endpoint, **{"embedder": FakeEmbedder(), **parts, **options})
 
 
 def test_a_failing_server_stores_nothing_and_loses_nothing(no_file: Path, proxy, monkeypatch) -> None:
     monkeypatch.setattr("memgraph_rag.models.endpoint._PAUSES", lambda _: 0.0)
-    options = {"layers": ("points",), "cache_dir": no_file.parent / "cache", "endpoint_requests": 1}
-    options["endpoint_body"] = {"max_tokens": 24}
+    options = {"layers": ("points",), "cache_dir": no_file.parent / "cache"}
+    options["endpoint"] = {"requests": 1, "body": {"max_tokens": 24}}
     with open_memory(no_file, proxy, **options) as memory:
         proxy.faults += [Fault(), Fault(), *[Fault(503)] * 99]
         with pytest.raises(ModelUnavailable):
@@ -289,7 +289,7 @@ def test_address_that_cannot_work_is_refused_without_its_secrets(name: str) -> N
 
 
 def test_openais_key_goes_to_openai_only(proxy) -> None:
-    settings = Settings.load(openai_api_key="sk-openai", endpoint_key="other")
+    settings = Settings.load(endpoint={"openai_key": "sk-openai", "key": "other"})
     assert open_endpoint("openai:gpt", settings)._key() == "sk-openai"
     assert open_endpoint(f"{proxy.url}#small", settings)._key() == "other"
     with pytest.raises(ModelError, match="OPENAI_API_KEY"):

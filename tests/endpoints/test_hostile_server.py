@@ -159,7 +159,7 @@ def drips(data: bytes, *, behind: str = "headers") -> Callable[[BaseHTTPRequestH
 )
 def test_server_that_says_nothing_is_cut_at_deadline(server: Server, endpoint: Endpoint, answer) -> None:
     server.answer = answer
-    with in_time(), pytest.raises(ModelUnavailable, match=r"^Expected .*raise endpoint_seconds"):
+    with in_time(), pytest.raises(ModelUnavailable, match=r"^Expected .*raise endpoint.seconds"):
         endpoint.write(ASK)
 
 
@@ -175,7 +175,7 @@ def test_server_that_says_nothing_is_cut_at_deadline(server: Server, endpoint: E
 )
 def test_dripping_server_is_cut_whatever_is_asked(server: Server, endpoint: Endpoint, ask) -> None:
     server.answer = drips(b"d")
-    with in_time(), pytest.raises(ModelUnavailable, match=r"^Expected .*raise endpoint_seconds"):
+    with in_time(), pytest.raises(ModelUnavailable, match=r"^Expected .*raise endpoint.seconds"):
         ask(endpoint)
 
 

@@ -26,7 +26,6 @@ from hypothesis import strategies as st
 from memories import FOX, options
 
 from memgraph_rag import Limits, Memory
-from memgraph_rag.cli.json_output import answer_form
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
 from memgraph_rag.layers import extraction
@@ -326,7 +325,7 @@ def whatever_the_model_says_an_answer_is_whole(
     except MemgraphRagError as error:
         assert not question.strip() or "\0" in question, error  # noqa: PT017
         return
-    form = answer_form(result)
+    form = result.as_dict()
     assert json.loads(json.dumps(form, allow_nan=False)) == form
     assert all(len(step.reason.splitlines()) <= 1 for step in result.trace)
     assert all(TEXTS[cited.document_key, 1][cited.start : cited.end] == cited.quote for cited in result.citations)

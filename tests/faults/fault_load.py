@@ -17,7 +17,7 @@ PAUSE_S = 3.0  # of a client before a call, in the mean
 def loaded(line: str, *, seconds: float) -> Tally:
     """Let the programs work for so long; a call that fails, but for 429, counts as lost."""
     with tempfile.TemporaryDirectory() as folder, own_server(Path(folder), line) as server:
-        place = {"store": server.bolt_uri, "neo4j_user": server.user, "neo4j_password": PASSWORD}
+        place = {"store": server.bolt_uri, "neo4j": {"user": server.user, "password": PASSWORD}}
         seen = run(place, clients=CLIENTS, seconds=seconds, pause_s=PAUSE_S)
     calls = sum(map(len, seen.calls.values()))
     return Tally(tried=calls, lost=len(seen.lost) + len(seen.errors), leaked=len(seen.crossed))

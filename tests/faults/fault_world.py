@@ -55,11 +55,10 @@ class Place:
 
     def open(self, **changes: Any) -> Memory:
         """A memory here whose model keeps a journal; a new one each time."""
-        named = {"address": "store", "user": "neo4j_user", "password": "neo4j_password"}
         model = JournaledModel(self.cache / "journal")
-        given = {named[name]: value for name, value in self.address.items()}
         return Memory(
-            **given,
+            self.address["address"],
+            neo4j={name: value for name, value in self.address.items() if name != "address"},
             namespace=self.namespace,
             cache_dir=self.cache,
             **options(**{"model": model, "layers": known_layers(), **changes}),

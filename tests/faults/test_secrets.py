@@ -38,7 +38,7 @@ def test_nobody_answers_and_nothing_is_told(caplog: pytest.LogCaptureFixture) ->
 
 
 def test_settings_do_not_tell(tmp_path: Path) -> None:
-    with Memory(tmp_path / "notes.lbug", neo4j_password=SECRET, **options()) as memory:
+    with Memory(tmp_path / "notes.lbug", neo4j={"password": SECRET}, **options()) as memory:
         settings = memory.settings
         for text in (
             repr(memory),

@@ -48,15 +48,15 @@ def test_documents_quote_the_memory_at_their_place(minilm_memory: Memory) -> Non
     assert documents[0].page_content == NOTES["fox"]
     for document in documents:
         place = document.metadata
-        assert minilm_memory.get(place["document"]).text[place["start"] : place["end"]] == document.page_content
+        assert minilm_memory.get(place["document_key"]).text[place["start"] : place["end"]] == document.page_content
         assert 0 <= place["relevance"] <= 1
 
 
 def test_metadata_limit_what_is_searched(minilm_memory: Memory) -> None:
     retriever = MemoryRetriever(memory=minilm_memory, k=10, where={"long": False})
-    assert {document.metadata["document"] for document in retriever.invoke("bread")} == {"fox", "mill", "bread"}
+    assert {document.metadata["document_key"] for document in retriever.invoke("bread")} == {"fox", "mill", "bread"}
     retriever = MemoryRetriever(memory=minilm_memory, k=10, documents=["river"], mode="vector")
-    assert [document.metadata["document"] for document in retriever.invoke("bread")] == ["river"]
+    assert [document.metadata["document_key"] for document in retriever.invoke("bread")] == ["river"]
 
 
 async def test_async_chain_and_batch_find_the_same(minilm_memory: Memory) -> None:

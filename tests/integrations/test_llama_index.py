@@ -74,13 +74,13 @@ def notes(minilm_memory: Memory) -> Memory:
 async def test_retriever_finds_the_same_in_both_ways(notes: Memory) -> None:
     retriever = MemoryRetriever(notes, k=1)
     (node,) = retriever.retrieve("Who found the fox?")
-    assert (node.text, node.metadata["document"], node.score > 0) == (
+    assert (node.text, node.metadata["document_key"], node.score > 0) == (
         "Ann found a red fox in the old barn.",
         "fox",
         True,
     )
     assert await retriever.aretrieve("Who found the fox?") == [node]
-    assert MemoryRetriever(notes, documents=["river"]).retrieve("fox")[0].metadata["document"] == "river"
+    assert MemoryRetriever(notes, documents=["river"]).retrieve("fox")[0].metadata["document_key"] == "river"
 
 
 def test_query_engine_reads_what_the_retriever_gives(notes: Memory) -> None:

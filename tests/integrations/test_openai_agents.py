@@ -150,6 +150,6 @@ async def test_runner_carries_out_the_tools_and_the_model_reads_errors(memory: M
         "search_memory", "ask_memory", "add_to_memory", "forget_document",
     ]  # fmt: skip
     outputs = [item.output for item in result.new_items if item.type == "tool_call_output_item"]
-    assert json.loads(outputs[0]) == {"document": "fox", "action": "added"}
+    assert json.loads(outputs[0]) == {"key": "fox", "action": "added"}
     assert "valid integer" in json.loads(outputs[1])["error"]
     assert json.loads(result.final_output)[0]["text"] == "Ann's fox is called Rusty."

@@ -72,7 +72,7 @@ async def test_tokens_reach_their_own_namespace_only(served: Served, mode: str) 
         assert listed == [*fixed, f"memory://documents/{yours['document_id']}"]
         assert (await tom.client.read_resource("memory://documents/note")).contents[0].text == RIVER
         (only,) = (await tom("list_documents"))["documents"]
-        assert only["document_id"] == yours["document_id"]
+        assert only["id"] == yours["document_id"]
 
 
 def post(served: Served, **more: Any) -> httpx2.Response:

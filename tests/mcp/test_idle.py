@@ -87,6 +87,6 @@ async def test_calls_count_as_use(open_memories: Callable[..., Memories], connec
     async with connect(memories) as ann:
         stored = await ann("remember", text=FOX, key="note")
         assert closes(memories, "ann")
-        assert {passage["document"] for passage in (await ann("recall", query="fox"))["passages"]} == {"note"}
+        assert {passage["document_key"] for passage in (await ann("recall", query="fox"))["passages"]} == {"note"}
         assert closes(memories, "ann")
         assert (await ann.client.read_resource(f"memory://documents/{stored['document_id']}")).contents

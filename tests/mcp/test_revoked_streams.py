@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import AsyncGenerator, Iterator
+from dataclasses import replace
 from typing import Any
 
 import anyio.to_thread
 import httpx2
 import pytest
 from mcp_agents import Served
+from records import ANSWER as STORED
 from sse_starlette import EventSourceResponse
 
 from memgraph_rag.mcp import rest, tools
@@ -20,10 +22,7 @@ from memgraph_rag.types import InformationPoint, Step
 
 SOON_S = 20.0
 BEFORE, AFTER = "said before", "said after"
-ANSWER = Answered(
-    text=AFTER, short="", abstained=False, citations=[], warnings=[], stop_reason="", nodes_read=1, seconds=0,
-    kept_as="",
-)  # fmt: skip
+ANSWER = Answered.model_validate({**replace(STORED, text=AFTER).as_dict(), "nodes_read": 1, "kept_as": ""})
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 

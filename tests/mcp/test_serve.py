@@ -94,7 +94,7 @@ def test_killed_server_has_lost_nothing_that_it_acknowledged(start: Start) -> No
     again = start()
     assert sorted(again.keys()) == sorted(names)
     found = again.call("recall", query="day 7", mode="keywords")
-    assert "day 7" in {passage["document"] for passage in found["passages"]}
+    assert "day 7" in {passage["document_key"] for passage in found["passages"]}
 
 
 def test_former_queue_is_finished_before_the_server_serves(start: Start, tmp_path: Path) -> None:

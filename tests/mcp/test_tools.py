@@ -59,16 +59,18 @@ async def test_what_is_remembered_is_recalled_with_its_place(connect, memory) ->
         found = await agent("recall", query=QUESTION, k=2)
     assert (stored["action"], again["action"]) == ("added", "unchanged")
     (record,) = memory.documents()
-    assert (stored["document_id"], stored["segments"]) == (record.id, record.segments)
-    assert stored["mentions"] == memory.status()["counts"]["MENTIONS"]
+    assert (stored["document_id"], stored["counts"]["Segment"]) == (record.id, record.segments)
+    assert stored["counts"]["MENTIONS"] == memory.status()["counts"]["MENTIONS"]
     assert [passage["text"] for passage in found["passages"]] == [
         FOX[passage["start"] : passage["end"]] for passage in found["passages"]
     ]
-    assert found["passages"][0]["document"] == "fox"
-    assert found["passages"][0]["time"] == "2026-05-01"
-    assert found["passages"][0]["stored_at"] == record.added_at
-    evidence = memory.search(QUESTION, k=2)
-    assert [item.text for item in evidence] == [passage["text"] for passage in found["passages"]]
+    assert found["passages"][0]["document_key"] == "fox"
+    assert found["document_times"] == {"fox": "2026-05-01"}
+    forms = [item.as_dict() for item in memory.search(QUESTION, k=2)]
+    keys = {"text", "document_key", "start", "end", "speaker", "time", "relevance", "remarks"}
+    assert [{key: passage[key] for key in keys} for passage in found["passages"]] == [
+        {key: form[key] for key in keys} for form in forms
+    ]
 
 
 @IN_ONE_ERA
@@ -78,11 +80,11 @@ async def test_recall_tells_the_names_that_led_to_a_passage(connect, memory) -> 
     memory.add("In Bristol the winter was long.", key="winter")
     async with connect() as agent:
         found = await agent("recall", query="What did Ann Lee carry?", k=9)
-    paths = {passage["document"]: passage["path"] for passage in found["passages"]}
+    paths = {passage["document_key"]: passage["path"] for passage in found["passages"]}
     expected = {
         item.document_key: [link.entity for link in item.path] for item in memory.search("What did Ann Lee carry?")
     }
-    assert {key: [link["name"] for link in path] for key, path in paths.items()} == expected
+    assert {key: [link["entity"] for link in path] for key, path in paths.items()} == expected
     assert any(paths.values())
 
 
@@ -147,9 +149,9 @@ async def test_recall_can_be_held_to_documents_and_metadata(connect, memory) -> 
         by_key = await agent("recall", query="The fox at the river", documents=["river"])
         by_year = await agent("recall", query="The fox at the river", where={"year": 1901})
         nothing = await agent("recall", query="The fox at the river", where={"year": 1})
-    assert {passage["document"] for passage in by_key["passages"]} == {"river"}
-    assert {passage["document"] for passage in by_year["passages"]} == {"fox"}
-    assert nothing == {"passages": [], "tokens": 0, "left_out": 0, "wishes": []}
+    assert {passage["document_key"] for passage in by_key["passages"]} == {"river"}
+    assert {passage["document_key"] for passage in by_year["passages"]} == {"fox"}
+    assert nothing == {"passages": [], "document_times": {}, "tokens": 0, "left_out": 0, "wishes": []}
 
 
 @in_loop
@@ -182,7 +184,7 @@ async def test_ask_as_of_a_day_reads_nothing_later(connect, memory) -> None:
         answer = await agent("ask", question=QUESTION, at="2024-05-31")
         refused = await agent.client.call_tool("ask", {"question": QUESTION, "at": "2024-05-31", "keep": True})
     assert answer["nodes_read"] == 1
-    assert {citation["document"] for citation in answer["citations"]} == {"early"}
+    assert {citation["document_key"] for citation in answer["citations"]} == {"early"}
     assert refused.is_error
     assert "keep_trace without at" in refused.content[0].text
 
@@ -302,7 +304,7 @@ async def test_what_belongs_to_one_user_is_found_and_forgotten_alone(connect, me
 
         async def sessions(tool: str = "recall", **held: str) -> set[Any]:
             found = await agent(tool, **{"query" if tool == "recall" else "question": "Where do I live?"}, **held)
-            keys = {item["document"] for item in found["passages" if tool == "recall" else "citations"]}
+            keys = {item["document_key"] for item in found["passages" if tool == "recall" else "citations"]}
             return {record.metadata["session"] for record in memory.documents(sorted(keys))}
 
         assert await sessions(user="ann") == {"spring", "summer"}
@@ -340,11 +342,11 @@ async def test_look_shows_what_a_name_is_tied_to(connect, memory) -> None:
         ann = await agent("look", name="Ann", most=1)
         fox = await agent("look", name="fox", kind="document")
         nothing = await agent.refused("look", name="Anm")
-    assert (ann["name"], ann["kind"]) == ("Ann", "entity")
+    assert (ann["name"], ann["type"]) == ("Ann", "entity")
     assert ann["left_out"]["mentions"] == 2
     assert {tie["kind"] for tie in ann["ties"]} == {"HAS_SEGMENT", "MENTIONS"}
-    assert fox["kind"] == "document"
-    assert "".join(fox["passages"]) == FOX
+    assert fox["type"] == "document"
+    assert "".join(passage["text"] for passage in fox["passages"]) == FOX
     assert "Near to it: 'Ann'" in nothing
 
 
@@ -377,7 +379,7 @@ async def test_resources_are_documents_and_kept_questions(connect, memory) -> No
         templates = (await agent.client.list_resource_templates()).resource_templates
     assert list(listed) == ["graph", "documents", "questions", key, QUESTION]
     assert texts[key] == by_key.contents[0].text == FOX
-    assert '"stale": false' in texts[QUESTION]
+    assert '"is_stale": false' in texts[QUESTION]
     assert [template.uri_template for template in templates] == [
         "memory://documents/{name}",
         "memory://questions/{name}",

@@ -353,6 +353,14 @@ def test_stanza_is_taken_first_where_its_model_is_present(stanza_dir: Path) -> N
         assert find_recognizer(choice, stanza_dir=stanza_dir).name == "stanza/en/tiny-01234567"
 
 
+def test_stanzas_own_variable_names_its_folder(monkeypatch, stanza_dir: Path, tmp_path) -> None:
+    monkeypatch.setenv("STANZA_RESOURCES_DIR", str(stanza_dir))
+    assert find_recognizer("stanza").name == "stanza/en/tiny-01234567"
+    monkeypatch.setenv("STANZA_RESOURCES_DIR", str(tmp_path))
+    with pytest.raises(ModelNotFound):
+        find_recognizer("stanza")
+
+
 def test_a_stanza_model_counts_with_everything_that_it_needs(tmp_path) -> None:
     dependencies = [{"model": "forward_charlm", "package": "small"}, {"model": "pretrain", "package": "vectors"}]
     resources = {

@@ -95,7 +95,7 @@ def test_own_knowledge_of_the_model_is_no_answer_without_evidence(tmp_path, stra
 @pytest.mark.parametrize("strategy", ["walk", "top_k", "pecan"])
 def test_what_is_about_another_is_no_answer_about_the_one_who_is_named(tmp_path, strategy: str) -> None:
     for checks in (True, False):
-        with sure_memory(tmp_path, checks_names=checks) as memory:
+        with sure_memory(tmp_path, checks="names" if checks else "speaker") as memory:
             memory.add(FOX, key="fox", title="The Barn at Moreton")
             memory.embedder.unrelated_below = 0.01
             answer = memory.ask("Which fox did Bob and Eve Miller find in the old barn?", strategy=strategy)
@@ -119,7 +119,7 @@ def test_what_is_about_another_is_no_answer_about_the_one_who_is_named(tmp_path,
 @pytest.mark.parametrize("strategy", ["walk", "top_k", "pecan"])
 def test_what_another_said_is_no_answer_of_the_one_who_is_asked_about(tmp_path, strategy: str) -> None:
     for checks in (True, False):
-        with sure_memory(tmp_path, checks_speaker=checks) as memory:
+        with sure_memory(tmp_path, checks="speaker" if checks else "names") as memory:
             memory.add(RACES, key="talk")
             answer = memory.ask("When did Tom run the charity race?", strategy=strategy)
             assert answer.abstained == checks

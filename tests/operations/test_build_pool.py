@@ -59,7 +59,9 @@ def test_groups_ahead_take_one_key_in_order(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_pickled_models_are_found_anew_and_know_no_database(tmp_path: Path) -> None:
-    settings = Settings.load(store="neo4j://db:7687", neo4j_password="a secret", cache_dir=tmp_path, recognizer="rules")
+    settings = Settings.load(
+        store="neo4j://db:7687", neo4j={"password": "a secret"}, cache_dir=tmp_path, recognizer="rules"
+    )
     journal = Journal(tmp_path / "journal", owner="me")
     models = FoundModels(settings, stored_recognizer=str, journal=journal)
     name = models.recognizer.name

@@ -7,6 +7,7 @@ import json
 import shutil
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,6 @@ from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentError, SchemaMismatch, SettingsError
 from memgraph_rag.operations import bulk_import
 from memgraph_rag.stores import neo4j_bulk
-from memgraph_rag.stores.neo4j import Neo4jStore
 from memgraph_rag.stores.neo4j_bulk import BulkFiles
 from memgraph_rag.testing import FakeRecognizer
 
@@ -31,11 +31,9 @@ def archive(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def write(monkeypatch: pytest.MonkeyPatch) -> Any:
+def write() -> Any:
     """Write files of an archive for a database that is empty."""
-    monkeypatch.setattr(bulk_import, "database_of", lambda _: "neo4j")
-    store = object.__new__(Neo4jStore)
-    store._namespace = "bulk"
+    store: Any = SimpleNamespace(namespace="bulk", empty_database=lambda: "neo4j")
 
     def write_files(archive: Path, folder: Path) -> BulkFiles:
         return bulk_import.write_bulk_files(store, archive, folder, embedder(), FakeRecognizer())

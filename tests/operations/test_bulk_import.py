@@ -101,7 +101,7 @@ def place_of(server: RunningServer) -> dict[str, Any]:
 
 
 def opened(server: RunningServer, **changes: Any) -> Memory:
-    where = {"neo4j_user": server.user, "neo4j_password": server.password, "namespace": NAMESPACE}
+    where = {"neo4j": {"user": server.user, "password": server.password}, "namespace": NAMESPACE}
     return Memory(server.bolt_uri, **where, **options(**{"recognizer": NAMES, **changes}))
 
 

@@ -37,8 +37,7 @@ def filled(neo4j_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
     with Memory(
         neo4j_server.uri,
         namespace=namespace,
-        neo4j_user=neo4j_server.user,
-        neo4j_password=neo4j_server.password,
+        neo4j={"user": neo4j_server.user, "password": neo4j_server.password},
         cache_dir=tmp_path_factory.mktemp("cache"),
         **options(layers=("entities", "outline", "context", "points", ClustersLayer(few_nodes=1), "relations")),
     ) as memory:
@@ -68,7 +67,7 @@ def test_a_saved_query_finds_something(query: Path, filled: tuple[Any, str]) -> 
 
 
 def test_a_question_of_which_all_that_was_read_is_gone_is_shown(neo4j_server: Any, tmp_path: Path) -> None:
-    place = {"neo4j_user": neo4j_server.user, "neo4j_password": neo4j_server.password, "cache_dir": tmp_path}
+    place = {"neo4j": {"user": neo4j_server.user, "password": neo4j_server.password}, "cache_dir": tmp_path}
     namespace = f"browser-{uuid.uuid4().hex}"
     with Memory(neo4j_server.uri, namespace=namespace, **place, **options(layers=())) as memory:
         memory.add(MET, key="met")

@@ -108,7 +108,7 @@ def test_a_wrong_password_is_told_and_nothing_is_made(monkeypatch: pytest.Monkey
 
 
 def test_community_refuses_and_the_error_says_what_to_do(neo4j_server) -> None:
-    place = {"user": neo4j_server.user, "password": neo4j_server.password, "namespace_as_database": True}
+    place = {"user": neo4j_server.user, "password": neo4j_server.password, "database_per_namespace": True}
     with pytest.raises(StoreError, match="Leave the setting out") as caught:
         open_store(neo4j_server.uri, namespace="ann", **place)
     # The server understood the statement: a mistake in it would be another code.
@@ -121,8 +121,11 @@ def test_a_memory_works_in_a_database_of_its_own(neo4j_servers, monkeypatch: pyt
     """The one database that Community has stands for the namespace's."""
     server = neo4j_servers["2026"]
     monkeypatch.setattr(neo4j_databases, "database_name", lambda _: "neo4j")
-    place = {"store": server.uri, "neo4j_user": server.user, "neo4j_password": server.password}
-    with Memory(**place, namespace="own database", namespace_as_database=True, **options()) as memory:
+    place = {
+        "store": server.uri,
+        "neo4j": {"user": server.user, "password": server.password, "database_per_namespace": True},
+    }
+    with Memory(**place, namespace="own database", **options()) as memory:
         memory.add(FOX, key="fox")
         assert [record.key for record in memory.documents()] == ["fox"]
         with GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
@@ -134,4 +137,4 @@ def test_a_memory_works_in_a_database_of_its_own(neo4j_servers, monkeypatch: pyt
 @pytest.mark.parametrize(("address", "more"), [("notes.lbug", {}), ("neo4j://localhost:1", {"database": "notes"})])
 def test_a_file_or_a_named_database_beside_the_setting_is_refused(address: str, more: dict[str, str]) -> None:
     with pytest.raises(SettingsError, match="Leave one of the two out"):
-        open_store(address, namespace="n", namespace_as_database=True, **more)
+        open_store(address, namespace="n", database_per_namespace=True, **more)

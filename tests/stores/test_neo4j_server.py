@@ -242,7 +242,23 @@ def test_what_is_told_of_a_start_works(home: str | None, tmp_path: Path, monkeyp
     monkeypatch.setattr(neo4j_server, "stop", lambda folder: bool(stopped.append(folder)))
     assert CliRunner().invoke(app, shlex.split(stops)).exit_code == 0
     assert stopped == [tmp_path / home if home else None]
-    assert ("neo4j_password" in output) is (home is not None)
+    assert ('neo4j={"password"' in output) is (home is not None)
+
+
+def test_start_takes_the_password_of_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passwords: list[object] = []
+
+    def start_nothing(*_: object, password: str | None, **__: object) -> RunningServer:
+        passwords.append(password)
+        return RunningServer(tmp_path, 99, NEWEST, 1234, 5678, password=password, was_running=False)
+
+    monkeypatch.setattr(neo4j_server, "start", start_nothing)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("NEO4J_PASSWORD", raising=False)
+    assert CliRunner().invoke(app, ["neo4j", "start"]).exit_code == 0
+    (tmp_path / ".env").write_text("NEO4J_PASSWORD=sesame")
+    assert "sesame" not in CliRunner().invoke(app, ["neo4j", "start"]).stdout
+    assert passwords == [None, "sesame"]
 
 
 def test_a_short_password_is_refused_before_anything_starts(tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore
 ROOM = Path(queries.__file__).parent
 SHARED = (
     "document_reader.py", "document_revisions.py", "embedding_updates.py", "graph_reads.py", "graph_writes.py",
-    "integrity.py", "kept_questions.py", "overview_writes.py", "relation_writes.py", "layer_rows/annotations.py",
-    "layer_rows/kind.py", "layer_rows/names.py",
-    "layer_rows/points.py", "layer_rows/relations.py", "layer_rows/sections.py",
+    "integrity.py", "kept_questions.py", "overview_writes.py", "relation_writes.py", "stored_graph.py",
+    "layer_rows/annotations.py", "layer_rows/kind.py", "layer_rows/names.py", "layer_rows/points.py",
+    "layer_rows/relations.py", "layer_rows/sections.py",
 )  # fmt: skip
 USERS = {
     "ladybug": (*SHARED, "ladybug.py"),

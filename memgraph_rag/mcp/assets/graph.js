@@ -49,7 +49,7 @@ const said = (tie) => tie.text.replace(tie.source, "").replace(tie.target, "").t
 
 // The graph of a result of the tool `look`: a node for each caption, an edge for each tie.
 function elements(surroundings) {
-  const kinds = new Map([[surroundings.name, surroundings.kind]]);
+  const kinds = new Map([[surroundings.name, surroundings.type]]);
   for (const tie of surroundings.ties) {
     const [source, target] = ENDS[tie.kind] || ["text", "text"];
     if (!kinds.has(tie.source)) kinds.set(tie.source, source);
@@ -98,11 +98,11 @@ function places() {
 function show(surroundings) {
   element("name").textContent = surroundings.name;
   const more = Object.entries(surroundings.left_out).map(([kind, number]) => `${number} more ${kind}`);
-  element("state").textContent = [surroundings.kind, ...more].join(" · ");
+  element("state").textContent = [surroundings.type, ...more].join(" · ");
   element("shown").textContent = "";
-  element("passages").replaceChildren(...surroundings.passages.map((text) => {
+  element("passages").replaceChildren(...surroundings.passages.map((passage) => {
     const paragraph = document.createElement("p");
-    paragraph.textContent = text;
+    paragraph.textContent = passage.text;
     return paragraph;
   }));
   element("graph").hidden = false;

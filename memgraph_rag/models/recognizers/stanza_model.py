@@ -20,6 +20,7 @@ import platformdirs
 from memgraph_rag.contracts import Named
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.recognizers.texts import recognized
+from memgraph_rag.settings import stanza_folder
 
 if TYPE_CHECKING:
     from stanza.pipeline.core import Pipeline
@@ -107,7 +108,12 @@ class StanzaRecognizer:
 
 
 def _default_folders() -> Sequence[Path]:
-    """Where newer and where older releases of stanza keep models; told without importing it, and so torch."""
+    """Return stanza's own setting, else where its newer and older releases keep models.
+
+    stanza itself is not imported: it imports torch.
+    """
+    if (chosen := stanza_folder()) is not None:
+        return (chosen,)
     spec = find_spec("stanza")
     if spec is None or spec.origin is None:
         return ()

@@ -1,0 +1,65 @@
+"""``memgraph-rag config``: every setting, its value, and where the value was given.
+
+It opens no memory and loads no model. Invariant: no secret is shown, only that there is one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memgraph_rag.cli import json_output
+from memgraph_rag.cli.options import Json, Place
+
+if TYPE_CHECKING:
+    from memgraph_rag import Settings
+    from memgraph_rag.settings import Origin
+
+__all__ = ["config"]
+
+_HIDDEN = "***"
+
+
+def config(place: Place, as_json: Json = False) -> None:
+    """Show each setting, its value, and where it came from: an option, a variable, a file, or the default."""
+    from memgraph_rag.settings import NAMES
+
+    settings, origins = place.settings_and_origins()
+    values = {name: _shown_value(settings, name) for name in NAMES}
+    if as_json:
+        json_output.write_json([_form(name, value, origins.get(name)) for name, value in values.items()])
+        return
+    from memgraph_rag.cli import render
+    from memgraph_rag.settings import project_file, user_file
+
+    out = render.to_stdout()
+    rows = [
+        (name, "" if value is None else value, str(origins[name]) if name in origins else "default")
+        for name, value in values.items()
+    ]
+    out.print(render.table(("setting", "value", "from"), rows))
+    project = project_file()
+    out.print(f"\nProject's file: {render.label(str(project or 'none'))}")
+    out.print(f"Your file: {render.label(str(user_file()))}{'' if user_file().exists() else ' (not there)'}")
+
+
+def _shown_value(settings: Settings, name: str) -> Any:
+    """Return the value as JSON has it; a secret that is set as stars."""
+    from memgraph_rag.settings import SECRETS
+
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part)
+    if name in SECRETS:
+        return _HIDDEN if value else None
+    return str(value) if isinstance(value, Path) else value
+
+
+def _form(name: str, value: Any, origin: Origin | None) -> dict[str, Any]:
+    return {
+        "setting": name,
+        "value": value,
+        "from": "default" if origin is None else origin.kind,
+        "variable": (origin and origin.variable) or None,
+        "file": str(origin.path) if origin and origin.path else None,
+    }

@@ -1,0 +1,50 @@
+"""The list of records that a search or a listing returns: a list that a notebook shows and pandas takes.
+
+It knows that its records have a plain form. Invariant: it equals the plain list of the same records.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.types import DocumentRecord, Evidence
+from memgraph_rag.types.notebook import table_html
+
+if TYPE_CHECKING:
+    from pandas import DataFrame  # pyright: ignore[reportMissingImports] - nothing of ours installs it
+
+__all__ = ["RecordList"]
+
+Record = TypeVar("Record", Evidence, DocumentRecord)
+
+_COLUMNS = {
+    Evidence: ("document_key", "text", "relevance", "time", "speaker", "remarks"),
+    DocumentRecord: ("key", "title", "characters", "segments", "layers", "added_at", "metadata"),
+}
+"""What a notebook shows of each kind of record."""
+
+
+class RecordList(list[Record]):
+    """Records in their order: the hits of a search, the documents of a memory."""
+
+    __slots__ = ()
+
+    def to_pandas(self) -> DataFrame:
+        """Return a table with a row for each record and a column for each key of its ``as_dict``.
+
+        Raises:
+            SettingsError: pandas is not installed.
+        """
+        try:
+            import pandas  # pyright: ignore[reportMissingImports]
+        except ImportError as exc:
+            raise SettingsError(
+                f"Expected the package pandas, got {show(exc)}. Install it: pip install pandas."
+            ) from exc
+        return pandas.DataFrame([record.as_dict() for record in self])
+
+    def _repr_html_(self) -> str:
+        """Return a table of the most telling columns, for a notebook."""
+        return table_html(self, _COLUMNS[type(self[0])]) if self else "<p>Nothing was found.</p>"

@@ -1,0 +1,84 @@
+"""Records as HTML, for a notebook that shows the value of a cell.
+
+It knows the records' attributes and their plain form. Invariant: every text is escaped, and the HTML holds no script
+and no link, so that a text of a document is shown and never run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from memgraph_rag.types.answers import Answer
+    from memgraph_rag.types.inspection import Neighbourhood
+
+__all__ = ["answer_html", "neighbourhood_html", "table_html"]
+
+_MOST_ROWS = 100
+_MOST_PASSAGES = 10
+_MOST_CHARACTERS = 400
+"""Of a text in a cell; ``to_pandas`` and ``as_dict`` hold all of it."""
+
+_CELL = ' style="text-align: left; vertical-align: top; white-space: pre-wrap"'
+
+
+def answer_html(answer: Answer) -> str:
+    """Return an answer with its citations, its warnings and its cost."""
+    cited = [{"document": cited.document_key, **cited.as_dict()} for cited in answer.citations]
+    usage = answer.usage
+    cost = f"{len(answer.trace):,} nodes read, {usage.model_calls:,} model calls, {usage.seconds:.1f} s"
+    warnings = "".join(f"<p><b>Careful:</b> {escape(str(warning))}</p>" for warning in answer.warnings)
+    return (
+        f"<p><i>{escape(answer.question)}</i></p><p><b>{escape(answer.text)}</b></p>"
+        f"{_table(('document', 'start', 'end', 'quote'), cited, numbered=True) if cited else ''}{warnings}"
+        f"<p><small>stopped: {escape(answer.stop_reason.value)}; {cost}</small></p>"
+    )
+
+
+def neighbourhood_html(neighbourhood: Neighbourhood) -> str:
+    """Return the ties of a thing and the first passages; what is left out is counted."""
+    form = neighbourhood.as_dict()
+    passages = "".join(f"<blockquote>{_text(item['text'])}</blockquote>" for item in form["passages"][:_MOST_PASSAGES])
+    more = {**form["left_out"]}
+    if (unseen := len(form["passages"]) - _MOST_PASSAGES) > 0:
+        more["passages"] = more.get("passages", 0) + unseen
+    left_out = ", ".join(f"{number:,} {escape(what)}" for what, number in more.items())
+    return (
+        f"<p><b>{escape(form['name'])}</b> ({form['type']})</p>"
+        f"{_table(('kind', 'source', 'target', 'text', 'weight'), form['ties'])}{passages}"
+        f"{f'<p><small>left out: {left_out}</small></p>' if left_out else ''}"
+    )
+
+
+def table_html(records: Sequence[Any], columns: Sequence[str]) -> str:
+    """Return records as a table of these columns, the first ``_MOST_ROWS`` of them."""
+    return _table(columns, (record.as_dict() for record in islice(records, _MOST_ROWS)), total=len(records))
+
+
+def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, total: int = 0, numbered: bool = False) -> str:
+    """Return the rows under their head, numbered where a text refers to them; empty columns are left out."""
+    cells = [{column: _text(row[column]) for column in columns} for row in rows]
+    shown = [column for column in columns if any(row[column] for row in cells)]
+    if numbered:
+        shown = ["", *shown]
+        cells = [{"": f"[{number}]", **row} for number, row in enumerate(cells, 1)]
+    head = "".join(f"<th{_CELL}>{column}</th>" for column in shown)
+    body = ("".join(f"<td{_CELL}>{row[column]}</td>" for column in shown) for row in cells)
+    more = f"<p><small>… and {total - len(cells):,} more</small></p>" if total > len(cells) else ""
+    lines = "".join(f"<tr>{line}</tr>" for line in body)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>{more}"
+
+
+def _text(value: object) -> str:
+    """Return a value as escaped text: a number with three digits, items of a list with semicolons between."""
+    if isinstance(value, float):
+        value = f"{value:.3g}"
+    elif isinstance(value, Mapping):
+        value = ", ".join(f"{name}: {inner}" for name, inner in cast("Mapping[str, object]", value).items())
+    elif isinstance(value, list):
+        value = "; ".join(map(str, cast("Iterable[object]", value)))
+    text = "" if value is None else str(value)
+    return escape(text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…")

@@ -1,0 +1,47 @@
+"""The plain form of records: what JSON can hold, the same on every surface.
+
+It knows no record: it walks over fields. Invariant: a key is the name of an attribute, and a value is a str, int,
+float, bool, None, list or dict; a time is ISO 8601.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from datetime import date
+from enum import Enum
+from typing import Any, cast
+
+import numpy as np
+
+__all__ = ["plain_fields", "plain_value"]
+
+
+def plain_fields(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, in their order, as plain values.
+
+    >>> from memgraph_rag.types import Turn
+    >>> plain_fields(Turn(0, 12, "Ann"), without=("time",))
+    {'start': 0, 'end': 12, 'speaker': 'Ann'}
+    """
+    return {
+        field.name: plain_value(getattr(record, field.name)) for field in fields(record) if field.name not in without
+    }
+
+
+def plain_value(value: object) -> Any:
+    """Return a value as JSON can hold it; a record by its ``as_dict``, or by its fields where it has none."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, np.generic):
+        return cast("object", value.item())
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(inner) for name, inner in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_value(inner) for inner in cast("Iterable[object]", value)]
+    as_dict: Callable[[], dict[str, Any]] | None = getattr(value, "as_dict", None)
+    return as_dict() if as_dict is not None else plain_fields(value)
