@@ -20,11 +20,12 @@ from setting import Setting, using
 from transformers import DynamicCache
 
 from memgraph_rag import Memory
+from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.models.kv_cache import cache_argument
 from memgraph_rag.models.language_model import TransformersModel
 from memgraph_rag.models.session import KVSession
 from memgraph_rag.settings import Settings
-from memgraph_rag.text.splitting import sentences, split
+from memgraph_rag.text.splitting import split
 from memgraph_rag.types import as_line
 
 __all__ = ["QUESTIONS", "ask", "seconds_of_whole", "session", "sharing"]

@@ -1,8 +1,8 @@
 """Hooks of mkdocs: the site is made from the same files that GitHub shows, without a copy.
 
-README, CONTRIBUTING and CHANGELOG lie outside ``docs/`` and become pages; links are rewritten to where the site has
-the file; headings get GitHub's anchors. A link to a file that is no page (an example, say) becomes its path, as code:
-the site has no such file, and the repository's address is not known.
+README, CONTRIBUTING, CHANGELOG and the README of each system lie outside ``docs/`` and become pages; links are
+rewritten to where the site has the file; headings get GitHub's anchors. A link to a file that is no page (an example,
+say) becomes its path, as code: the site has no such file, and the repository's address is not known.
 """
 
 from __future__ import annotations
@@ -13,8 +13,17 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGES_OUTSIDE = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-"""Files in the root and the names of their pages."""
+SYSTEMS = ROOT / "memgraph_rag" / "systems"
+PAGES_OUTSIDE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    **{
+        page.relative_to(ROOT).as_posix(): f"systems/{page.parent.name}.md"
+        for page in sorted(SYSTEMS.glob("*/README.md"))
+    },
+}
+"""Files outside ``docs/``, of the root and of each system, and the names of their pages."""
 
 _CODE_OR_LINK = re.compile(r"```.*?```|`[^`\n]+`|\[(?P<text>[^\]]*)\]\((?!\w+:|#)(?P<target>[^)\s]+)\)", re.DOTALL)
 

@@ -74,7 +74,7 @@ OWNERS = {
     "dateutil": "lexical",
     "markdown_it": "lexical",
     "charset_normalizer": "text",
-    "sentencex": "text",
+    "sentencex": "lexical",
     "pathspec": "text",
     "dotenv": "settings",
     "tomllib": "settings",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 from pathlib import Path
@@ -14,7 +15,15 @@ import memgraph_rag
 from memgraph_rag import errors, types
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+SYSTEMS = sorted(path for path in (ROOT / "memgraph_rag" / "systems").iterdir() if (path / "__init__.py").is_file())
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(path / "README.md" for path in SYSTEMS),
+    ]
+)
 OWN_TERMS = {
     "annotation": r"\bannotations?\b",
     "deepen": r"\bdeepen(?:ed|ing|s)?\b",
@@ -126,6 +135,8 @@ def test_lists_look_the_same_on_the_site(page: Path) -> None:
         ("index.md", "![a](docs/question_page.png)", "![a](question_page.png)"),
         ("index.md", "[a](CHANGELOG.md), [b](examples/book.py)", "[a](changelog.md), b (`examples/book.py`)"),
         ("limits.md", "[a](../README.md#b), [`Makefile`](../Makefile)", "[a](index.md#b), `Makefile`"),
+        ("asking.md", "[a](../memgraph_rag/systems/sprag/README.md#b)", "[a](systems/sprag.md#b)"),
+        ("systems/sprag.md", "![a](../../../docs/context.svg)", "![a](../context.svg)"),
         ("limits.md", "[a](../no_file.py), [b](/no_page.md)", "[a](../no_file.py), [b](/no_page.md)"),
         ("decisions/README.md", "[a](points.md), [b](../results.md)", "[a](points.md), [b](../results.md)"),
         ("limits.md", "`[a](../Makefile)` [a](#b) [c](https://d.org)", "`[a](../Makefile)` [a](#b) [c](https://d.org)"),
@@ -140,6 +151,21 @@ def test_reference_has_each_public_name() -> None:
     assert public - {*types.__all__, *errors.__all__} == {
         "AsyncMemory", "Memory", "ScopedMemory", "Session", "Settings", "Stored",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", SYSTEMS, ids=lambda folder: folder.name)
+def test_page_of_a_system_names_all_that_it_brings(folder: Path) -> None:
+    system = importlib.import_module(f"memgraph_rag.systems.{folder.name}").SYSTEM
+    text = (folder / "README.md").read_text("utf-8")
+    names = {*system.strategies, *system.modes, *system.layers, *system.memory_layers}
+    classes = {made.__name__ for made in (*system.strategies.values(), *system.modes.values())}
+    assert [name for name in names if f"`{name}`" not in text] == []
+    assert [name for name in classes if name not in text] == []
+
+
+def test_extending_shows_the_distribution_of_the_example() -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "extending.md").read_text("utf-8"), re.DOTALL)
+    assert shown == (ROOT / "examples" / "own_system" / "pyproject.toml").read_text("utf-8")
 
 
 def test_snippets_of_extending_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -58,6 +58,7 @@ def test_a_wheel_holds_every_module_statement_and_example(wheel: zipfile.ZipFile
     calibrations = files_under(CHECKOUT / "memgraph_rag", "*.json")
     assert calibrations
     expected |= {f"memgraph_rag/{name}": data for name, data in calibrations.items()}
+    expected |= {f"memgraph_rag/{name}": data for name, data in files_under(CHECKOUT / "memgraph_rag", "*.md").items()}
     assets = files_under(CHECKOUT / "memgraph_rag", "assets/*")
     assert len(assets) == 8
     expected |= {f"memgraph_rag/{name}": data for name, data in assets.items()}

@@ -1,11 +1,13 @@
 """Systems of other distributions: found by their entry points, and left out with a warning where they are broken.
 
-Each distribution is installed in a folder of its own, as an installer lays it out; a new process looks there.
+Each distribution lies in a folder of its own, in which a new process looks: pip installs the example there; the broken
+ones are laid out as an installer does.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,29 +16,8 @@ import pytest
 
 from memgraph_rag.plugins import GROUP, systems
 
-BEST_ONLY = """
-from memgraph_rag import Step
-from memgraph_rag.contracts import System
-
-
-class BestOnly:
-    name = "best_only"
-
-    def read(self, question, context):
-        for evidence in context.search.find(question, k=1, mode="keywords", documents=context.documents):
-            (attention,) = context.session.append([evidence.segment.text])
-            yield (Step(evidence.segment, evidence.score, float(attention), context.session.probability_of_yes()),)
-
-
-class First:
-    name = "first"
-
-    def find(self, query, context, /, *, k):
-        return context.ranked(query, k=k)[:1]
-
-
-SYSTEM = System("best", strategies={"best_only": BestOnly}, modes={"first": First})
-"""
+DISTRIBUTION = Path(__file__).parents[1] / "examples" / "own_system"
+BEST_ONLY = (DISTRIBUTION / "best_only.py").read_text("utf-8")
 
 PROGRAM = """
 import warnings
@@ -54,7 +35,15 @@ print([str(warning.message) for warning in caught if "System" in str(warning.mes
 """
 
 
-def install(folder: Path, name: str, source: str) -> None:
+def install(distribution: Path, folder: Path) -> None:
+    """Build the wheel of a distribution and install it into a folder, with pip and without a network."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
+    options = ["--no-deps", "--no-build-isolation", "--target", str(folder)]
+    done = subprocess.run([*pip, *options, str(distribution)], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+
+
+def lay_out(folder: Path, name: str, source: str) -> None:
     """Lay out a distribution with one module, whose ``SYSTEM`` is its system."""
     (folder / f"{name}.py").write_text(source, "utf-8")
     information = folder / f"{name}-1.0.dist-info"
@@ -79,9 +68,11 @@ def test_systems_of_this_package_are_installed() -> None:
     assert {system.name for system in systems()} >= names
 
 
-def test_strategy_and_mode_of_another_distribution_are_found(tmp_path: Path) -> None:
-    install(tmp_path, "best_only", BEST_ONLY)
-    assert told(tmp_path, strategy="best_only", mode="first") == ["best_only", "2 1", "[]"]
+def test_strategy_and_mode_of_an_installed_distribution_are_found(tmp_path: Path) -> None:
+    shutil.copytree(DISTRIBUTION, tmp_path / "source", ignore=shutil.ignore_patterns("__pycache__"))
+    install(tmp_path / "source", tmp_path / "site")
+    assert {path.name for path in (tmp_path / "site").iterdir()} >= {"best_only.py", "best_only-1.0.dist-info"}
+    assert told(tmp_path / "site", strategy="best_only", mode="first") == ["best_only", "2 1", "[]"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +84,7 @@ def test_strategy_and_mode_of_another_distribution_are_found(tmp_path: Path) -> 
     ],
 )
 def test_broken_system_is_left_out_with_a_warning(tmp_path: Path, source: str, got: str) -> None:
-    install(tmp_path, "zbroken", source)
+    lay_out(tmp_path, "zbroken", source)
     strategy, _, warnings = told(tmp_path)
     assert strategy == "raptor"
     assert "zbroken" in warnings

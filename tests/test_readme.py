@@ -27,6 +27,10 @@ def page(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
+def page_of_system(name: str) -> str:
+    return (ROOT / "memgraph_rag" / "systems" / name / "README.md").read_text(encoding="utf-8")
+
+
 def snippets(text: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
@@ -109,13 +113,18 @@ def test_guide_of_search_filters_by_metadata_and_time(beside_examples, capsys):
 
 
 def test_guide_of_search_prints_runs(beside_examples, capsys):
-    names = run(snippets(page("asking"))[2], "asking")
+    names = run(snippets(page_of_system("sprag"))[0], "sprag")
     assert len(names["run"].run) > 1
     assert capsys.readouterr().out.startswith(f"{names['run'].start} ")
 
 
+def test_page_of_hipporag_prints_what_it_finds_by(beside_examples, capsys):
+    run(snippets(page_of_system("hipporag"))[0], "hipporag")
+    assert capsys.readouterr().out.count("'names'") == 2
+
+
 def test_guide_of_asking_awaits(beside_examples, capsys):
-    run(snippets(page("asking"))[3], "asking")
+    run(snippets(page("asking"))[2], "asking")
     assert capsys.readouterr().out == "monday Ann Lee found a red fox in the barn at Oak Hill.\n"
 
 

@@ -10,18 +10,17 @@ based summarization of multiple documents" (2004); Carbonell and Goldstein, "The
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Vector, as_line
 
 __all__ = ["Line", "central_lines", "cut", "first_sentence"]
 
-_SENTENCE = re.compile(r".+?(?:(?<!\b[A-Z])[.!?](?=\s|$)|[。！？]|$)", re.DOTALL)  # not behind "D.C."
-_FEWEST_CHARACTERS = 25  # "Dr." is no sentence
+_FEWEST_CHARACTERS = 25
 _MOST_CHARACTERS = 160
 _REDUNDANCY = 0.5  # what the cosine to a sentence that was chosen takes away
 _DECIMALS = 6
@@ -48,12 +47,9 @@ def first_sentence(text: str) -> str:
     >>> first_sentence("Dr. Ann Smith found a fox in her barn. It was red and it slept.")
     'Dr. Ann Smith found a fox in her barn.'
     """
-    begun = ""
-    for match in _SENTENCE.finditer(text):
-        begun = as_line(f"{begun} {match.group()}").strip()
-        if len(begun) >= _FEWEST_CHARACTERS:
-            break
-    return cut(begun)
+    line = as_line(text)[: 2 * _MOST_CHARACTERS]  # what follows is cut anyway
+    ends = (end for _, end in sentences(line) if end > _FEWEST_CHARACTERS)
+    return cut(line[: next(ends, None)].rstrip())
 
 
 def cut(text: str, most: int = _MOST_CHARACTERS) -> str:

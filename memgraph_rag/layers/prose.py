@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Prompt, as_line
 
 __all__ = ["as_paragraph", "goes_in_circles", "usable_prose"]
 
-_SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？]|$)", re.DOTALL)
 _PREAMBLE = re.compile(r"\s*[^\n.!?。！？]{0,120}:[ \t]*\n+")
 _BULLET = re.compile(r"\n[^\S\n]*(?:[*•‣●-]|\d{1,2}[.)])\s+")
 _MOST_TIMES = 3  # that a sentence is said before more of it is worthless
@@ -31,14 +31,14 @@ def usable_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, 
     preamble = _PREAMBLE.match(text)
     start = preamble.end() if preamble and text[preamble.end() :].strip() else 0
     notes["preamble"] += start > 0
-    sentences = [(match.start(), match.end()) for match in _SENTENCE.finditer(text, start) if match.group().strip()]
+    written = [(start + first, start + last) for first, last in sentences(text[start:])]
     if not complete:
         notes["cut off"] += 1
-        if len(sentences) > 1 and not _is_whole(text[slice(*sentences[-1])]):
-            sentences.pop()
+        if len(written) > 1 and not _is_whole(text[slice(*written[-1])]):
+            written.pop()
     seen: set[str] = set()
     end = start
-    for sentence_start, sentence_end in sentences:
+    for sentence_start, sentence_end in written:
         sentence = as_line(text[sentence_start:sentence_end]).casefold()
         if sentence in seen:
             notes["repeated sentence"] += 1
@@ -60,7 +60,7 @@ def as_paragraph(text: str) -> str:
 
 def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001
     """Whether more of this paragraph would be worthless: a sentence of it was said again and again."""
-    said = Counter(as_line(match.group()).casefold() for match in _SENTENCE.finditer(text))
+    said = Counter(as_line(text[start:end]).casefold() for start, end in sentences(text))
     return max(said.values(), default=0) >= _MOST_TIMES
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from memgraph_rag.contracts import ReadingSession
 from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.text.citations import Quotes
-from memgraph_rag.text.splitting import sentences
 from memgraph_rag.types import AnswerStyle, Citation
 
 __all__ = ["Written", "as_phrase", "short_form", "with_marks", "write_answer"]

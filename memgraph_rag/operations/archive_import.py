@@ -17,12 +17,10 @@ from memgraph_rag.operations import archive
 from memgraph_rag.operations.archive_check import check_as_added
 from memgraph_rag.operations.archive_overviews import joined
 from memgraph_rag.stores import write_checks
-from memgraph_rag.stores.document_reader import row_counts, stored_graphs
+from memgraph_rag.stores.document_reader import DOCUMENTS_TOGETHER, row_counts, stored_graphs
 from memgraph_rag.types import Action, DocumentGraph, Receipt
 
 __all__ = ["checked", "import_documents"]
-
-_WRITTEN_TOGETHER = 64
 
 _OVERVIEWS_TOGETHER = 500
 
@@ -38,7 +36,7 @@ def import_documents(
     """
     file = checked(path, embedder, recognizer)
     graphs = file.read(namespace=store.namespace)
-    groups = iter(lambda: list(islice(graphs, _WRITTEN_TOGETHER)), [])
+    groups = iter(lambda: list(islice(graphs, DOCUMENTS_TOGETHER)), [])
     receipts = (receipt for group in groups for receipt in _store_group(store, group))
     return chain(receipts, _store_overviews(store, file))
 

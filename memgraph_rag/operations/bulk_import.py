@@ -17,12 +17,12 @@ from memgraph_rag.contracts import Embedder, EntityRecognizer, GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.operations import archive_import
+from memgraph_rag.operations.all_overviews import OVERVIEWS_TOGETHER
 from memgraph_rag.operations.archive_overviews import joined
+from memgraph_rag.stores.document_reader import DOCUMENTS_TOGETHER
 from memgraph_rag.stores.neo4j_bulk import BulkFiles, BulkWriter
 
 __all__ = ["write_bulk_files"]
-
-_TOGETHER = 64  # documents
 
 _ROOM = 8
 """Times the archive's size."""
@@ -46,10 +46,10 @@ def write_bulk_files(
         folder, **target, embedder=embedder.name, dimension=embedder.dimension
     ) as writer:  # fmt: skip
         graphs = file.read(namespace=store.namespace)
-        for group in iter(lambda: list(islice(graphs, _TOGETHER)), []):
+        for group in iter(lambda: list(islice(graphs, DOCUMENTS_TOGETHER)), []):
             writer.write(group)
         overviews = file.read_overviews(namespace=store.namespace)
-        for rows in iter(lambda: list(islice(overviews, _TOGETHER)), []):
+        for rows in iter(lambda: list(islice(overviews, OVERVIEWS_TOGETHER)), []):
             writer.write_overviews(joined(rows))
         return writer.finish()
 

@@ -11,11 +11,10 @@ from dataclasses import replace
 from memgraph_rag.contracts import GraphWriter
 from memgraph_rag.errors import MemgraphRagError, StoreUnavailable
 from memgraph_rag.operations.graph_building import BuiltDocument
+from memgraph_rag.stores.document_reader import DOCUMENTS_TOGETHER
 from memgraph_rag.types import Failure, Receipt
 
 __all__ = ["write_documents"]
-
-_WRITTEN_TOGETHER = 64
 
 
 def write_documents(store: GraphWriter, documents: Sequence[BuiltDocument]) -> Iterator[Receipt | Failure]:
@@ -67,8 +66,8 @@ def _batches(documents: Sequence[BuiltDocument]) -> Iterator[Sequence[BuiltDocum
     for built in documents:
         alike.setdefault(_layers_added(built), []).append(built)
     for group in alike.values():
-        for start in range(0, len(group), _WRITTEN_TOGETHER):
-            batch = group[start : start + _WRITTEN_TOGETHER]
+        for start in range(0, len(group), DOCUMENTS_TOGETHER):
+            batch = group[start : start + DOCUMENTS_TOGETHER]
             if len(batch) > 1:
                 yield batch
 

@@ -23,6 +23,7 @@ from memgraph_rag.types import DocumentGraph, DocumentRecord
 __all__ = ["document_graphs", "row_counts", "stored_graphs"]
 
 DOCUMENTS_TOGETHER = 64
+"""That are read or written at once, by whatever reads or writes many."""
 
 SEGMENTS_TOGETHER = 1024
 """Of documents that are read together; one with more is read alone. An embedding comes from Neo4j as a list of 12 KB,

@@ -30,7 +30,7 @@ from memgraph_rag.stores import (
     rows,
     schema,
 )
-from memgraph_rag.stores.document_reader import stored_graphs
+from memgraph_rag.stores.document_reader import DOCUMENTS_TOGETHER, stored_graphs
 from memgraph_rag.stores.ladybug_file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.linked_segments import entity_masses, linked_hits
 from memgraph_rag.stores.segment_words import SegmentWords
@@ -67,8 +67,6 @@ SHARED_TABLES = ("Namespace",)
 
 RELATION_TABLES = ("RelationEmbedding", "RELATED_BY")
 """Tables that documents' relations fill beside ``RELATES_TO``."""
-
-WRITTEN_TOGETHER = 64
 
 # A list of so few rows is stored faster than an arrow table, for which the engine plans the statement anew each time:
 # 8 mentions take 0.3 ms, not 1.4; 80 take 1.3, not 1.5.
@@ -309,7 +307,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         for namespace in self.namespaces():
             old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace, dimension=dimension)
             graphs = map(again, stored_graphs(old, old.document_ids()))
-            for some in iter(lambda graphs=graphs: list(islice(graphs, WRITTEN_TOGETHER)), []):
+            for some in iter(lambda graphs=graphs: list(islice(graphs, DOCUMENTS_TOGETHER)), []):
                 new.write_many(some)
             if _contributed(new.statistics()) != _contributed(old.statistics()):
                 raise StoreError(

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from memgraph_rag.contracts import Embedder
-from memgraph_rag.text.splitting import sentences
+from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Citation, Matrix, Segment, as_line
 
 __all__ = ["MAX_QUOTE", "Quotes"]

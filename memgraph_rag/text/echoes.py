@@ -16,7 +16,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from memgraph_rag.text.splitting import sentences
+from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Citation, Node, Segment, make_id
 
 __all__ = ["Origins", "answered", "marked", "sentence_ids"]

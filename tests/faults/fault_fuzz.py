@@ -33,6 +33,7 @@ from memgraph_rag.layers.points import PointsLayer, bullets, is_useless_from_her
 from memgraph_rag.layers.question_pool import Pool, proposed
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.lexical.names import LONGEST_NAME
+from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.lexical.tokenize import keywords
 from memgraph_rag.memory import known_layers
 from memgraph_rag.models.journal import Journal
@@ -40,7 +41,7 @@ from memgraph_rag.strategies import known_strategies
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.text.citations import MAX_QUOTE, Quotes
 from memgraph_rag.text.loading import load
-from memgraph_rag.text.splitting import sentences, split
+from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Generation, Prompt, Segment, Usage
 
 STRATEGIES = tuple(known_strategies())

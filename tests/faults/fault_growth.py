@@ -21,12 +21,12 @@ from memgraph_rag.layers.extraction import said
 from memgraph_rag.layers.extracts import first_sentence
 from memgraph_rag.layers.points import bullets
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
+from memgraph_rag.lexical.replies import numbers_in, questions_in
+from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.models.json_check import bare_json
 from memgraph_rag.models.yes_no import verdict
 from memgraph_rag.operations.answer_style import as_phrase, with_marks
 from memgraph_rag.strategies import reflection
-from memgraph_rag.systems.baselines.decom import sub_questions
-from memgraph_rag.systems.graphrag import drift_search, global_search
 from memgraph_rag.systems.graphrag.community_reports import read_report
 from memgraph_rag.systems.graphrag.community_sources import Sources
 from memgraph_rag.systems.longrefiner import outline_reply
@@ -35,7 +35,7 @@ from memgraph_rag.text import echoes
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.loading import load
 from memgraph_rag.text.markup import markdown_title, read_html
-from memgraph_rag.text.splitting import sentences, split
+from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Prompt, Segment, as_line
 
 MOST_GROWTH = 2.6
@@ -207,9 +207,8 @@ def _read_as_json(reply: str) -> None:
 
 
 def _read_in_walks(reply: str) -> None:
-    sub_questions(reply)
-    drift_search._questions_in(reply)
-    global_search._ratings(reply, 9)
+    questions_in(reply)
+    numbers_in(reply, 9)
     reflection._is_verdict(reply)
     reflection._says_something(reply)
     verdict(reply, [])

@@ -292,7 +292,7 @@ TAMPERINGS: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_of_a_file_that_was_changed_and_hashed_again_nothing_is_stored(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memgraph_rag.operations.archive_import._WRITTEN_TOGETHER", 1)
+    monkeypatch.setattr("memgraph_rag.operations.archive_import.DOCUMENTS_TOGETHER", 1)
     memory, _ = open_journaled(place)
     file = tmp_path / "all.jsonl"
 

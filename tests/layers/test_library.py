@@ -426,6 +426,8 @@ def test_groups_are_of_nearly_equal_sizes(count: int, most: int, topics: int, se
         ("Tom ran home through the snow. It rained.", "Tom ran home through the snow."),
         ("She plays for D.C. United of the league. It rained.", "She plays for D.C. United of the league."),
         ("Hm. Well. I baked bread in the old kitchen. Good.", "Hm. Well. I baked bread in the old kitchen."),
+        ("The old scarecrow belongs to Mr. McGregor. It rained.", "The old scarecrow belongs to Mr. McGregor."),
+        ("A HEADING IN CAPITALS\n\nTom ran home. It rained.", "A HEADING IN CAPITALS Tom ran home."),
         ("\n\n", ""),
         ("word " * 80, ("word " * 31).strip() + "…"),
         ("x" * 300, "x" * 159 + "…"),

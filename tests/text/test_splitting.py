@@ -15,8 +15,9 @@ from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttribute
 
 from memgraph_rag.contracts import TokenCounter
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.text import splitting
-from memgraph_rag.text.splitting import Span, sentences, split
+from memgraph_rag.lexical import sentences as lexical_sentences
+from memgraph_rag.lexical.sentences import sentences
+from memgraph_rag.text.splitting import Span, split
 
 PETER = Path(__file__).parents[2] / "examples" / "peter_rabbit.txt"
 
@@ -68,18 +69,6 @@ prose = st.lists(
     ),
     max_size=60,
 ).map("".join)
-
-
-@given(prose)
-@example("\n" * 30_000)
-@example("x. A" + "\n\n" * 6_000 + "B. C")
-def test_sentences_tile_the_text_and_begin_with_a_word(text: str):
-    ranges = sentences(text)
-    cuts = [0, *(end for _, end in ranges)]
-    assert ranges == list(pairwise(cuts))
-    assert cuts[-1] == len(text)
-    assert all(text[start:end].strip() for start, end in ranges) or len(ranges) == 1
-    assert not any(text[start].isspace() for start, _ in ranges[1:])
 
 
 @given(prose, st.integers(1, 40), st.sampled_from(COUNTERS), st.lists(st.integers(-2, 200)))
@@ -195,7 +184,7 @@ def test_a_turn_is_looked_at_once_however_many_there_are(monkeypatch: pytest.Mon
         searched.append(len(text))
         return get_sentence_boundaries(language, text)
 
-    monkeypatch.setattr(splitting, "get_sentence_boundaries", boundaries)
+    monkeypatch.setattr(lexical_sentences, "get_sentence_boundaries", boundaries)
     spans = split(turn * 3_000, count_tokens=known, max_tokens=100, cuts=range(0, len(turn) * 3_000, len(turn)))
     assert len(spans) == 3_000
     assert sum(counted) <= 2 * len(turn) * 3_000

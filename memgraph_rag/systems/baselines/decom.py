@@ -12,27 +12,24 @@ Source: ours; see docs/decisions/baselines.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
 
 from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.lexical.replies import questions_in
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.types import Evidence, Step
 
-__all__ = ["Decom", "sub_questions"]
+__all__ = ["Decom"]
 
 _MOST_QUESTIONS = 3
 _REPLY_TOKENS = 96
-_LONGEST = 200  # characters
 _APART = (
     "Which simpler questions have to be answered first, to answer the question? Write at most three, one a line, each "
     "with the names that it is about. Write the questions only."
 )
-_QUESTION = re.compile(r"([^?？]*)([?？]|\Z)")  # the rest, which is none, is matched too: it is then read once
-_MARK = re.compile(r"^\W*(?:\d+\s*[.):]\s*)?\W*")
 
 
 class Decom:
@@ -49,22 +46,12 @@ class Decom:
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """One step a segment; see ``Strategy.read``. The first one's reason holds the parts."""
-        parts = sub_questions(ask(context.session, _APART, max_tokens=_REPLY_TOKENS), besides=question)
+        reply = ask(context.session, _APART, max_tokens=_REPLY_TOKENS)
+        parts = [part for part in questions_in(reply) if part != question][:_MOST_QUESTIONS]
         finds = [context.search.find(query, k=self._k, documents=context.documents) for query in (question, *parts)]
         scored = [(item.segment, item.score) for item in islice(_by_turns(finds), self._k)]
         for place, (step,) in enumerate(read_in_order(scored, context)):
             yield (replace(step, reason=" ".join(parts)) if place == 0 else step,)
-
-
-def sub_questions(reply: str, *, besides: str = "") -> list[str]:
-    """The questions in a reply, at most three, each once and none that is ``besides``.
-
-    >>> sub_questions("1. Who made Up? 2. Where was she born? 2. Where was she born? Good luck.")
-    ['Who made Up?', 'Where was she born?']
-    """
-    lines = (_MARK.sub("", match.group()).strip() for match in _QUESTION.finditer(reply) if match[2])
-    fresh = {line.casefold(): line for line in lines if 1 < len(line) <= _LONGEST and line != besides}
-    return list(fresh.values())[:_MOST_QUESTIONS]
 
 
 def _by_turns(finds: Iterable[list[Evidence]]) -> Iterator[Evidence]:

@@ -14,10 +14,10 @@ Source: Chen et al., "Walking Down the Memory Maze" (2310.05029), section 3 and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession
+from memgraph_rag.lexical.replies import numbers_in
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import Reflection, ask
 from memgraph_rag.strategies.scope import documents_to_walk
@@ -32,7 +32,6 @@ _WHICH = (
     "These parts can be read next:\n{parts}\n\nWhich one is most likely to lead to the answer? Reply with its number "
     "only."
 )
-_NUMBER = re.compile(r"(?<!\d)\d{1,6}(?!\d)")  # int() takes no more than 4,300 digits
 
 
 class MemWalker:
@@ -124,12 +123,10 @@ def _named(nodes: Sequence[Node], session: ReadingSession) -> Node:
     if len(listed) < 2:
         return nodes[0]
     parts = "\n".join(f"{number}. {as_line(node.text)}" for number, node in enumerate(listed, 1))
-
-    def number_in(reply: str) -> int:
-        match = _NUMBER.search(reply)
-        return int(match.group()) if match and 1 <= int(match.group()) <= len(listed) else 0
-
     reply = ask(
-        session, _WHICH.format(parts=parts), max_tokens=_REPLY_TOKENS, is_usable=lambda text: number_in(text) > 0
+        session,
+        _WHICH.format(parts=parts),
+        max_tokens=_REPLY_TOKENS,
+        is_usable=lambda text: bool(numbers_in(text, len(listed))),
     )
-    return listed[max(number_in(reply), 1) - 1]
+    return listed[next(iter(numbers_in(reply, len(listed)) or ()), 1) - 1]

@@ -13,14 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memgraph_rag.layers.surfaces import words
+from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Relation, Segment, Span, as_line
 
 __all__ = ["Source", "Sources", "holds_name", "sentence_spans"]
 
-_TITLE = r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)(?<!\b[A-Z])"  # and initials
-_SENTENCE = re.compile(rf""".+?(?:{_TITLE}[.!?]["'”’)]*(?=\s|$)|[。！？]|$)""", re.DOTALL)
 _WORD = re.compile(r"\w+")
-_FEWEST_CHARACTERS = 25  # "Dr." is no sentence
+_FEWEST_CHARACTERS = 25
 _MOST_CHARACTERS = 400
 
 
@@ -47,13 +46,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     """
     spans: list[tuple[int, int]] = []
     start: int | None = None
-    for match in _SENTENCE.finditer(text):
-        if not match.group().strip():
-            continue
-        begin = match.end() - len(match.group().lstrip())
-        start = begin if start is None else start
-        if match.end() - start >= _FEWEST_CHARACTERS:
-            spans += _cut(text, start, match.end())
+    for first, last in sentences(text.rstrip()):
+        start = last - len(text[first:last].lstrip()) if start is None else start
+        end = first + len(text[first:last].rstrip())
+        if end - start >= _FEWEST_CHARACTERS:
+            spans += _cut(text, start, end)
             start = None
     if start is not None:
         end = len(text.rstrip())
@@ -113,21 +110,21 @@ class Sources:
         """The sentences that name members, weighed by the members' degrees; of a segment without such its first."""
         named = [(self._names[member], self._weights[member]) for member in members]
         for segment_id in segment_ids:
-            sentences = self._sentences_of(segment_id)
-            weights = [sum(weight for name, weight in named if name in normal) for _, normal in sentences]
-            for ((start, end), _), weight in zip(sentences, weights, strict=True):
+            places = self._sentences_of(segment_id)
+            weights = [sum(weight for name, weight in named if name in normal) for _, normal in places]
+            for ((start, end), _), weight in zip(places, weights, strict=True):
                 if weight:
                     yield self._source(segment_id, start, end, weight)
-            if sentences and not any(weights):
-                yield self._source(segment_id, *sentences[0][0], 0.0)
+            if places and not any(weights):
+                yield self._source(segment_id, *places[0][0], 0.0)
 
     def of_relation(self, relation: Relation, ends: Iterable[int]) -> Source | None:
         """What a relation says, with the sentence of its segment that says most of it; None where that is gone."""
-        sentences = self._sentences_of(relation.segment_id)
-        if not sentences:
+        places = self._sentences_of(relation.segment_id)
+        if not places:
             return None
         wanted = words(relation.description)
-        start, end = max(sentences, key=lambda item: (len(wanted & words(item[1])), -item[0][0]))[0]
+        start, end = max(places, key=lambda item: (len(wanted & words(item[1])), -item[0][0]))[0]
         source = self._source(relation.segment_id, start, end, sum(self._weights[place] for place in ends) + 1)
         return Source(as_line(relation.description), source.spans, source.weight)
 

@@ -13,13 +13,13 @@ Source: DRIFT search of GraphRAG's released code (the paper, arXiv 2404.16130, h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.lexical.replies import questions_in
 from memgraph_rag.strategies.reflection import Reflection, ask
 from memgraph_rag.strategies.token_budget import cost, may_ask
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
@@ -29,7 +29,6 @@ __all__ = ["GraphragDrift"]
 
 _COMPARED_TOKENS = 16_000  # of the reports that are compared with the question
 _REPLY_TOKENS = 96
-_SENTENCE = re.compile(r"([^?;\n]*)([?;\n]|\Z)")
 _FOLLOW_UPS = (
     "The information above may not be enough to answer the question. Write up to {most} short questions whose answers "
     "would help to answer it, with full names. Write the questions only."
@@ -116,17 +115,12 @@ class GraphragDrift:
                 context.session,
                 _FOLLOW_UPS.format(most=self._follow_ups),
                 max_tokens=_REPLY_TOKENS,
-                is_usable=lambda text: bool(_questions_in(text)),
+                is_usable=lambda text: bool(questions_in(text)),
                 retries=0,
             )
         except WindowExceeded:
             return []
-        return _questions_in(reply)[: self._follow_ups]
-
-
-def _questions_in(reply: str) -> list[str]:
-    matches = _SENTENCE.finditer(reply)
-    return [as_line(match.group()) for match in matches if match[2] == "?" and any(map(str.isalnum, match[1]))]
+        return questions_in(reply)[: self._follow_ups]
 
 
 def _all_but_last(steps: Iterator[tuple[Step, ...]]) -> Generator[tuple[Step, ...], None, Step | None]:

@@ -16,7 +16,6 @@ Source: GraphRAG (arXiv 2404.16130), section 3.1.6.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +23,7 @@ import numpy as np
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.lexical.replies import numbers_in
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.strategies.token_budget import may_ask
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
@@ -35,8 +35,6 @@ _REPLY_TOKENS = 64
 _MOST_RATING = 100
 _UNRATED = 50  # of a number that is named without a rating
 _LEAST_YES = 0.5
-_NUMBER = re.compile(r"(?<!\d)(\d{1,6})(?!\d)(?:\s*[:=(]\s*(\d{1,6})(?!\d))?")
-_NONE = re.compile(r"\W*(?:none|no)\b", re.IGNORECASE)
 # Without an example: a 0.5B model replied with its numbers.
 _WHICH = (
     "These statements were taken from reports:\n{statements}\n\nWhich of them help to answer the question? Reply with "
@@ -165,11 +163,13 @@ def _rated(question: str, batch: Sequence[Overview], context: ReadingContext) ->
         return []
     vectors = context.embedder.embed([question, *(as_line(finding.text) for _, finding in findings)])
     cosines = (vectors[1:] @ vectors[0]).tolist()
-    reply = _reply(findings, context)
-    if _is_usable(reply, len(findings)):
-        ratings = _ratings(reply, len(findings))
-    else:
+    named = numbers_in(_reply(findings, context), len(findings))
+    if named is None:
         ratings = {number: round(_MOST_RATING * cosine) for number, cosine in enumerate(cosines, 1)}
+    else:
+        ratings = {
+            number: _UNRATED if rating is None else min(rating, _MOST_RATING) for number, rating in named.items()
+        }
     return [
         _Rated(*findings[number - 1], rating, cosines[number - 1]) for number, rating in ratings.items() if rating > 0
     ]
@@ -185,21 +185,11 @@ def _reply(findings: Sequence[tuple[Overview, Finding]], context: ReadingContext
             context.session,
             request,
             max_tokens=_REPLY_TOKENS,
-            is_usable=lambda reply: _is_usable(reply, len(findings)),
+            is_usable=lambda reply: numbers_in(reply, len(findings)) is not None,
             retries=0,
         )
     except WindowExceeded:
         return ""
-
-
-def _is_usable(reply: str, count: int) -> bool:
-    return bool(_ratings(reply, count) or _NONE.match(reply))
-
-
-def _ratings(reply: str, count: int) -> dict[int, int]:
-    """The rating of each number that a reply names, where there is such a statement."""
-    pairs = ((int(match[1]), int(match[2]) if match[2] else _UNRATED) for match in _NUMBER.finditer(reply))
-    return {number: min(rating, _MOST_RATING) for number, rating in pairs if 1 <= number <= count}
 
 
 def _p_yes(report: Overview, context: ReadingContext) -> float:

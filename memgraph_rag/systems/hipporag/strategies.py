@@ -22,6 +22,7 @@ from typing import ClassVar
 from memgraph_rag.contracts import ReadingContext, SearchMode
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.lexical.names import is_name, ngrams, normalise
+from memgraph_rag.lexical.replies import numbers_in, says_none
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.systems.hipporag.modes import FactWalk, NameWalk
@@ -42,8 +43,8 @@ _WHICH_FACTS = (
     "These facts are known:\n{facts}\n\nWhich of them help to answer the question? Reply with their numbers only, "
     "separated by commas, or with the word None."
 )
-_NUMBERS = re.compile(r"\W*(?:facts?\W+)?(\d+(?:\W+(?:and\W+)?\d+)*)\W*", re.IGNORECASE)
-_NONE = re.compile(r"\W*none\b.*", re.IGNORECASE)
+# "Ann Lee was born in 1" repeats a fact, and names no number.
+_NUMBERS_ALONE = re.compile(r"\W*(?:facts?\W+)?\d+(?:\W+(?:and\W+)?\d+)*\W*", re.IGNORECASE)
 
 
 class HippoRag:
@@ -101,7 +102,7 @@ def _names(question: str, context: ReadingContext) -> tuple[str, ...]:
         normals = (normalise(part) for part in re.split(r"[;,\n]", reply))
         return [normal for normal in dict.fromkeys(normals) if is_name(normal) and normal in held]
 
-    reply = _asked(context, _WHICH_NAMES, lambda text: bool(names_in(text) or _NONE.fullmatch(text)))
+    reply = _asked(context, _WHICH_NAMES, lambda text: bool(names_in(text)) or says_none(text))
     return tuple(names_in(reply or ""))
 
 
@@ -109,14 +110,13 @@ def _recognized(facts: Sequence[Relation], context: ReadingContext) -> tuple[str
     """The ids of the facts whose numbers the model replies with; None, for all, where it cannot be asked."""
     lines = (f"{number}. {as_line(fact.description)[:_LONGEST_FACT]}" for number, fact in enumerate(facts, 1))
 
-    def chosen(reply: str) -> list[int]:
-        form = _NUMBERS.fullmatch(reply)
-        numbers = map(int, re.findall(r"\d{1,4}", form[1])) if form else ()
-        return [number for number in dict.fromkeys(numbers) if 1 <= number <= len(facts)]
+    def chosen(reply: str) -> list[int] | None:
+        numbers = numbers_in(reply, len(facts))
+        return list(numbers) if numbers is not None and (not numbers or _NUMBERS_ALONE.fullmatch(reply)) else None
 
     request = _WHICH_FACTS.format(facts="\n".join(lines))
-    reply = _asked(context, request, lambda text: bool(chosen(text) or _NONE.fullmatch(text)))
-    return None if reply is None else tuple(facts[number - 1].id for number in chosen(reply))
+    reply = _asked(context, request, lambda text: chosen(text) is not None)
+    return None if reply is None else tuple(facts[number - 1].id for number in chosen(reply) or ())
 
 
 def _asked(context: ReadingContext, request: str, is_usable: Callable[[str], bool]) -> str | None:

@@ -17,13 +17,13 @@ where the budget holds all of the documents, nothing is asked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import ClassVar
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.lexical.replies import numbers_in
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.strategies.token_budget import may_ask
@@ -47,8 +47,6 @@ _WHICH = (
     "A document begins like this:\n{abstract}\n\nThese are its sections:\n{titles}\n\nWhich of them may hold what the "
     "question asks for? Reply with their numbers only, separated by commas, or with the word None."
 )
-_NUMBER = re.compile(r"(?<!\d)\d{1,6}(?!\d)")  # int() takes no more than 4,300 digits
-_NONE = re.compile(r"\W*(?:none|no)\b", re.IGNORECASE)
 
 
 class LongRefiner:
@@ -176,17 +174,13 @@ def _picked(tree: OutlineTree, listed: Sequence[int], context: ReadingContext) -
     sections = [section for place in listed if (section := tree.sections[place]) is not None]
     lines = (f"{number}. {_line(section)}" for number, section in enumerate(sections, 1))
     request = _WHICH.format(abstract=_abstract(tree, listed[0]), titles="\n".join(lines))
-
-    def numbers_in(reply: str) -> list[int]:
-        return [number for number in map(int, _NUMBER.findall(reply)) if 1 <= number <= len(listed)]
-
     reply = ask(
         context.session,
         request,
         max_tokens=_REPLY_TOKENS,
-        is_usable=lambda text: bool(numbers_in(text) or _NONE.match(text)),
+        is_usable=lambda text: numbers_in(text, len(listed)) is not None,
     )
-    return [listed[number - 1] for number in numbers_in(reply)]
+    return [listed[number - 1] for number in numbers_in(reply, len(listed)) or ()]
 
 
 def _line(section: Section) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, segment
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.systems.baselines.decom import Decom, sub_questions
+from memgraph_rag.systems.baselines.decom import Decom
 from memgraph_rag.types import Step, StopReason
 
 WHOLE = [segment(f"w{i}") for i in range(4)]
@@ -42,8 +42,6 @@ def test_reply_without_a_part_leaves_the_question(reply: str) -> None:
     assert steps[0].reason == ""
 
 
-def test_no_more_than_three_parts_and_none_that_is_long() -> None:
-    reply = "".join(f"{number}) Who is number {number}?\n" for number in range(1, 9))
-    assert sub_questions(reply) == [f"Who is number {number}?" for number in (1, 2, 3)]
-    assert sub_questions("Who " + "really " * 100 + "ran? Who won?") == ["Who won?"]
-    assert sub_questions("谁写了这本书？她出生在哪里？") == ["谁写了这本书？", "她出生在哪里？"]
+def test_no_more_than_three_parts_are_searched_for() -> None:
+    _, search = read("".join(f"{number}) Who is number {number}?\n" for number in range(1, 9)))
+    assert search.queries == [QUESTION, *(f"Who is number {number}?" for number in (1, 2, 3))]

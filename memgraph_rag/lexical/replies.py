@@ -1,0 +1,54 @@
+"""What a short reply of a model names: numbers of a list that it was shown, or questions.
+
+It knows no model and no request. Invariant: whatever a reply is, reading it raises nothing and takes linear time.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memgraph_rag.types import as_line
+
+__all__ = ["numbers_in", "questions_in", "says_none"]
+
+# int() takes no more than 4,300 digits, and a rating may follow: "3: 80".
+_NUMBER = re.compile(r"(?<!\d)(\d{1,6})(?!\d)(?:\s*[:=(]\s*(\d{1,6})(?!\d))?")
+_NONE = re.compile(r"\W*(?:none|no)\b(?!\W*\d)", re.IGNORECASE)  # "No. 3" names a number
+_QUESTION = re.compile(r"([^?？;\n]*)([?？;\n]|\Z)")  # the rest, which is none, is matched too: it is then read once
+_MARK = re.compile(r"^\W*(?:\d+\s*[.):]\s*)?\W*")
+_LONGEST_QUESTION = 200  # characters
+
+
+def says_none(reply: str) -> bool:
+    """Whether a reply begins with "None" or "No".
+
+    >>> says_none("None of them."), says_none("No. 3")
+    (True, False)
+    """
+    return _NONE.match(reply) is not None
+
+
+def numbers_in(reply: str, most: int) -> dict[int, int | None] | None:
+    """Return the numbers from 1 to ``most`` that a reply names, in order, each with its rating where it has one.
+
+    The numbers are empty where the reply says that there is none, and None where it says neither.
+
+    >>> numbers_in("3: 80, 1, 9", 5), numbers_in("None of them.", 5), numbers_in("I cannot tell.", 5)
+    ({3: 80, 1: None}, {}, None)
+    """
+    if says_none(reply):
+        return {}
+    pairs = ((int(match[1]), int(match[2]) if match[2] else None) for match in _NUMBER.finditer(reply))
+    numbers = {number: rating for number, rating in pairs if 1 <= number <= most}
+    return numbers or None
+
+
+def questions_in(reply: str) -> list[str]:
+    """Return the questions of a reply, each once, without marks of a list; one of over 200 characters is left out.
+
+    >>> questions_in("1. Who made Up? 2. Where was she born? 2. Where was she born? Good luck.")
+    ['Who made Up?', 'Where was she born?']
+    """
+    asked = (_MARK.sub("", as_line(match[0])) for match in _QUESTION.finditer(reply) if match[2] in ("?", "？"))
+    fresh = {question.casefold(): question for question in asked if 1 < len(question) <= _LONGEST_QUESTION}
+    return list(fresh.values())
