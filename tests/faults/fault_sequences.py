@@ -47,7 +47,7 @@ class Sequences(RuleBasedStateMachine):
         self._open.callback(self._store.close)
         self._model = JournaledModel(self.place.cache)
         self._memories = {layers: self._memory(layers) for layers in LAYERS}
-        self._model.attach(self._memories[()]._journal)
+        self._model.attach(self._memories[()]._parts.journal)
         self._held: dict[str, tuple[int, frozenset[str]]] = {}
         self._tags: dict[str, dict[str, str]] = {}
         self._kept: dict[str, frozenset[str]] = {}
@@ -188,9 +188,9 @@ class Sequences(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            assert self._memories[()].examine() == []
+            assert self._memories[()].maintenance.examine() == []
             if self._store.overview_ids():
-                list(self._memories[()].remove_layer("pairs"))
+                list(self._memories[()].maintenance.remove_layer("pairs"))
             for question in self._kept:
                 self._memories[()].forget(question=question)
             graph = whole_graph(self._store, self.place.address)

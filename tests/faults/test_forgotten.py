@@ -110,7 +110,7 @@ def test_no_byte_is_left_after_a_purge(place: Place) -> None:
         graphs = [World(own_place).graph(held) for own_place, held in ((place, memory), (place, other))]
         version, kept = memory._parts.store.version(), memory.questions(KEPT)
         assert kept
-        assert any(step.p_yes is None for step in kept.answer.trace)
+        assert any(step.p_yes is None for step in kept[0].answer.trace)
         assert files_with(folder, *SECRETS), "else there is nothing to purge, and this shows nothing"
 
         memory.maintenance.purge()

@@ -74,7 +74,6 @@ def public_calls(memory: Memory, foreign: list[str]) -> dict[str, Callable[[], o
     calls: dict[str, Callable[[], object]] = {
         "documents": memory.documents,
         "status": memory.status,
-        "get": lambda: [memory.get(node_id) for node_id in foreign],
         "questions": memory.questions,
         "kept": lambda: [memory.questions(question) for question in (QUESTION, *foreign)],
         "text": lambda: [memory.get(key).text for key in KEYS],
@@ -105,7 +104,7 @@ def test_no_public_method_answers_with_the_others(both: Any) -> None:
             lambda name=name: mine.search("fox", documents=[name]),
             lambda name=name: list(mine.deepen([name])),
             lambda name=name: mine.around(name),
-            lambda name=name: mine.get(name).text,
+            lambda name=name: mine.get(name),
             lambda name=name: mine.documents(documents=[name]),
         ):
             with pytest.raises(DocumentNotFound):

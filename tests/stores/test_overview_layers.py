@@ -33,7 +33,7 @@ def test_layers_are_the_same_in_each_database(store: GraphStore, tmp_path: Path)
             memory.add("Zoe met Hugo and Ida in Narvik.", key="new")
             deepen(memory, *LAYERS)
         assert_same(store, twin)
-        assert one.examine() == other.maintenance.examine() == []
+        assert one.maintenance.examine() == other.maintenance.examine() == []
     twin.close()
 
 
