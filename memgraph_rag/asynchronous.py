@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial, wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from typing_extensions import Self, Unpack
 
@@ -34,20 +34,11 @@ Owner = TypeVar("Owner")
 _END: Any = object()
 
 
-class _Wrapped(Protocol):
-    """An object whose methods are called in threads."""
-
-    @property
-    def wrapped(self) -> Any:
-        """The object itself."""
-        ...
-
-
 def _awaited(method: Callable[Concatenate[Owner, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """Return the method as a coroutine. What a cancelled call has begun still comes to its end in its thread."""
 
     @wraps(method)
-    async def call(self: _Wrapped, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.to_thread(method, self.wrapped, *args, **kwargs)
 
     return call
@@ -57,7 +48,7 @@ def _iterated(method: Callable[Concatenate[Owner, P], Iterator[T]]) -> Callable[
     """Return the method as an asynchronous iterator, which checks its arguments with the first item."""
 
     @wraps(method)
-    async def each(self: _Wrapped, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+    async def each(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
         context = contextvars.copy_context()
         thread = ThreadPoolExecutor(1, thread_name_prefix="memgraph_rag")
         made = thread.submit(context.run, partial(method, self.wrapped, *args, **kwargs))
@@ -88,6 +79,7 @@ class AsyncMemory:
 
     def __init__(self, memory: Any = None, **options: Any) -> None:
         self._memory = memory if isinstance(memory, Memory) else None
+        self._is_owner = self._memory is None
         self._open = partial(Memory, memory, **options)
 
     @property
@@ -142,7 +134,8 @@ class AsyncMemory:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.close()
+        if self._is_owner:
+            await self.close()
 
 
 class AsyncScopedMemory:
@@ -164,7 +157,7 @@ class AsyncScopedMemory:
         """Remove a document of the scope, or all of the view's user; see ``ScopedMemory.forget``."""
         return await asyncio.to_thread(cast("Any", self.wrapped.forget), document)
 
-    def session(self, session: str = "default") -> AsyncSession:
+    def session(self, session: str | None = None) -> AsyncSession:
         """Return a conversation of the view's user; see ``ScopedMemory.session``."""
         return AsyncSession(self.wrapped.session(session))
 

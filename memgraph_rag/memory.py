@@ -519,7 +519,7 @@ class Memory:
             QuestionNotFound: no such question was kept.
             SettingsError: not just one of a document, a user and a question is named.
         """
-        scopes.require_one(document=document, user=user, question=question)
+        scopes.require_one(document=document, user=user, session=session, question=question)
         self._parts.require_writable()
         if question is not None:
             with telemetry.span("forget_question"):

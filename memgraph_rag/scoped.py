@@ -20,7 +20,7 @@ from memgraph_rag.operations import validation
 from memgraph_rag.operations.document_lookup import find_documents
 from memgraph_rag.operations.open_memory import OpenMemory
 from memgraph_rag.operations.record_list import RecordList
-from memgraph_rag.operations.scopes import narrowed, owner_in
+from memgraph_rag.operations.scopes import metadata_in, narrowed
 from memgraph_rag.operations.session import Session
 from memgraph_rag.operations.session_pages import Conversation
 from memgraph_rag.operations.tools import TOOLS, ToolName, make_tools
@@ -55,13 +55,13 @@ class ScopedMemory:
         scope: what the view is held to.
 
     Raises:
-        SettingsError: a user, a session or a time is none.
+        SettingsError: a user, a session, ``where`` or a time is none.
     """
 
     def __init__(self, memory: Memory, parts: OpenMemory, scope: Scope) -> None:
         self.scope = scope
         self._memory, self._parts = memory, parts
-        self._owner = owner_in(scope)
+        self._metadata = metadata_in(scope)
         validation.checked_time("since", scope.since)
         validation.checked_end(scope.until, scope.at)
 
@@ -78,8 +78,7 @@ class ScopedMemory:
         Raises:
             SettingsError: the metadata contradict the view.
         """
-        own: dict[str, MetadataValue] = {**(self.scope.where or {}), **self._owner}
-        given = metadata or {}
+        own, given = self._metadata, metadata or {}
         if any(name in given and given[name] != value for name, value in own.items()):
             raise SettingsError(f"Expected metadata of this view, {show(own)}, got {show(given)}. Leave these out.")
         return self._memory.add(source, key=key, title=title, metadata={**given, **own} if own else metadata)
@@ -137,20 +136,20 @@ class ScopedMemory:
             **narrowed(self.scope, scope),
         )  # fmt: skip
 
-    def session(self, session: str = "default") -> Session:
+    def session(self, session: str | None = None) -> Session:
         """Return a conversation of the view's user; what it recalls is in the scope.
+
+        Args:
+            session: which one; by default the view's, else "default".
 
         Raises:
             SettingsError: the view has no user, or another session.
         """
         if self.scope.user is None:
             raise SettingsError("Expected a view of a user, got one of all users. Say scoped(user=…).", setting="user")
-        if self.scope.session not in (None, session):
-            if session != "default":
-                narrowed(self.scope, {"session": session})
-            session = self.scope.session
+        name = narrowed(self.scope, {"session": session}).get("session")
         return Session(
-            Conversation(self._memory.namespace, self.scope.user, session),
+            Conversation(self._memory.namespace, self.scope.user, "default" if name is None else name),
             self._parts,
             search=self.search,
             wishes=self.wishes,

@@ -180,6 +180,15 @@ def test_methods_have_the_signatures_of_the_plain_ones(awaited: type, plain: typ
             assert method.__doc__ == methods[name].__doc__
 
 
+def test_block_leaves_a_memory_open_that_it_was_given(memory: Memory) -> None:
+    async def use() -> None:
+        async with AsyncMemory(memory) as awaited:
+            await awaited.add(FOX, key="fox")
+
+    asyncio.run(use())
+    assert [record.key for record in memory.documents()] == ["fox"]
+
+
 def test_memory_is_opened_and_closed_by_its_block(tmp_path: Path) -> None:
     async def use() -> list[object]:
         memory = AsyncMemory(tmp_path / "notes.lbug", **options())

@@ -180,6 +180,9 @@ def test_forgetting_what_is_not_there_is_refused(unchanged: Memory, document: ob
 def test_forgetting_nothing_and_nobody_is_refused(unchanged: Memory) -> None:
     with pytest.raises(SettingsError, match="Expected a document, or user="):
         unchanged.forget(None)
+    for named in ({"document": "fox"}, {"question": "Who?"}, {}):
+        with pytest.raises(SettingsError, match="Expected a document, or user="):
+            unchanged.forget(**named, session="spring")
 
 
 @pytest.mark.parametrize("node_id", [None, 5, "", "nobody", "\0", "\ud800", ["x"]], ids=repr)

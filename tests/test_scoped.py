@@ -90,7 +90,17 @@ def test_archive_of_a_view_holds_its_documents(memory: Memory, tmp_path: Path) -
         memory.scoped(until=DAYS[1]).export_to(tmp_path / "early.jsonl")
 
 
-@pytest.mark.parametrize("scope", [{"user": ""}, {"session": 3}, {"since": "soon"}, {"until": "2026", "at": "2026"}])
+@pytest.mark.parametrize(
+    "scope",
+    [
+        {"user": ""},
+        {"session": 3},
+        {"where": 5},
+        {"user": "ann", "where": {"user": "bob"}},
+        {"since": "soon"},
+        {"until": "2026", "at": "2026"},
+    ],
+)
 def test_scope_that_is_none_is_refused_at_once(memory: Memory, scope: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
         memory.scoped(**scope)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from memgraph_rag.operations.scope_index import ScopeIndex
 from memgraph_rag.operations.validation import checked_end, checked_time
 from memgraph_rag.types import SESSION, USER, Extent, MetadataValue, Receipt, Scope, ScopeFields
 
-__all__ = ["extent_of", "forget", "narrowed", "owner_in", "require_one"]
+__all__ = ["extent_of", "forget", "metadata_in", "narrowed", "require_one"]
 
 
 def extent_of(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
@@ -38,12 +38,8 @@ def extent_of(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
 
 def _ids(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> list[str] | None:
     """The ids of a scope's documents; None where it is held to nothing."""
-    where, owner = scope.where, owner_in(scope)
-    if where is not None and not isinstance(where, Mapping):
-        raise SettingsError(f"Expected where as a mapping of metadata, got {show(where)}.", where=where)
-    wanted = {**(where or {}), **owner}
-    if where is not None and not where.items() <= wanted.items():
-        raise SettingsError(f"Expected one user and session, got {show(where)} and {show(wanted)}. Name each once.")
+    metadata_in(scope)
+    where, owner = scope.where, _owner_in(scope)
     ids: list[str] | None = None
     if scope.documents is not None:
         ids = list(dict.fromkeys(record.id for record in find_documents(store, checked_names(scope.documents))))
@@ -55,12 +51,23 @@ def _ids(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> list[str] | Non
     return [record.id for record in store.documents(ids) if where.items() <= record.metadata.items()]
 
 
-def owner_in(scope: Scope) -> dict[str, MetadataValue]:
-    """Return the metadata of a document of the scope's user and session, as far as it names them.
+def metadata_in(scope: Scope) -> dict[str, MetadataValue]:
+    """Return the metadata that every document of the scope has: its ``where``, user and session.
 
     Raises:
-        SettingsError: one of them is no name.
+        SettingsError: ``where`` is no mapping, or names another user or session; a user or a session is no name.
     """
+    where, owner = scope.where, _owner_in(scope)
+    if where is not None and not isinstance(where, Mapping):
+        raise SettingsError(f"Expected where as a mapping of metadata, got {show(where)}.", where=where)
+    wanted = {**(where or {}), **owner}
+    if where is not None and not where.items() <= wanted.items():
+        raise SettingsError(f"Expected one user and session, got {show(where)} and {show(wanted)}. Name each once.")
+    return wanted
+
+
+def _owner_in(scope: Scope) -> dict[str, MetadataValue]:
+    """Return the user and the session of a scope, as the metadata of a document name them."""
     names: dict[str, MetadataValue] = {}
     for name, value in ((USER, scope.user), (SESSION, scope.session)):
         if value is None:
@@ -90,15 +97,17 @@ def narrowed(scope: Scope, given: ScopeFields) -> ScopeFields:
     return cast("ScopeFields", {**given, **held})
 
 
-def require_one(*, document: object, user: object, question: object) -> None:
+def require_one(*, document: object, user: object, session: object, question: object) -> None:
     """Refuse a call of ``forget`` that does not name just one of these.
 
     Raises:
-        SettingsError: it names none or several.
+        SettingsError: it names none or several, or a session without a user.
     """
     given = {"document": document, "user": user, "question": question}
     named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
+    if session is not None and user is None:
+        named.append("session")
+    if len(named) != 1 or named == ["session"]:
         raise SettingsError(
             "Expected a document, or user=… and perhaps session=…, or question=…, to forget, got "
             f"{' and '.join(named) or 'none of them'}. Name one of them."
