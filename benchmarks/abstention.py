@@ -31,12 +31,12 @@ from take_sample import DATA_HELP
 from walks import add, read_question
 
 from memgraph_rag import Memory
+from memgraph_rag.answering.answer import ENOUGH_TO_TELL
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.metrics import auc
-from memgraph_rag.operations.answer import ENOUGH_TO_TELL
 from memgraph_rag.strategies import find_strategy, known_strategies
 from memgraph_rag.types import Extent, Step, StopReason
 

@@ -35,10 +35,10 @@ from take_sample import DATA_HELP
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.evaluation.dataset import read_folder
-from memgraph_rag.operations import archive
-from memgraph_rag.stores import neo4j_server
-from memgraph_rag.stores.neo4j_distribution import NEWEST
-from memgraph_rag.stores.neo4j_import import import_files
+from memgraph_rag.maintenance import archive
+from memgraph_rag.stores.neo4j import server as neo4j_server
+from memgraph_rag.stores.neo4j.distribution import NEWEST
+from memgraph_rag.stores.neo4j.file_import import import_files
 
 NAMESPACE = "bulk"
 

@@ -55,7 +55,7 @@ from take_sample import TEXT
 from memgraph_rag import __version__
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.models.catalogue import CATALOGUE, find_language_model
+from memgraph_rag.models.files.catalogue import CATALOGUE, find_language_model
 from memgraph_rag.settings import Settings
 
 MODEL = "qwen2.5-coder-1.5b-instruct"

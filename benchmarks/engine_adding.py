@@ -14,7 +14,7 @@ from ratios import Ratio, Target
 from setting import Setting
 
 from memgraph_rag import Memory
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.types import Failure
 
 __all__ = ["adding"]

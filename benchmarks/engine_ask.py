@@ -14,16 +14,16 @@ import torch
 from children import in_child
 from engine_capture import forward_sdpa
 from engines import Weights
-from plain_model import PlainModel
 from ratios import Ratio, Target, in_turn
 from setting import Setting, using
 from transformers import DynamicCache
 
 from memgraph_rag import Memory
 from memgraph_rag.lexical.sentences import sentences
-from memgraph_rag.models.kv_cache import cache_argument
-from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.session import KVSession
+from memgraph_rag.models.engine.kv_cache import cache_argument
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.reference import PlainModel
+from memgraph_rag.models.engine.session import KVSession
 from memgraph_rag.settings import Settings
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import as_line

@@ -10,14 +10,14 @@ from typing import Any
 
 from children import Child, ChildError, in_child, peak_while
 from engines import ENGINES, Engine, Weights
-from plain_model import PlainModel
 from ratios import Ratio, Target, in_turn, sampled
 from setting import Setting, beginning
 
 from memgraph_rag.contracts import Progress, SplitDocument
 from memgraph_rag.layers.points import INSTRUCTION, PointsLayer
-from memgraph_rag.models import shared_writing
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine import shared_writing
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.reference import PlainModel
 from memgraph_rag.settings import Settings
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Generation, Prompt, Segment, as_line, make_id

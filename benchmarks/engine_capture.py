@@ -13,10 +13,10 @@ from ratios import Ratio, Target, in_turn
 from setting import Setting, using
 from transformers import AutoModelForCausalLM, DynamicCache
 
-from memgraph_rag.models.attention import AttentionMeter, Spans
-from memgraph_rag.models.kv_cache import RowCache, cache_argument
-from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.sampling import greedy
+from memgraph_rag.models.engine.attention import AttentionMeter, Spans
+from memgraph_rag.models.engine.kv_cache import RowCache, cache_argument
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.sampling import greedy
 
 __all__ = [
     "capture",

@@ -17,8 +17,8 @@ from ratios import Ratio, Target, in_turn
 from setting import Setting
 
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.models.hardware import INT8
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine.hardware import INT8
+from memgraph_rag.models.engine.language_model import TransformersModel
 
 __all__ = ["int8"]
 

@@ -17,8 +17,8 @@ from ratios import Ratio
 from setting import Setting
 
 from memgraph_rag import Memory
-from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.session import KVSession
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.session import KVSession
 from memgraph_rag.types import Vector
 
 __all__ = ["TimedModel", "question"]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from memgraph_rag.models.catalogue import CATALOGUE
+from memgraph_rag.models.files.catalogue import CATALOGUE
 
 __all__ = ["ENGINES", "Engine", "Weights", "find_weights"]
 
@@ -70,7 +70,7 @@ class _Transformers(_Timed):
         import torch
         from transformers import AutoModelForCausalLM, GenerationConfig
 
-        from memgraph_rag.models.hardware import best_dtype
+        from memgraph_rag.models.engine.hardware import best_dtype
 
         dtype = best_dtype(torch.device("cpu"))
         self._network: Any = AutoModelForCausalLM.from_pretrained(

@@ -30,7 +30,7 @@ from memgraph_rag import Memory
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.lexical.breadth import asks_about_the_whole
-from memgraph_rag.models.embedder import BREADTH_FILE
+from memgraph_rag.models.embedders.embedder import BREADTH_FILE
 from memgraph_rag.types import Matrix, QuestionBreadth
 
 DATA = Path(__file__).parent / "data" / "breadth"

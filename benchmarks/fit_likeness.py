@@ -3,7 +3,7 @@
     python benchmarks/fit_likeness.py [--penalty 3.3] [--people N]
 
 Fitted on the tuning half of ``data/updates/matters.txt``. Printed: the weights as they stand in
-``memgraph_rag/search/likeness.py``; and of both halves how often the newest statement, or that of a day, is the first
+``memgraph_rag/facts/likeness.py``; and of both halves how often the newest statement, or that of a day, is the first
 result (the measures of ``updates.py``): with the packaged weights, with those of the whole tuning half, and on that
 half also with those of its other people.
 """
@@ -26,8 +26,8 @@ from updates import measure
 from memgraph_rag import Evidence, Memory
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.metrics import interval
-from memgraph_rag.search import likeness
-from memgraph_rag.search.likeness import FIGURES, Candidates, candidates_of
+from memgraph_rag.facts import likeness
+from memgraph_rag.facts.likeness import FIGURES, Candidates, candidates_of
 
 MEASURES = ("newest", "as of")
 ROUNDS = 20  # most; the last figure rests on the weights of the others

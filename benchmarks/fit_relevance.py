@@ -4,8 +4,8 @@
 
 Each DIR holds ``docs.jsonl`` and ``questions.jsonl`` with evidence. Of the ten segments that a graph search finds for a
 question, which hold evidence is regressed on the cosine of segment and question. Printed: the curve as it stands in
-``memgraph_rag/models/embedder.py``, and for each set, above all those that took no part, how well it tells (AUC), its
-Brier score beside that of one share for all, and the share of evidence by relevance.
+``memgraph_rag/models/embedders/embedder.py``, and for each set, above all those that took no part, how well it tells
+(AUC), its Brier score beside that of one share for all, and the share of evidence by relevance.
 
 Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """

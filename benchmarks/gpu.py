@@ -48,7 +48,7 @@ from ratios import COLUMNS, Ratio, table_row
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.evaluation.machine import version_line
-from memgraph_rag.models.hardware import INT4, INT8, find_device
+from memgraph_rag.models.engine.hardware import INT4, INT8, find_device
 
 RESULTS = Path(__file__).parent / "results" / "gpu.json"
 SMALL_RESULTS = Path("build/gpu-cpu.json")

@@ -15,17 +15,17 @@ import numpy as np
 import torch
 from architectures import write_checkpoint
 from gpu_setting import LeftOut, Options, captured
-from plain_model import PlainModel
 from prefills import Prefill, attended, plainly_attended
 from ratios import Ratio, Target
 from twins import PROMPTS
 
-from memgraph_rag.models import attention, span_mass
-from memgraph_rag.models.cuda_graphs import GraphedDecoding, Run, capture_on_gpu
-from memgraph_rag.models.graphed_reading import GraphedReading
-from memgraph_rag.models.hardware import best_dtype
-from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.varlen import varlen_kernel
+from memgraph_rag.models.engine import attention, span_mass
+from memgraph_rag.models.engine.cuda.cuda_graphs import GraphedDecoding, Run, capture_on_gpu
+from memgraph_rag.models.engine.cuda.graphed_reading import GraphedReading
+from memgraph_rag.models.engine.cuda.varlen import varlen_kernel
+from memgraph_rag.models.engine.hardware import best_dtype
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.reference import PlainModel
 from memgraph_rag.types import Generation
 
 __all__ = ["PREFILLS", "integers", "kernels", "models", "recovery"]

@@ -23,9 +23,9 @@ from take_sample import TEXT
 
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import ModelNotFound
-from memgraph_rag.models.catalogue import find_language_model
-from memgraph_rag.models.cuda_graphs import Graphed, Run, capture_on_gpu
-from memgraph_rag.models.hardware import free_bytes
+from memgraph_rag.models.engine.cuda.cuda_graphs import Graphed, Run, capture_on_gpu
+from memgraph_rag.models.engine.hardware import free_bytes
+from memgraph_rag.models.files.catalogue import find_language_model
 from memgraph_rag.settings import Settings
 
 __all__ = [

@@ -22,19 +22,19 @@ from gpu_setting import LeftOut, Options, captured, large_setting, packaged_sett
 from machine import peak_memory
 from ratios import Ratio, Target, in_turn
 
-from memgraph_rag.models import shared_writing
-from memgraph_rag.models.cuda_graphs import GraphedDecoding
-from memgraph_rag.models.graphed_reading import GraphedReading
-from memgraph_rag.models.hardware import best_dtype
+from memgraph_rag.models.engine import shared_writing
+from memgraph_rag.models.engine.cuda.cuda_graphs import GraphedDecoding
+from memgraph_rag.models.engine.cuda.graphed_reading import GraphedReading
+from memgraph_rag.models.engine.hardware import best_dtype
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import as_line
 
 if TYPE_CHECKING:
     from setting import Setting
 
-    from memgraph_rag.models.attention import Spans
-    from memgraph_rag.models.kv_cache import RowCache
-    from memgraph_rag.models.language_model import TransformersModel
+    from memgraph_rag.models.engine.attention import Spans
+    from memgraph_rag.models.engine.kv_cache import RowCache
+    from memgraph_rag.models.engine.language_model import TransformersModel
 
 __all__ = ["APPENDS_S", "build", "capture", "decoding", "device", "formats", "large"]
 

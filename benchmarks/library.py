@@ -34,12 +34,12 @@ from machine import header
 from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
+from memgraph_rag.answering.as_of import SearchWithin
 from memgraph_rag.contracts import Embedder, GraphReader, ReadingContext, ReadingSession, Search, Strategy
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Question, read_folder
 from memgraph_rag.evaluation.metrics import interval
 from memgraph_rag.evaluation.runs import added
-from memgraph_rag.operations.as_of import SearchWithin
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.types import Document, Evidence, Extent, Matrix, Overview, Receipt, Usage, Vector

@@ -13,8 +13,8 @@ import torch
 from architectures import train_tokenizer
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
-from memgraph_rag.models.attention import IMPLEMENTATION
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine.attention import IMPLEMENTATION
+from memgraph_rag.models.engine.language_model import TransformersModel
 
 __all__ = ["LLAMA_8B", "QWEN_1_5B", "TINY", "RandomModel", "write_shape"]
 

@@ -17,8 +17,8 @@ import torch
 from engines import Weights
 
 from memgraph_rag.cli.progress import Bars
-from memgraph_rag.models.hardware import best_dtype
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine.hardware import best_dtype
+from memgraph_rag.models.engine.language_model import TransformersModel
 
 __all__ = ["FULL", "QUICK", "Say", "Setting", "Sizes", "beginning", "plain_format", "using"]
 

@@ -2,14 +2,14 @@
 
     python benchmarks/updates.py --people 50
 
-A made-up set, seeded. Statements come from sets of phrasings: those that the rules of ``lexical/statements.py`` were
-written with; others, which were held out until they were looked at in November 2026; and the files in ``PHRASINGS``,
-written before the rules over the parse. Between them stand what others are or do, questions, wishes, and an assistant
-that repeats older values. The kinds "everyday", "switches" and "counts" are people of ``matters.py``. Asked by
-``search`` alone: as it is; by facts, without likeness; and without both (plain top k of the same search). Is the newest
-value in the first result, also as of a day between two changes; does it name the value that a switch gave up; are two
-statements that contradict each other both named by the first result; and does a question about the past find what the
-plain search finds?
+A made-up set, seeded. Statements come from sets of phrasings: those that the rules of ``facts/grammar/statements.py``
+were written with; others, which were held out until they were looked at in November 2026; and the files in
+``PHRASINGS``, written before the rules over the parse. Among them is what others are or do, questions, wishes, and an
+assistant that repeats older values. The kinds "everyday", "switches" and "counts" are people of ``matters.py``. Asked
+by ``search`` alone: as it is; by facts, without likeness; and without both (plain top k of the same search). Is the
+newest value in the first result, also as of a day between two changes; does it name the value that a switch gave up;
+are two statements that contradict each other both named by the first result; and does a question about the past find
+what the plain search finds?
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from unittest.mock import patch
 from matters import SETS, Acquaintance, acquaintances, halves_of
 
 from memgraph_rag import Memory
-from memgraph_rag.lexical.attributes import value_form
+from memgraph_rag.facts.grammar.attributes import value_form
 from memgraph_rag.types import Evidence
 
 SEED = 27

@@ -35,6 +35,7 @@ from numbers_of_models import Numbers
 from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
+from memgraph_rag.answering.as_of import SearchWithin
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import ReadingContext, Strategy
 from memgraph_rag.errors import DocumentError, MemgraphRagError
@@ -42,7 +43,6 @@ from memgraph_rag.evaluation.dataset import Folder, Question, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, distinct, interval, recall
 from memgraph_rag.evaluation.runs import added
 from memgraph_rag.memory import known_layers
-from memgraph_rag.operations.as_of import SearchWithin
 from memgraph_rag.strategies import find_strategy, known_strategies
 from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.types import Extent, Limits, Segment, Step, StopReason, Usage

@@ -40,13 +40,13 @@ from machine import header
 from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
+from memgraph_rag.answering.as_of import SearchWithin
+from memgraph_rag.answering.strategy_choice import is_about_a_whole
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession, Search, Strategy
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Question, read_folder
 from memgraph_rag.evaluation.metrics import interval
 from memgraph_rag.evaluation.runs import added
-from memgraph_rag.operations.as_of import SearchWithin
-from memgraph_rag.operations.strategy_choice import is_about_a_whole
 from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.top_k import TopK

@@ -14,11 +14,17 @@ PACKAGE = Path(__file__).resolve().parent.parent / "memgraph_rag"
 PICTURE = Path(__file__).with_name("architecture.svg")
 
 ROWS = (
-    ("__main__", "cli", "mcp", "evaluation", "integrations", "testing"),
+    ("__main__", "cli", "server", "evaluation", "integrations", "testing"),
     ("asynchronous",),
-    ("memory", "systems"),
-    ("scoped",),
-    ("operations",),
+    ("memory",),
+    ("scoped", "systems"),
+    ("session", "tools"),
+    ("maintenance", "inspection"),
+    ("open_memory",),
+    ("answering",),
+    ("ingestion",),
+    ("facts",),
+    ("calls",),
     ("text", "models", "layers", "search", "strategies", "stores"),
     ("lexical", "plugins", "settings"),
     ("contracts",),
@@ -26,7 +32,7 @@ ROWS = (
 )
 """From the outside in; an arrow that leads upwards is drawn red."""
 
-WIDTH, HEIGHT, BOX_WIDTH, BOX_HEIGHT = 960, 620, 116, 34
+WIDTH, HEIGHT, BOX_WIDTH, BOX_HEIGHT = 960, 900, 116, 34
 
 
 def rooms() -> list[str]:

@@ -12,9 +12,9 @@ from .errors import SettingsError as SettingsError
 from .errors import StoreError as StoreError
 from .errors import StrategyError as StrategyError
 from .memory import Memory as Memory
-from .operations.session import Session as Session
-from .operations.session import Stored as Stored
 from .scoped import ScopedMemory as ScopedMemory
+from .session import Session as Session
+from .session import Stored as Stored
 from .settings import Settings as Settings
 from .types import Action as Action
 from .types import Answer as Answer

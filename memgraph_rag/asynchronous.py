@@ -19,10 +19,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from typing_extensions import Self, Unpack
 
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.maintenance.maintenance import Maintenance
 from memgraph_rag.memory import Memory
-from memgraph_rag.operations.maintenance import Maintenance
-from memgraph_rag.operations.session import Session
 from memgraph_rag.scoped import ScopedMemory
+from memgraph_rag.session import Session
 from memgraph_rag.types import Receipt, ScopeFields
 
 __all__ = ["AsyncMaintenance", "AsyncMemory", "AsyncScopedMemory", "AsyncSession"]

@@ -1,7 +1,7 @@
 """``Memory``: the whole library behind one object.
 
-It checks what the user gives and hands it to ``operations``. Invariant: nothing heavy is loaded before it is needed; a
-wrong argument is refused before that.
+It checks what the user gives and hands it to the rooms below. Invariant: nothing heavy is loaded before it is needed;
+a wrong argument is refused before that.
 """
 
 from __future__ import annotations
@@ -14,6 +14,11 @@ from typing import Any, overload
 
 from typing_extensions import Self, Unpack
 
+from memgraph_rag.answering import saved_questions as kept_questions
+from memgraph_rag.answering.snapshot import GraphSnapshot
+from memgraph_rag.answering.strategy_choice import strategy_for
+from memgraph_rag.calls import scopes, telemetry, validation
+from memgraph_rag.calls.record_list import RecordList
 from memgraph_rag.contracts import (
     AttentiveModel,
     Embedder,
@@ -27,38 +32,28 @@ from memgraph_rag.contracts import (
     Strategy,
 )
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.operations import (
-    document_reading,
-    kept_questions,
-    neighbourhood,
-    reembed,
-    scopes,
-    telemetry,
-    validation,
-)
-from memgraph_rag.operations.lacking_layers import build_lacking_layers
-from memgraph_rag.operations.layer_choice import DEFAULT_LAYERS, choose_layers, known_layers
-from memgraph_rag.operations.maintenance import Maintenance
-from memgraph_rag.operations.memory_layers import (
+from memgraph_rag.facts.remarks import with_days
+from memgraph_rag.ingestion.layer_choice import DEFAULT_LAYERS, choose_layers, known_layers
+from memgraph_rag.ingestion.memory_layers import (
     choose_memory_layers,
     documents_without,
     known_memory_layers,
     split_layers,
 )
-from memgraph_rag.operations.open_memory import OpenMemory
-from memgraph_rag.operations.record_list import RecordList
-from memgraph_rag.operations.remarks import with_days
-from memgraph_rag.operations.session import Session
-from memgraph_rag.operations.snapshot import GraphSnapshot
-from memgraph_rag.operations.sources import Request
-from memgraph_rag.operations.strategy_choice import strategy_for
-from memgraph_rag.operations.tools import TOOLS, ToolName
+from memgraph_rag.ingestion.sources import Request
+from memgraph_rag.inspection import document_reading, neighbourhood
+from memgraph_rag.maintenance import reembed
+from memgraph_rag.maintenance.lacking_layers import build_lacking_layers
+from memgraph_rag.maintenance.maintenance import Maintenance
+from memgraph_rag.open_memory import OpenMemory
 from memgraph_rag.scoped import ScopedMemory
+from memgraph_rag.session import Session
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.text.folders import Folder
 from memgraph_rag.text.loading import Source
 from memgraph_rag.text.paths import names_folder
+from memgraph_rag.tools import TOOLS, ToolName
 from memgraph_rag.types import (
     Answer,
     AnswerStyle,

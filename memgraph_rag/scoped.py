@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, overload
 
 from typing_extensions import Unpack
 
+from memgraph_rag.calls import validation
+from memgraph_rag.calls.document_lookup import find_documents
+from memgraph_rag.calls.record_list import RecordList
+from memgraph_rag.calls.scopes import metadata_in, narrowed
 from memgraph_rag.contracts import SearchMode, Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
-from memgraph_rag.operations import validation
-from memgraph_rag.operations.document_lookup import find_documents
-from memgraph_rag.operations.open_memory import OpenMemory
-from memgraph_rag.operations.record_list import RecordList
-from memgraph_rag.operations.scopes import metadata_in, narrowed
-from memgraph_rag.operations.session import Session
-from memgraph_rag.operations.session_pages import Conversation
-from memgraph_rag.operations.tools import TOOLS, ToolName, make_tools
+from memgraph_rag.open_memory import OpenMemory
+from memgraph_rag.session import Session
 from memgraph_rag.text.loading import Source
+from memgraph_rag.text.session_pages import Conversation
+from memgraph_rag.tools import TOOLS, ToolName, make_tools
 from memgraph_rag.types import (
     Answer,
     AnswerStyle,

@@ -1,7 +1,7 @@
 """Real Neo4j servers for the tests, started when a test first asks for one, and stopped at the end.
 
 A server comes from ``NEO4J_URI`` where that is set, else from Docker where an engine answers, else from
-``memgraph_rag.stores.neo4j_server`` in a temporary folder. This module knows nothing of what the tests do there:
+``memgraph_rag.stores.neo4j.server`` in a temporary folder. This module knows nothing of what the tests do there:
 a server is shared by all tests of the session, so a test uses a namespace of its own, and cleans up what has none.
 The invariant: with ``CI`` set, a missing server fails the test; it never skips it.
 """
@@ -30,8 +30,8 @@ from neo4j import GraphDatabase
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError, StoreError
-from memgraph_rag.stores.neo4j_distribution import LTS, NEWEST
-from memgraph_rag.stores.neo4j_server import JAVA_OPTIONS, start, stop
+from memgraph_rag.stores.neo4j.distribution import LTS, NEWEST
+from memgraph_rag.stores.neo4j.server import JAVA_OPTIONS, start, stop
 
 VERSIONS = {"5.26": LTS, "2026": NEWEST}
 IMAGES = {"5.26": "neo4j:5.26-community", "2026": f"neo4j:{NEWEST}-community"}

@@ -11,8 +11,8 @@ from typing import Any
 
 from mcp import Client
 
-from memgraph_rag.mcp.memories import Memories
-from memgraph_rag.mcp.tokens import TokenFolder
+from memgraph_rag.server.memories import Memories
+from memgraph_rag.server.tokens import TokenFolder
 
 ERAS = ["legacy", "2026-07-28"]
 """With the handshake of 2025, and without."""

@@ -19,9 +19,9 @@ import uvicorn
 from memories import FOX, options
 
 from memgraph_rag import Memory
-from memgraph_rag.mcp import transports
-from memgraph_rag.mcp.memories import Memories
-from memgraph_rag.mcp.server import MemoryServer
+from memgraph_rag.server import transports
+from memgraph_rag.server.memories import Memories
+from memgraph_rag.server.server import MemoryServer
 
 SUITE = "@modelcontextprotocol/conformance"
 EXPECTED = Path(__file__).with_suffix(".yml")

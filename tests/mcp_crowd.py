@@ -26,7 +26,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_agents import ERAS, Agent
 
-from memgraph_rag.mcp.tokens import TokenFolder
+from memgraph_rag.server.tokens import TokenFolder
 
 SUBJECTS = ["the mill", "a red fox", "the stone bridge", "the old barn", "a wooden box", "the river", "the harbour"]
 

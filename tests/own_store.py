@@ -11,8 +11,9 @@ import numpy as np
 from own_graph import OwnGraph, State
 
 from memgraph_rag.errors import DocumentChanged, DocumentNotFound, QuestionNotFound, StoreError
-from memgraph_rag.stores import layer_rows, write_checks
-from memgraph_rag.stores.overview_writes import check_overviews
+from memgraph_rag.stores import layer_rows
+from memgraph_rag.stores.shared import write_checks
+from memgraph_rag.stores.shared.overview_writes import check_overviews
 from memgraph_rag.types import (
     OPEN_KIND,
     Action,

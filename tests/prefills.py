@@ -9,7 +9,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from memgraph_rag.models.attention import AttentionMeter, Look, Spans, Visibility, _attended, _plain, _Scoring
+from memgraph_rag.models.engine.attention import AttentionMeter, Look, Spans, Visibility, _attended, _plain, _Scoring
 
 __all__ = ["Prefill", "attended", "plainly_attended"]
 

@@ -19,10 +19,10 @@ import uvicorn
 from memories import FOX, options
 
 from memgraph_rag import Memory
-from memgraph_rag.mcp import transports
-from memgraph_rag.mcp.connections import BoundedConnection
-from memgraph_rag.mcp.memories import Memories
-from memgraph_rag.mcp.tokens import TokenFolder
+from memgraph_rag.server import transports
+from memgraph_rag.server.connections import BoundedConnection
+from memgraph_rag.server.memories import Memories
+from memgraph_rag.server.tokens import TokenFolder
 
 CASES = 20
 """Random ones of a tool and phase, beside those that follow from its schema."""

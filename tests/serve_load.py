@@ -29,8 +29,8 @@ from conftest import VERSIONS, free_ports
 from mcp_crowd import CallFailed, Stored, Tally, compare_lists, work_together
 
 from memgraph_rag import Memory
-from memgraph_rag.mcp.tokens import TokenFolder
-from memgraph_rag.stores import neo4j_server
+from memgraph_rag.server.tokens import TokenFolder
+from memgraph_rag.stores.neo4j import server as neo4j_server
 
 MOST_DOCUMENTS = 5
 """That a client keeps: after the first minutes there are as many as there will be, so that memory must be flat."""

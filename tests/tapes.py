@@ -16,8 +16,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from transformers import AutoConfig
 
-from memgraph_rag.models.cuda_graphs import Run
-from memgraph_rag.models.kv_cache import RowCache
+from memgraph_rag.models.engine.cuda.cuda_graphs import Run
+from memgraph_rag.models.engine.kv_cache import RowCache
 
 __all__ = ["NOT_IN_A_GRAPH", "OnGpu", "Tape", "Taped", "config_of", "filled"]
 

@@ -1,4 +1,4 @@
-"""The house of DESIGN.md, section 3, as a table: every import that is not in it fails."""
+"""The rooms of the package as a table: every import that is not in it fails."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ ROOT = "__init__"
 BASE = {"types", "errors", "display"}
 CONTRACTS = {*BASE, "contracts", "settings"}
 ROOMS = {"text", "models", "layers", "search", "strategies", "stores"}
+OPERATIONS = {"calls", "facts", "ingestion", "answering", "inspection", "maintenance"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "types": set(),
@@ -36,20 +37,28 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lexical": {"types", "contracts"},
     "plugins": {"contracts", "errors", "display"},
     **dict.fromkeys(ROOMS, CONTRACTS | {"lexical", "plugins"}),
-    "operations": {*CONTRACTS, *ROOMS, "lexical", "plugins"},
+    "calls": {*CONTRACTS, "lexical", "text"},
+    "facts": {*CONTRACTS, "lexical", "search", "calls"},
+    "ingestion": {*CONTRACTS, *ROOMS, "lexical", "plugins", "facts"},
+    "answering": {*CONTRACTS, *ROOMS, "lexical", "calls", "facts", "ingestion"},
+    "open_memory": {*CONTRACTS, *ROOMS, "calls", "facts", "ingestion", "answering"},
+    "inspection": {*CONTRACTS, "lexical", "calls", "ingestion", "open_memory"},
+    "maintenance": {*CONTRACTS, *ROOMS, "lexical", "calls", "ingestion", "open_memory"},
+    "session": {*CONTRACTS, *ROOMS, "calls", "facts", "ingestion", "open_memory", "maintenance"},
+    "tools": {*BASE},
     "testing": {*BASE, "contracts", "lexical"},
     # Nothing imports a system: entry points find them. What they use is public to any other distribution, too.
     "systems": {*CONTRACTS, "lexical", "layers", "search", "strategies", "models"},
-    "scoped": {*CONTRACTS, "operations", "text"},
-    "memory": {*CONTRACTS, *ROOMS, "operations", "scoped"},
-    "asynchronous": {*BASE, "operations", "scoped", "memory"},
-    ROOT: {*BASE, "settings", "memory", "scoped", "asynchronous"},
+    "scoped": {*CONTRACTS, "text", "calls", "open_memory", "session", "tools"},
+    "memory": {*CONTRACTS, *ROOMS, *OPERATIONS, "open_memory", "session", "tools", "scoped"},
+    "asynchronous": {*BASE, "maintenance", "session", "scoped", "memory"},
+    ROOT: {*BASE, "settings", "memory", "scoped", "session", "asynchronous"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
-    "cli": {ROOT, *CONTRACTS, *ROOMS, "memory", "operations", "evaluation", "mcp"},
+    "cli": {ROOT, *CONTRACTS, *ROOMS, *OPERATIONS, "memory", "open_memory", "evaluation", "server"},
     "__main__": {"cli"},
     "evaluation": {ROOT, *BASE, "contracts", "memory", "settings"},
-    "mcp": {ROOT, *BASE},
-    "integrations": {*BASE, "contracts", "memory", "asynchronous"},
+    "server": {ROOT, *BASE},
+    "integrations": {*BASE, "contracts", "memory", "asynchronous", "tools"},
 }
 """Which rooms a room may import from, beside itself."""
 
@@ -83,13 +92,13 @@ OWNERS = {
     "rich": "cli",
     "jinja2": "cli",
     "matplotlib": "evaluation",
-    "mcp": "mcp",
-    "uvicorn": "mcp",
-    "starlette": "mcp",
-    "sse_starlette": "mcp",
-    "prometheus_client": "mcp",
-    "ray": "operations",
-    "anyio": "mcp",
+    "mcp": "server",
+    "uvicorn": "server",
+    "starlette": "server",
+    "sse_starlette": "server",
+    "prometheus_client": "server",
+    "ray": "ingestion",
+    "anyio": "server",
     **dict.fromkeys(
         ("langchain_core", "langgraph", "haystack", "llama_index", "agents", "anthropic", "google", "agent_framework"),
         "integrations",
@@ -100,7 +109,7 @@ OWNERS = {
 OWN_MODELS = {"systems/longrefiner/reranker.py"}
 """Systems that bring a model of their own."""
 
-READ_THE_ENVIRONMENT = {"settings/sources.py", "stores/neo4j_server.py"}
+READ_THE_ENVIRONMENT = {"settings/sources.py", "stores/neo4j/server.py"}
 """Others may at most set a variable that has no value (``environ.setdefault``), for the libraries below."""
 
 
@@ -207,12 +216,12 @@ def test_every_module_says_what_it_is(module: str) -> None:
 def test_the_checks_above_see_what_they_look_for() -> None:
     """A table that no import ever reaches would pass too."""
     assert "settings" in {room_imported(name) for _, name in imports("memory.py")}
-    assert "neo4j" in {name.split(".")[0] for _, name in imports("stores/neo4j_server.py")}
-    assert "memgraph_rag.models.language_model.TransformersModel" in {
-        name for _, name in imports("operations/model_loader.py")
+    assert "neo4j" in {name.split(".")[0] for _, name in imports("stores/neo4j/server.py")}
+    assert "memgraph_rag.models.engine.language_model.TransformersModel" in {
+        name for _, name in imports("models/model_loader.py")
     }
-    assert "memgraph_rag.models.language_model.TransformersModel" not in {
-        name for _, name in imports("models/session.py")
+    assert "memgraph_rag.models.engine.language_model.TransformersModel" not in {
+        name for _, name in imports("models/engine/session.py")
     }, "for the type checker only"
     assert room_imported("memgraph_rag.Memory") == ROOT
 

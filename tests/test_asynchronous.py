@@ -16,9 +16,9 @@ from memories import FOX, QUESTION, RIVER, options
 from memgraph_rag import Answer, Failure, Memory, Receipt
 from memgraph_rag.asynchronous import AsyncMaintenance, AsyncMemory, AsyncScopedMemory, AsyncSession, _iterated
 from memgraph_rag.errors import DocumentError, QuestionError, SettingsError
-from memgraph_rag.operations.maintenance import Maintenance
-from memgraph_rag.operations.session import Session
+from memgraph_rag.maintenance.maintenance import Maintenance
 from memgraph_rag.scoped import ScopedMemory
+from memgraph_rag.session import Session
 from memgraph_rag.testing import FakeLanguageModel
 
 

@@ -76,7 +76,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def test_versions_are_those_of_the_library() -> None:
-    from memgraph_rag.stores.neo4j_distribution import NEWEST
+    from memgraph_rag.stores.neo4j.distribution import NEWEST
 
     images = {image for path in (COMPOSE, *MANIFESTS) for image in re.findall(r"image: (neo4j:\S+)", path.read_text())}
     assert images == {f"neo4j:{NEWEST}-community"}

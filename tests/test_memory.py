@@ -23,9 +23,9 @@ from memgraph_rag.errors import (
     SettingsError,
     StoreError,
 )
-from memgraph_rag.operations.build_pool import LocalPool
-from memgraph_rag.operations.model_loader import FoundModels
-from memgraph_rag.operations.sources import GroupSize
+from memgraph_rag.ingestion.build_pool import LocalPool
+from memgraph_rag.ingestion.sources import GroupSize
+from memgraph_rag.models.model_loader import FoundModels
 from memgraph_rag.stores import open_store
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import Generation, MetadataValue, Usage
@@ -328,7 +328,7 @@ def test_a_memory_without_a_language_model_adds_and_searches(tmp_path: Path, mon
     def none_here(*_: object, **__: object) -> None:
         raise ModelNotFound("none")
 
-    monkeypatch.setattr("memgraph_rag.models.catalogue.find_language_model", none_here)
+    monkeypatch.setattr("memgraph_rag.models.files.catalogue.find_language_model", none_here)
     parts = {"embedder": embedder(), "recognizer": FakeRecognizer()}
     with Memory(tmp_path / "notes.lbug", **parts) as memory:
         memory.add(FOX, key="fox")
@@ -343,7 +343,9 @@ def test_a_memory_without_a_language_model_adds_and_searches(tmp_path: Path, mon
 
 
 def test_what_is_stored_already_or_cannot_be_read_opens_no_language_model(tmp_path, monkeypatch):
-    monkeypatch.setattr("memgraph_rag.models.catalogue.find_language_model", lambda *_, **__: ("small", str(tmp_path)))
+    monkeypatch.setattr(
+        "memgraph_rag.models.files.catalogue.find_language_model", lambda *_, **__: ("small", str(tmp_path))
+    )
     opened = []
     monkeypatch.setattr(FoundModels, "_open_language", lambda self: opened.append(self) or FakeLanguageModel())
     with Memory(tmp_path / "notes.lbug", **{**options(), "model": None, "layers": ()}) as memory:

@@ -19,7 +19,7 @@ from memgraph_rag.errors import (
     StrategyError,
 )
 from memgraph_rag.layers.points import INSTRUCTION
-from memgraph_rag.models.prompts import answer_request, question_head
+from memgraph_rag.models.engine.prompts import answer_request, question_head
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.text import markup
 

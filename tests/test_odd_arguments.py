@@ -14,7 +14,7 @@ import pytest
 from memories import FOX, options
 
 from memgraph_rag import Document, Failure, MemgraphRagError, Memory, Message, Session, Settings
-from memgraph_rag.operations.maintenance import Maintenance
+from memgraph_rag.maintenance.maintenance import Maintenance
 from memgraph_rag.settings import GROUPS, NAMES
 from memgraph_rag.text.loading import load
 from memgraph_rag.types import ScopeFields

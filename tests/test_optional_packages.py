@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from memgraph_rag import Memory
+from memgraph_rag.calls import telemetry
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound, SettingsError
 from memgraph_rag.evaluation.plots import draw
 from memgraph_rag.evaluation.scores import rouge_l
 from memgraph_rag.layers.question_pool import require_rouge
 from memgraph_rag.layers.relations import RelationsLayer
-from memgraph_rag.mcp import require_sdk
-from memgraph_rag.models.address import parse_address
-from memgraph_rag.models.endpoint import Endpoint
+from memgraph_rag.models.endpoints.address import parse_address
+from memgraph_rag.models.endpoints.client import Endpoint
 from memgraph_rag.models.recognizers import find_recognizer
-from memgraph_rag.operations import telemetry
-from memgraph_rag.stores import neo4j_distribution
+from memgraph_rag.server import require_sdk
+from memgraph_rag.stores.neo4j import distribution as neo4j_distribution
 from memgraph_rag.systems.graphrag.communities import CommunitiesLayer
 from memgraph_rag.systems.raptor.clusters import ClustersLayer
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import memgraph_rag
-from memgraph_rag.stores import queries
+from memgraph_rag.stores.shared import queries
 
 CHECKOUT = Path(memgraph_rag.__file__).parent.parent
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memgraph_rag import Limits
-from memgraph_rag.operations import validation
+from memgraph_rag.calls import validation
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import known_strategies
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from memories import options
 
 from memgraph_rag import Limits, Memory
-from memgraph_rag.mcp.tools import recall
 from memgraph_rag.search.modes import known_modes
+from memgraph_rag.server.tools import recall
 from memgraph_rag.strategies import known_strategies
 from memgraph_rag.types import Scope, ScopeFields
 

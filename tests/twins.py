@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from plain_model import PlainModel
 
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.reference import PlainModel
 from memgraph_rag.types import Prompt
 
 __all__ = ["PROMPTS", "assert_same_generations"]

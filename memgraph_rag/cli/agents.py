@@ -1,7 +1,7 @@
 """``memgraph-rag mcp`` and ``serve``: the memory as a server that agents and programs call, and the tokens they need.
 
-It opens memories and knows no protocol: that is ``memgraph_rag.mcp``. Invariants: over standard streams nothing but the
-protocol is written to standard output; a token is printed once, by the command that makes it.
+It opens memories and knows no protocol: that is ``memgraph_rag.server``. Invariants: over standard streams nothing but
+the protocol is written to standard output; a token is printed once, by the command that makes it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memgraph_rag.cli.sanitize import label as shown
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
     from memgraph_rag.contracts import Embedder, LanguageModel
-    from memgraph_rag.mcp.memories import Memories
+    from memgraph_rag.server.memories import Memories
 
 __all__ = ["app", "serve"]
 
@@ -66,7 +66,7 @@ def serve_agents(
         serve(place, port, allow_host, tokens, layers)
         return
     settings = _checked_settings(place)
-    from memgraph_rag.mcp.transports import serve_stdio
+    from memgraph_rag.server.transports import serve_stdio
 
     with _memories(place, layers, is_shared=False) as memories:
         serve_stdio(memories, settings.namespace)
@@ -77,8 +77,8 @@ def serve(
 ) -> None:
     """Serve the memory over HTTP at 127.0.0.1: to programs (REST) and to agents (MCP), each with a token."""
     settings = _checked_settings(place)
-    from memgraph_rag.mcp.tokens import TokenFolder
-    from memgraph_rag.mcp.transports import http_app, serve_http, token_server
+    from memgraph_rag.server.tokens import TokenFolder
+    from memgraph_rag.server.transports import http_app, serve_http, token_server
 
     _finish_former_jobs(place, layers, settings)
     with _memories(place, layers, is_shared=True) as memories:
@@ -88,12 +88,12 @@ def serve(
 
 def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) -> None:
     """Store what a former version accepted and did not store, and tell the user so."""
-    from memgraph_rag.mcp.former_jobs import finish_jobs, folder_of_jobs
+    from memgraph_rag.server.former_jobs import finish_jobs, folder_of_jobs
 
     folder = folder_of_jobs(settings.store, settings.neo4j.database)
     if settings.read_only or not folder.is_dir():
         return
-    from memgraph_rag.mcp.memories import Memories
+    from memgraph_rag.server.memories import Memories
 
     at_once, _ = _split(layers_given(layers).get("layers"))
     with closing(Memories(_Openings(place, at_once, shares=True))) as memories:
@@ -107,7 +107,7 @@ def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) ->
 
 def _checked_settings(place: Place) -> Settings:
     """Refuse at once what no request could mend."""
-    from memgraph_rag.mcp import require_sdk
+    from memgraph_rag.server import require_sdk
 
     require_sdk()
     return place.settings()
@@ -120,7 +120,7 @@ def _memories(place: Place, layers: str | None, *, is_shared: bool) -> Iterator[
     Args:
         is_shared: whether clients of several namespaces reach the server.
     """
-    from memgraph_rag.mcp.memories import IDLE_S, Memories
+    from memgraph_rag.server.memories import IDLE_S, Memories
 
     at_once, later = _split(layers_given(layers).get("layers"))
     openings = _Openings(place, at_once, shares=is_shared)
@@ -145,7 +145,7 @@ def token(
     tokens: Tokens = None,
 ) -> None:
     """Make a token for a namespace and print it; only its hash is kept."""
-    from memgraph_rag.mcp.tokens import TokenFolder
+    from memgraph_rag.server.tokens import TokenFolder
 
     typer.echo(TokenFolder(tokens).make(namespace, label=label, days=days))
     typer.echo("This is shown once. Clients send it as the header: Authorization: Bearer TOKEN", err=True)
@@ -155,7 +155,7 @@ def token(
 def list_tokens(*, tokens: Tokens = None, as_json: Json = False) -> None:
     """List the tokens that were made, without what they are."""
     from memgraph_rag.cli import render
-    from memgraph_rag.mcp.tokens import TokenFolder
+    from memgraph_rag.server.tokens import TokenFolder
 
     grants = TokenFolder(tokens).grants()
     if as_json:
@@ -191,7 +191,7 @@ def revoke(
     token_id: Annotated[str, typer.Argument(metavar="ID", help="As mcp tokens lists it.")], *, tokens: Tokens = None
 ) -> None:
     """Make a token worthless from the next request on."""
-    from memgraph_rag.mcp.tokens import TokenFolder
+    from memgraph_rag.server.tokens import TokenFolder
 
     grant = TokenFolder(tokens).revoke(token_id)
     typer.echo(f"revoked    {grant.id} of {shown(grant.namespace)}")
@@ -250,7 +250,7 @@ class _Openings:
 
     @cached_property
     def _embedder(self) -> Embedder:
-        from memgraph_rag.operations.model_loader import open_embedder
+        from memgraph_rag.models.model_loader import open_embedder
 
         settings = self._place.settings()
         return open_embedder(settings.embedder, settings)
@@ -259,7 +259,7 @@ class _Openings:
     def _language_model(self) -> LanguageModel | None:
         """None where there is none: then the call that needs it says so."""
         from memgraph_rag.errors import ModelNotFound
-        from memgraph_rag.operations.model_loader import open_language_model
+        from memgraph_rag.models.model_loader import open_language_model
 
         try:
             return open_language_model(self._place.settings())

@@ -16,15 +16,15 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 
 if TYPE_CHECKING:
-    from memgraph_rag.stores.neo4j_bulk import BulkFiles
-    from memgraph_rag.stores.neo4j_server import RunningServer
+    from memgraph_rag.stores.neo4j.bulk import BulkFiles
+    from memgraph_rag.stores.neo4j.server import RunningServer
 
 __all__ = ["import_in_bulk"]
 
 
 def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path | None, as_json: bool) -> None:
     """Write the files; where no folder is named for them, import them into the local server."""
-    from memgraph_rag.stores.neo4j_import import import_files
+    from memgraph_rag.stores.neo4j.file_import import import_files
 
     server = _server_of(place, home) if files is None else None
     folder = files or _fresh(server)
@@ -45,7 +45,7 @@ def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path
 
 def _server_of(place: Place, home: Path | None) -> RunningServer:
     """The server that this machine may stop."""
-    from memgraph_rag.stores.neo4j_server import local_server
+    from memgraph_rag.stores.neo4j.server import local_server
 
     address = place.settings().store
     server = local_server(address, home)
@@ -59,7 +59,7 @@ def _server_of(place: Place, home: Path | None) -> RunningServer:
 
 
 def _fresh(server: RunningServer | None) -> Path:
-    from memgraph_rag.stores.neo4j_home import Home
+    from memgraph_rag.stores.neo4j.home import Home
 
     assert server is not None
     folder = Home(server.home).import_files

@@ -15,14 +15,14 @@ import typer
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.display import show
-from memgraph_rag.models.address import is_address
+from memgraph_rag.models.endpoints.address import is_address
 
 if TYPE_CHECKING:
     from memgraph_rag import Settings
     from memgraph_rag.cli.progress import Bars
-    from memgraph_rag.models.calibrate import Plan
-    from memgraph_rag.models.calibration import HeadCalibration, YesCalibration
-    from memgraph_rag.models.labelled_questions import Cut, LabelledQuestion, LabelledSet
+    from memgraph_rag.models.calibration.calibrate import Plan
+    from memgraph_rag.models.calibration.calibration import HeadCalibration, YesCalibration
+    from memgraph_rag.models.calibration.labelled_questions import Cut, LabelledQuestion, LabelledSet
 
 __all__ = ["calibrate"]
 
@@ -48,8 +48,8 @@ def calibrate(
 ) -> None:
     """Measure which heads of the language model rank, and when its Yes may be trusted; later questions use it."""
     from memgraph_rag.cli.progress import Bars
-    from memgraph_rag.models.calibrate import Plan
-    from memgraph_rag.models.calibration import write_calibration
+    from memgraph_rag.models.calibration.calibrate import Plan
+    from memgraph_rag.models.calibration.calibration import write_calibration
 
     if documents is not None and len(questions) > 1:
         raise typer.BadParameter("give one file of questions with it", param_hint="--documents")
@@ -68,9 +68,9 @@ def _calibrate_weights(
     settings: Settings, sets: Sequence[LabelledSet], plan: Plan, bars: Bars
 ) -> tuple[HeadCalibration, Path]:
     """What a model's attention and its Yes are worth, and where that is kept."""
-    from memgraph_rag.models.calibrate import calibrate, cutter
-    from memgraph_rag.models.catalogue import calibration_path, find_language_model, fingerprint
-    from memgraph_rag.models.language_model import TransformersModel
+    from memgraph_rag.models.calibration.calibrate import calibrate, cutter
+    from memgraph_rag.models.engine.language_model import TransformersModel
+    from memgraph_rag.models.files.catalogue import calibration_path, find_language_model, fingerprint
 
     name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir, progress=bars)
     model = TransformersModel(
@@ -87,9 +87,9 @@ def _calibrate_address(
     settings: Settings, sets: Sequence[LabelledSet], plan: Plan, bars: Bars
 ) -> tuple[YesCalibration, Path]:
     """What the Yes of a model behind an address is worth, and where that is kept."""
-    from memgraph_rag.models.calibrate import calibrate_yes, estimating_cutter
-    from memgraph_rag.models.catalogue import address_fingerprint, yes_calibration_path
-    from memgraph_rag.operations.model_loader import open_endpoint_model
+    from memgraph_rag.models.calibration.calibrate import calibrate_yes, estimating_cutter
+    from memgraph_rag.models.files.catalogue import address_fingerprint, yes_calibration_path
+    from memgraph_rag.models.model_loader import open_endpoint_model
 
     model = open_endpoint_model(settings.model_copy(update={"calibration": "none"}))
     address = model.endpoint.address
@@ -102,8 +102,8 @@ def _calibrate_address(
 def _chosen(
     sets: Sequence[LabelledSet], plan: Plan, cut: Cut, settings: Settings, bars: Bars
 ) -> list[LabelledQuestion]:
-    from memgraph_rag.models.labelled_questions import choose_questions
-    from memgraph_rag.operations.model_loader import open_embedder
+    from memgraph_rag.models.calibration.labelled_questions import choose_questions
+    from memgraph_rag.models.model_loader import open_embedder
 
     embedder = open_embedder(settings.embedder, settings)
     return [
@@ -115,7 +115,7 @@ def _labelled(path: Path, documents: Path | None) -> LabelledSet:
     """The questions of a file or folder whose evidence is whole documents."""
     from memgraph_rag.errors import DocumentError
     from memgraph_rag.evaluation.dataset import read_folder
-    from memgraph_rag.models.labelled_questions import LabelledSet
+    from memgraph_rag.models.calibration.labelled_questions import LabelledSet
 
     folder = read_folder(path, documents=documents)
     asked = [(item.text, tuple(sorted(item.units))) for item in folder.questions if item.units]
@@ -131,7 +131,7 @@ def _labelled(path: Path, documents: Path | None) -> LabelledSet:
 
 def _show(calibration: HeadCalibration | YesCalibration, path: Path, *, as_json: bool) -> None:
     from memgraph_rag.cli import render
-    from memgraph_rag.models.calibration import HeadCalibration
+    from memgraph_rag.models.calibration.calibration import HeadCalibration
 
     if as_json:
         json_output.write_json({"file": str(path), **calibration.model_dump(mode="json", exclude={"heads"})})

@@ -32,7 +32,7 @@ from memgraph_rag.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from memgraph_rag.models.address import is_address
+from memgraph_rag.models.endpoints.address import is_address
 
 if TYPE_CHECKING:
     from memgraph_rag import Settings
@@ -158,10 +158,10 @@ def _existing(path: Path) -> Path:
 
 
 def _embedder(settings: Settings) -> Finding:
-    from memgraph_rag.models.catalogue import find_embedder
+    from memgraph_rag.models.files.catalogue import find_embedder
 
     if is_address(settings.embedder):
-        from memgraph_rag.operations.model_loader import open_embedder
+        from memgraph_rag.models.model_loader import open_embedder
 
         embedder = open_embedder(settings.embedder, settings)
         return Finding("embedder", "ok", f"{embedder.name} answers, {embedder.dimension} dimensions")
@@ -182,8 +182,8 @@ def _recognizer(settings: Settings) -> Finding:
 
 def _endpoint(settings: Settings) -> Finding:
     """Whether the server answers and takes the key, and what it can: log-probabilities, JSON schemas; and how fast."""
-    from memgraph_rag.models.json_check import JsonCheck
-    from memgraph_rag.operations.model_loader import open_endpoint_model
+    from memgraph_rag.models.endpoints.json_check import JsonCheck
+    from memgraph_rag.models.model_loader import open_endpoint_model
     from memgraph_rag.types import Prompt
 
     model = open_endpoint_model(settings)
@@ -204,7 +204,7 @@ def _endpoint(settings: Settings) -> Finding:
 
 def _reader(settings: Settings, progress: Progress | None) -> Finding:
     """Whether the weights are there that attend for a model behind an address."""
-    from memgraph_rag.models.catalogue import find_reader
+    from memgraph_rag.models.files.catalogue import find_reader
 
     if settings.reader == "none":
         advice = 'strategies by attention are refused, edges are weighted by similarity; reader="auto" changes that'
@@ -215,8 +215,8 @@ def _reader(settings: Settings, progress: Progress | None) -> Finding:
 
 def _language_model(settings: Settings, progress: Progress | None) -> Finding:
     """Whether its weights are there and right, and where it would run; converts packaged weights if need be."""
-    from memgraph_rag.models.catalogue import CATALOGUE, find_language_model
-    from memgraph_rag.models.language_model import TransformersModel
+    from memgraph_rag.models.engine.language_model import TransformersModel
+    from memgraph_rag.models.files.catalogue import CATALOGUE, find_language_model
 
     name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir, progress=progress)
     if not Path(folder).is_dir():
@@ -233,7 +233,7 @@ def _language_model(settings: Settings, progress: Progress | None) -> Finding:
 
 def _calibration(settings: Settings) -> Finding:
     """Whether it is known what the language model's attention and its Yes are worth."""
-    from memgraph_rag.models.catalogue import find_calibration, find_language_model, find_reader
+    from memgraph_rag.models.files.catalogue import find_calibration, find_language_model, find_reader
 
     if settings.calibration == "none":
         return Finding("calibration", "ok", "turned off")
@@ -253,8 +253,8 @@ def _calibration(settings: Settings) -> Finding:
 
 def _yes_calibration(settings: Settings) -> Finding:
     """Whether it is known what the Yes of a model behind an address is worth."""
-    from memgraph_rag.models.address import parse_address
-    from memgraph_rag.models.catalogue import find_yes_calibration
+    from memgraph_rag.models.endpoints.address import parse_address
+    from memgraph_rag.models.files.catalogue import find_yes_calibration
 
     address = parse_address(settings.model)
     choice_and_path = find_yes_calibration(address, cache_dir=settings.cache_dir, choice=settings.calibration)
@@ -270,7 +270,7 @@ def _crash(settings: Settings) -> Finding | None:
     path = file_of(settings.store)
     if path is None or not path.is_file():
         return None
-    from memgraph_rag.stores.ladybug_probe import try_file
+    from memgraph_rag.stores.ladybug.probe import try_file
 
     try:
         try_file(path)
@@ -311,7 +311,7 @@ def _logs_aside(path: Path | None) -> list[str]:
     """Damaged logs of the store's file that were kept."""
     if path is None:
         return []
-    from memgraph_rag.stores.ladybug_sidecars import logs_aside
+    from memgraph_rag.stores.ladybug.sidecars import logs_aside
 
     return [aside.name for aside in logs_aside(os.path.realpath(path))]
 
@@ -344,7 +344,7 @@ def _local_neo4j() -> Finding:
     if missing:
         advice = "only for 'memgraph-rag neo4j': pip install 'memgraph_rag[neo4j-local]'"
         return Finding("local Neo4j", "warn", f"not installed: {', '.join(missing)}", advice)
-    from memgraph_rag.stores import neo4j_server
+    from memgraph_rag.stores.neo4j import server as neo4j_server
 
     server = neo4j_server.status()
     summary = f"runs at {server.bolt_uri}" if server else "installed, not running"

@@ -194,7 +194,7 @@ def _has_pool(layers: Sequence[str], readings: Iterable[Strategy]) -> bool:
 
 def _with_pool(layers: Sequence[str], place: Place) -> list[str | Layer]:
     """Return the layers, with a pool of questions for the relations."""
-    from memgraph_rag.operations.layer_choice import relations_with_pool
+    from memgraph_rag.ingestion.layer_choice import relations_with_pool
 
     pooling = relations_with_pool(place.settings(), _POOL_QUESTIONS)
     return [pooling if name == "relations" else name for name in layers]

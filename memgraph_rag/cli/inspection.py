@@ -15,7 +15,7 @@ import typer
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf, metadata_given
 from memgraph_rag.errors import DocumentNotFound, SettingsError
-from memgraph_rag.operations.file_replacement import replacement
+from memgraph_rag.maintenance.file_replacement import replacement
 
 if TYPE_CHECKING:
     from memgraph_rag import InformationPoint, Memory, Segment, Settings
@@ -230,7 +230,7 @@ def _embedder(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _language_model(settings: Settings) -> str | None:
     """The model that a question would be put to; None where none is installed. Loads nothing."""
-    from memgraph_rag.models.catalogue import CATALOGUE
+    from memgraph_rag.models.files.catalogue import CATALOGUE
 
     if settings.model != "auto":
         return settings.model

@@ -134,7 +134,7 @@ class _Stored:
     """The embedder that a store has, by name: it is opened to get another, and nothing is embedded by this one."""
 
     def __init__(self, place: Place) -> None:
-        from memgraph_rag.operations.open_memory import open_settled
+        from memgraph_rag.open_memory import open_settled
 
         settings = place.settings()
         store = open_settled(settings, read_only=True)

@@ -1,6 +1,6 @@
 """``memgraph-rag models``: what ``--model`` could be on this machine.
 
-It prints what ``models.available`` lists. Invariant: no server is asked without ``--endpoints``.
+It prints what ``models.files.available`` lists. Invariant: no server is asked without ``--endpoints``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def models(
 ) -> None:
     """List what --model could be here: packaged models, the hub's cache, servers on this machine."""
     from memgraph_rag.cli import render
-    from memgraph_rag.models.available import PORTS, local_models, local_servers
+    from memgraph_rag.models.files.available import PORTS, local_models, local_servers
 
     listed = [*local_models(), *(local_servers() if endpoints else ())]
     if as_json:

@@ -1,6 +1,6 @@
 """``memgraph-rag neo4j``: start, stop and look at a real Neo4j on this machine.
 
-It prints what ``memgraph_rag.stores.neo4j_server`` tells, and knows nothing of processes or files itself. The
+It prints what ``memgraph_rag.stores.neo4j.server`` tells, and knows nothing of processes or files itself. The
 invariant: a password is shown once, by the command that generated it, and never read from the command's history.
 Errors become one line and an exit status in ``cli.app``.
 """
@@ -19,9 +19,9 @@ from rich.text import Text
 
 from memgraph_rag import Settings
 from memgraph_rag.cli.sanitize import label, plain
-from memgraph_rag.stores import neo4j_server
-from memgraph_rag.stores.neo4j_distribution import LTS, NEWEST
-from memgraph_rag.stores.neo4j_server import RunningServer
+from memgraph_rag.stores.neo4j import server as neo4j_server
+from memgraph_rag.stores.neo4j.distribution import LTS, NEWEST
+from memgraph_rag.stores.neo4j.server import RunningServer
 
 __all__ = ["app"]
 

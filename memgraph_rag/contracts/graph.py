@@ -190,7 +190,7 @@ class GraphStore(GraphView, SearchedGraph, GraphWriter, FingerprintIndex, StoreU
     def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
         """All that these documents contribute to the graph, ready to be written again, by some statements for all.
 
-        In the order given; those that are not there are left out. ``stores.document_reader`` reads many in groups.
+        In the order given; those that are not there are left out. ``stores.shared.document_reader`` reads in groups.
 
         Raises:
             StoreError: something is stored of one of them that cannot be given.

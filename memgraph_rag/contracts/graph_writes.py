@@ -29,7 +29,7 @@ class GraphWriter(Protocol):
         Of each the receipt counts, as of each write, how many it made stale (``Question.changes``).
 
         Raises:
-            DocumentError: another owner's document is stored under its id (``stores.write_checks.check_owner``).
+            DocumentError: another owner's document is stored under its id (``stores.shared.write_checks.check_owner``).
         """
         ...
 

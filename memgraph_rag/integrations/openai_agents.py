@@ -22,7 +22,7 @@ with framework("openai-agents", extra="openai-agents"):
 if TYPE_CHECKING:
     from agents import TResponseInputItem
 
-    from memgraph_rag.operations.tools import ToolName
+    from memgraph_rag.tools import ToolName
 
 __all__ = ["MemorySession", "memory_tools"]
 

@@ -1,4 +1,4 @@
-"""The headings of Markdown.
+"""Read the headings and the code blocks of Markdown.
 
 It knows no file. Invariants: what stands in code, in HTML or in front matter is no heading; time grows with the length
 of the text.
@@ -7,6 +7,7 @@ of the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,13 +15,15 @@ from markdown_it import MarkdownIt
 
 from memgraph_rag.types import as_line
 
-__all__ = ["FRONT_MATTER", "MarkdownHeading", "headings"]
+__all__ = ["FRONT_MATTER", "MarkdownHeading", "code_blocks", "headings"]
 
 FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.S)
 """Fields before the text; the group holds them."""
 
 _CANDIDATE = re.compile(r"^[ \t>*+\-\d.)]{0,40}#|^[ \t>]{0,40}(?:=+|-+)[ \t]*$", re.M)
 _LINE_END = re.compile("\r\n|[\r\n]")
+_MAY_BE_CODE = re.compile(r"^[ >*+\d.)-]{0,20}(?:```|~~~)|^(?: {4}| {0,3}\t)", re.MULTILINE)
+_LINE = re.compile(r"[^\n]*\n?")
 
 
 class MarkdownHeading(NamedTuple):
@@ -58,6 +61,23 @@ def headings(text: str) -> list[MarkdownHeading]:
         for token, content in pairwise(tokens)
         if token.type == "heading_open" and token.map
     ]  # fmt: skip
+
+
+def code_blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each fenced and each indented code block.
+
+    Args:
+        text: with line feeds as its line ends.
+    """
+    if not _MAY_BE_CODE.search(text):
+        return
+    parser = MarkdownIt()
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    starts = [line.start() for line in _LINE.finditer(text)]
+    for token in parser.parse(text):
+        if token.type in ("fence", "code_block") and token.map:
+            first, last = token.map
+            yield starts[first], starts[last] if last < len(starts) else len(text)
 
 
 def _words(source: str) -> str:

@@ -16,15 +16,11 @@ from typing import Any
 
 from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, SearchSpace
 from memgraph_rag.errors import SearchMemoryExceeded
-from memgraph_rag.lexical.asked_attributes import asks_for_now
 from memgraph_rag.lexical.names import names_in
 from memgraph_rag.search.as_of import AsOf, Within, as_of, best_hits
-from memgraph_rag.search.facts import FactIndex, user_of
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import Found, GraphSearch, longest
-from memgraph_rag.search.holding import POOL, arranged
 from memgraph_rag.search.index import NamespaceIndex
-from memgraph_rag.search.likeness import newest_alike
 from memgraph_rag.search.mode_context import ModeContext
 from memgraph_rag.search.modes import find_mode
 from memgraph_rag.search.name_coverage import asked_about, held, meant
@@ -61,7 +57,6 @@ class SegmentSearch:
         self._embedder = embedder
         self._recognizer = recognizer
         self._stemming = stemming
-        self.facts = FactIndex(graph)
         self.index = NamespaceIndex(graph, dimension=embedder.dimension, stemming=stemming, most_bytes=most_bytes)
         self._pools = PoolReader(graph, embedder, recognizer, stemming=stemming)
         self._space: SearchSpace = space
@@ -71,7 +66,7 @@ class SegmentSearch:
         self._version: int | None = None  # that of a snapshot; None is the newest at each call
 
     def reading(self, graph: SearchedGraph) -> SegmentSearch:
-        """Return this search, its index and facts shared, which reads the rest through another view of its graph.
+        """Return this search, its index shared, which reads the rest through another view of its graph.
 
         Args:
             graph: a snapshot of one question; its version decides what the index must hold.
@@ -129,25 +124,7 @@ class SegmentSearch:
         if not isinstance(mode, str) or mode not in MODES:
             context = self._context(extent)
             return find_mode(mode).find(query, context, k=k)[:k]
-        facts = self.facts.refresh(self._version)
-        by_likeness = mode == "graph" and asks_for_now(query)
-        most, most_said = max(k, POOL) if facts else k, max(k, POOL) if by_likeness else k
-        pool, matches = self._found(query, most, mode, extent, most_said=most_said)
-        users = self.facts.users if facts or not by_likeness else self._users_of(pool)
-        newest = newest_alike(query, pool, matches, users) if by_likeness else None
-        if not pool or not (facts or newest):
-            return pool[:k]
-        is_calibrated = getattr(self._embedder, "relevance_curve", None) is not None
-        return arranged(
-            query, pool, facts, self._segments, k=k, embedder=self._embedder if is_calibrated else None,
-            users=users, extent=extent, newest=newest,
-        )  # fmt: skip
-
-    def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
-        """The user of each document in which somebody says one of these results, by id, where it has one."""
-        spoken = sorted({item.segment.document_id for item in results if item.segment.speaker})
-        records = self._graph.documents(spoken) if spoken else []
-        return {record.id: user for record in records if (user := user_of(record))}
+        return self.found(query, k, mode, extent, most_said=k)[0][:k]
 
     def _context(self, extent: Extent) -> ModeContext:
         """Return what a system's mode searches with."""
@@ -167,11 +144,11 @@ class SegmentSearch:
             self.index.refresh(self._version)
             yield self.index, self.index.view(extent)
 
-    def _segments(self, ids: Sequence[str]) -> dict[str, Evidence]:
-        """These segments as results that no list found."""
+    def evidence_of(self, ids: Sequence[str]) -> dict[str, Evidence]:
+        """Return these segments by id, as results that no list found."""
         return {item.segment.id: item for item in self._evidence([Found(each, 0.0, {}) for each in ids])} if ids else {}
 
-    def _found(
+    def found(
         self,
         query: str,
         k: int,
@@ -180,9 +157,9 @@ class SegmentSearch:
         *,
         most_said: int,
     ) -> tuple[list[Evidence], dict[str, Found]]:
-        """The k best segments, whether what they say holds or not, and how the index found them, by id.
+        """Return the k best segments for a mode of the core, and how the index found them, by id.
 
-        A graph search gives ``most_said`` where that is more and anybody speaks.
+        A graph search returns ``most_said`` segments where that is more and the namespace has speakers.
         """
         if mode == "graph":
             with self._searched(query, extent) as (walk, view):

@@ -17,8 +17,8 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.stores.base_store import BaseStore
-from memgraph_rag.stores.ladybug_lock import open_place
-from memgraph_rag.stores.process_guard import OpeningProcess
+from memgraph_rag.stores.ladybug.lock import open_place
+from memgraph_rag.stores.shared.process_guard import OpeningProcess
 
 __all__ = ["BaseStore", "OpeningProcess", "open_place", "open_store"]
 
@@ -68,8 +68,8 @@ def open_store(
             setting="database_per_namespace",
         )
     if scheme is None:
-        from memgraph_rag.stores.ladybug import LadybugStore
-        from memgraph_rag.stores.ladybug_file import open_file
+        from memgraph_rag.stores.ladybug.file import open_file
+        from memgraph_rag.stores.ladybug.store import LadybugStore
 
         return LadybugStore(open_file(where, read_only=read_only), namespace=namespace, read_only=read_only)
     if scheme[1].lower() not in NEO4J_SCHEMES:
@@ -85,12 +85,12 @@ def open_store(
             scheme=scheme[1],
         )
     _check_host(where)
-    from memgraph_rag.stores.neo4j import Neo4jStore
-    from memgraph_rag.stores.neo4j_connection import connect
-    from memgraph_rag.stores.neo4j_databases import connect_to_namespace
+    from memgraph_rag.stores.neo4j.connection import connect
+    from memgraph_rag.stores.neo4j.databases import connect_to_namespace
+    from memgraph_rag.stores.neo4j.store import Neo4jStore
 
     if password is None:
-        from memgraph_rag.stores.neo4j_server import credentials_for
+        from memgraph_rag.stores.neo4j.server import credentials_for
 
         user, password = credentials_for(where) or (user, None)
     secret = password if isinstance(password, SecretStr) else SecretStr(password or "")

@@ -17,9 +17,9 @@ from typing_extensions import override
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores.document_reader import row_counts, stored_graphs
-from memgraph_rag.stores.linked_segments import TITLE_WEIGHT, entity_masses, linked_hits
-from memgraph_rag.stores.rows import COUNTED, Row
+from memgraph_rag.stores.shared.document_reader import row_counts, stored_graphs
+from memgraph_rag.stores.shared.linked_segments import TITLE_WEIGHT, entity_masses, linked_hits
+from memgraph_rag.stores.shared.rows import COUNTED, Row
 from memgraph_rag.types import (
     Annotation,
     DocumentGraph,

@@ -123,7 +123,7 @@ def addresses_model(text: str, *, others: str | None = None) -> str:
     """The line in which a text speaks to a language model instead of a reader, as the model sees it; else empty.
 
     Args:
-        others: of a person's turn, what the person does not say itself (``lexical.own_words.pasted_words``): a wish to
+        others: of a person's turn, what the person does not say itself (``facts.own_words.pasted_words``): a wish to
             a model ("from now on …") is a sign there alone. None: the text is no turn, so that it is one anywhere.
 
     >>> addresses_model("Rent is due on Friday.")

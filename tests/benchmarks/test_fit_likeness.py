@@ -9,7 +9,7 @@ from logistic import fit_logistic
 from matters import HALVES, acquaintances
 
 from memgraph_rag import Memory
-from memgraph_rag.search.likeness import BIAS, FIGURES, WEIGHTS, Candidates, probabilities
+from memgraph_rag.facts.likeness import BIAS, FIGURES, WEIGHTS, Candidates, probabilities
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 FAKES = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}

@@ -23,7 +23,7 @@ from gpu_setting import SMALL, LeftOut, Options
 from ratios import Ratio, Target
 
 from memgraph_rag.errors import ModelNotFound
-from memgraph_rag.models import attention
+from memgraph_rag.models.engine import attention
 
 BENCHMARKS = Path(gpu.__file__).parent
 ONE = Ratio.of("decoding: a / b", [1.0], [1.0], target=Target("≥", 2))

@@ -9,7 +9,7 @@ import pytest
 
 from memgraph_rag.cli.agents import _Openings, _split
 from memgraph_rag.cli.options import Place
-from memgraph_rag.mcp.tokens import TokenFolder
+from memgraph_rag.server.tokens import TokenFolder
 
 
 def test_commands_make_list_and_revoke(cli, tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from memgraph_rag.operations.maintenance import Maintenance
-from memgraph_rag.stores import neo4j_import, neo4j_server
-from memgraph_rag.stores.neo4j_bulk import BulkFiles
-from memgraph_rag.stores.neo4j_server import RunningServer
+from memgraph_rag.maintenance.maintenance import Maintenance
+from memgraph_rag.stores.neo4j import file_import as neo4j_import
+from memgraph_rag.stores.neo4j import server as neo4j_server
+from memgraph_rag.stores.neo4j.bulk import BulkFiles
+from memgraph_rag.stores.neo4j.server import RunningServer
 
 
 @pytest.fixture

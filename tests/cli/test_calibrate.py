@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from architectures import write_checkpoint
 
-from memgraph_rag.models.catalogue import find_calibration, fingerprint
+from memgraph_rag.models.files.catalogue import find_calibration, fingerprint
 from memgraph_rag.testing import FakeEmbedder
 
 ENOUGH = ("--candidates", "6", "--cut", "16", "--heads", "3")
@@ -20,7 +20,7 @@ def model(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.setattr("memgraph_rag.models.embedder.SentenceEmbedder", lambda *_, **__: FakeEmbedder())
+    monkeypatch.setattr("memgraph_rag.models.embedders.embedder.SentenceEmbedder", lambda *_, **__: FakeEmbedder())
     folder = tmp_path / "rabbits"
     folder.mkdir()
     docs = [{"doc_id": f"d{n}", "title": f"T{n}", "text": f"Rabbit {n} ran."} for n in range(8)]

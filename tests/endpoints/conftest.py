@@ -14,10 +14,10 @@ import pytest
 from conftest import free_ports, refuse
 from endpoint_faults import FaultyProxy
 
-from memgraph_rag.models.address import Address
-from memgraph_rag.models.catalogue import CATALOGUE
-from memgraph_rag.models.endpoint import Endpoint
-from memgraph_rag.models.endpoint_model import EndpointModel
+from memgraph_rag.models.endpoints.address import Address
+from memgraph_rag.models.endpoints.client import Endpoint
+from memgraph_rag.models.endpoints.model import EndpointModel
+from memgraph_rag.models.files.catalogue import CATALOGUE
 
 KEY = "a-key-that-nobody-may-see"
 PYTHON = os.environ.get("LLAMA_SERVER_PYTHON", sys.executable)

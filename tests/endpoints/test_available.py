@@ -6,7 +6,7 @@ import pytest
 from conftest import free_ports
 from endpoint_faults import Fault
 
-from memgraph_rag.models.available import local_servers
+from memgraph_rag.models.files.available import local_servers
 
 
 def port_of(proxy) -> int:

@@ -10,8 +10,8 @@ from endpoint_faults import Fault
 from typer.testing import CliRunner
 
 from memgraph_rag.cli.app import app
-from memgraph_rag.models.catalogue import find_yes_calibration, yes_calibration_path
-from memgraph_rag.operations.model_loader import open_endpoint_model
+from memgraph_rag.models.files.catalogue import find_yes_calibration, yes_calibration_path
+from memgraph_rag.models.model_loader import open_endpoint_model
 from memgraph_rag.settings import Settings
 
 KEY = "a-key-that-nobody-may-see"

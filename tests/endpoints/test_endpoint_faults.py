@@ -16,9 +16,9 @@ from memgraph_rag.errors import (
     ModelUnavailable,
     WindowExceeded,
 )
-from memgraph_rag.models.address import Address
-from memgraph_rag.models.endpoint import Ask, Endpoint, Reply
-from memgraph_rag.models.endpoint_model import EndpointModel
+from memgraph_rag.models.endpoints.address import Address
+from memgraph_rag.models.endpoints.client import Ask, Endpoint, Reply
+from memgraph_rag.models.endpoints.model import EndpointModel
 
 KEY = "a-key-that-nobody-may-see"
 ASK = Ask([{"role": "user", "content": "Count from one to five, in words."}], max_tokens=6)
@@ -75,7 +75,7 @@ def test_pause_beyond_the_deadline_is_not_waited_for(proxy, open_model) -> None:
 
 
 def test_failing_for_good_ends_after_some_attempts(proxy, model: EndpointModel, monkeypatch) -> None:
-    monkeypatch.setattr("memgraph_rag.models.endpoint._PAUSES", lambda _: 0.0)
+    monkeypatch.setattr("memgraph_rag.models.endpoints.client._PAUSES", lambda _: 0.0)
     proxy.always = Fault(events=2)
     with pytest.raises(ModelUnavailable, match=r"no connection that holds") as caught:
         model.endpoint.write(ASK)

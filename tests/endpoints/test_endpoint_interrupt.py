@@ -10,17 +10,17 @@ from pathlib import Path
 
 from endpoint_faults import Fault
 
-from memgraph_rag.models.journal import Journal
+from memgraph_rag.models.files.journal import Journal
 
 SILENCE = 60.0
 PROGRAM = """
 import signal
 import sys
 from pathlib import Path
-from memgraph_rag.models.address import Address
-from memgraph_rag.models.endpoint import Endpoint
-from memgraph_rag.models.endpoint_model import EndpointModel
-from memgraph_rag.models.journal import Journal
+from memgraph_rag.models.endpoints.address import Address
+from memgraph_rag.models.endpoints.client import Endpoint
+from memgraph_rag.models.endpoints.model import EndpointModel
+from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.types import Prompt
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored

@@ -21,15 +21,15 @@ from memgraph_rag.errors import (
     SettingsError,
     WindowExceeded,
 )
-from memgraph_rag.models.address import Address, parse_address
-from memgraph_rag.models.endpoint import Endpoint
-from memgraph_rag.models.endpoint_embedder import EndpointEmbedder
-from memgraph_rag.models.endpoint_model import EndpointModel
-from memgraph_rag.models.journal import Journal
-from memgraph_rag.models.json_check import JsonCheck
-from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.pen_and_eye import PenAndEye
-from memgraph_rag.operations.model_loader import open_endpoint
+from memgraph_rag.models.embedders.endpoint_embedder import EndpointEmbedder
+from memgraph_rag.models.endpoints.address import Address, parse_address
+from memgraph_rag.models.endpoints.client import Endpoint
+from memgraph_rag.models.endpoints.json_check import JsonCheck
+from memgraph_rag.models.endpoints.model import EndpointModel
+from memgraph_rag.models.endpoints.pen_and_eye import PenAndEye
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.files.journal import Journal
+from memgraph_rag.models.model_loader import open_endpoint
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
 from memgraph_rag.types import Prompt, WarningKind
 
@@ -134,7 +134,7 @@ def test_what_is_no_schema_is_refused_before_it_is_sent(model: EndpointModel, pr
 
 
 def test_finished_prompts_are_not_asked_again_after_a_failure(open_model, proxy, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("memgraph_rag.models.endpoint._PAUSES", lambda _: 0.0)
+    monkeypatch.setattr("memgraph_rag.models.endpoints.client._PAUSES", lambda _: 0.0)
     model = open_model(journal=Journal(tmp_path), requests=1)
     _ = model.window
     proxy.faults += [Fault(), Fault(), *[Fault(500)] * 5]
@@ -209,7 +209,7 @@ def test_pen_behind_an_address_and_eye_here(model: EndpointModel, tmp_path: Path
 
 
 def test_vectors_come_in_batches_and_have_length_1(proxy, monkeypatch) -> None:
-    monkeypatch.setattr("memgraph_rag.models.endpoint_embedder._TEXTS", 2)
+    monkeypatch.setattr("memgraph_rag.models.embedders.endpoint_embedder._TEXTS", 2)
     embedder: Embedder = EndpointEmbedder(Endpoint(parse_address(f"{proxy.url}#small"), key=lambda: KEY))
     texts = ["Ann found a red fox.", "It rained.", "", "Tom slept.", "The mayor sang."]
     vectors = embedder.embed(texts)
@@ -238,7 +238,7 @@ def open_memory(path: Path, proxy, **options) -> Memory:
 
 
 def test_a_failing_server_stores_nothing_and_loses_nothing(no_file: Path, proxy, monkeypatch) -> None:
-    monkeypatch.setattr("memgraph_rag.models.endpoint._PAUSES", lambda _: 0.0)
+    monkeypatch.setattr("memgraph_rag.models.endpoints.client._PAUSES", lambda _: 0.0)
     options = {"layers": ("points",), "cache_dir": no_file.parent / "cache"}
     options["endpoint"] = {"requests": 1, "body": {"max_tokens": 24}}
     with open_memory(no_file, proxy, **options) as memory:

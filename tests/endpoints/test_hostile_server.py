@@ -17,11 +17,11 @@ from memories import options
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import ModelError, ModelUnavailable
-from memgraph_rag.models import endpoint_limits
-from memgraph_rag.models.address import Address
-from memgraph_rag.models.endpoint import Ask, Endpoint
-from memgraph_rag.models.endpoint_embedder import EndpointEmbedder
-from memgraph_rag.models.yes_no import verdict
+from memgraph_rag.models.embedders.endpoint_embedder import EndpointEmbedder
+from memgraph_rag.models.endpoints import limits as endpoint_limits
+from memgraph_rag.models.endpoints.address import Address
+from memgraph_rag.models.endpoints.client import Ask, Endpoint
+from memgraph_rag.models.endpoints.yes_no import verdict
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
 
 ASK = Ask([{"role": "user", "content": "Who?"}], max_tokens=20)
@@ -77,7 +77,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def endpoint(server: Server, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
-    monkeypatch.setattr("memgraph_rag.models.endpoint._PAUSES", lambda _: 0.01)
+    monkeypatch.setattr("memgraph_rag.models.endpoints.client._PAUSES", lambda _: 0.01)
     return Endpoint(Address(server.url, "m"), seconds=SECONDS)
 
 

@@ -33,11 +33,12 @@ from store_snapshot import whole_graph
 from memgraph_rag import Memory
 from memgraph_rag.cli.bulk_import import import_in_bulk
 from memgraph_rag.errors import StoreLocked, StoreReadOnly
-from memgraph_rag.stores import neo4j_import, neo4j_server
-from memgraph_rag.stores.neo4j_bulk import BulkWriter
-from memgraph_rag.stores.neo4j_connection import Neo4jConnection
-from memgraph_rag.stores.neo4j_home import Home
-from memgraph_rag.stores.neo4j_server import RunningServer
+from memgraph_rag.stores.neo4j import file_import as neo4j_import
+from memgraph_rag.stores.neo4j import server as neo4j_server
+from memgraph_rag.stores.neo4j.bulk import BulkWriter
+from memgraph_rag.stores.neo4j.connection import Neo4jConnection
+from memgraph_rag.stores.neo4j.home import Home
+from memgraph_rag.stores.neo4j.server import RunningServer
 
 PATIENCE_S = 300.0
 

@@ -20,7 +20,7 @@ from fault_tally import Tally
 from fault_world import KEYS, Place, State, World, move, open_journaled, route
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import ladybug_file
+from memgraph_rag.stores.ladybug import file as ladybug_file
 
 
 def _act(place: Place, before: State, after: State, limit: int | None, sender: Connection) -> None:

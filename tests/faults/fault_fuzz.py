@@ -36,7 +36,7 @@ from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.lexical.tokenize import keywords
 from memgraph_rag.memory import known_layers
-from memgraph_rag.models.journal import Journal
+from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.strategies import known_strategies
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.text.citations import MAX_QUOTE, Quotes

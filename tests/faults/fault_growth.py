@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memgraph_rag.answering.answer_style import as_phrase, with_marks
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.layers.extraction import said
 from memgraph_rag.layers.extracts import first_sentence
@@ -23,9 +24,8 @@ from memgraph_rag.layers.points import bullets
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
 from memgraph_rag.lexical.replies import numbers_in, questions_in
 from memgraph_rag.lexical.sentences import sentences
-from memgraph_rag.models.json_check import bare_json
-from memgraph_rag.models.yes_no import verdict
-from memgraph_rag.operations.answer_style import as_phrase, with_marks
+from memgraph_rag.models.endpoints.json_check import bare_json
+from memgraph_rag.models.endpoints.yes_no import verdict
 from memgraph_rag.strategies import reflection
 from memgraph_rag.systems.graphrag.community_reports import read_report
 from memgraph_rag.systems.graphrag.community_sources import Sources

@@ -34,8 +34,8 @@ PRELOADED = [
     "fault_kills",
     "memories",
     "memgraph_rag.memory",
-    "memgraph_rag.stores.ladybug",
-    "memgraph_rag.stores.neo4j",
+    "memgraph_rag.stores.ladybug.store",
+    "memgraph_rag.stores.neo4j.store",
 ]
 
 FOLDER = Path(__file__).parent

@@ -32,9 +32,11 @@ from memories import FOX, RIVER
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.memory import known_layers
-from memgraph_rag.stores import ladybug_file, open_store, queries
-from memgraph_rag.stores.ladybug import LadybugStore
-from memgraph_rag.stores.ladybug_file import Execute, LadybugFile, open_file
+from memgraph_rag.stores import open_store
+from memgraph_rag.stores.ladybug import file as ladybug_file
+from memgraph_rag.stores.ladybug.file import Execute, LadybugFile, open_file
+from memgraph_rag.stores.ladybug.store import LadybugStore
+from memgraph_rag.stores.shared import queries
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 
 Rows = dict[str, list[dict[str, Any]]]

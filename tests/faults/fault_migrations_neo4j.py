@@ -39,9 +39,10 @@ from fault_tally import Tally
 from fault_world import Place
 from past_the_store import run_cypher
 
-from memgraph_rag.stores import open_store, queries
-from memgraph_rag.stores.neo4j import Neo4jStore
-from memgraph_rag.stores.neo4j_connection import Neo4jConnection
+from memgraph_rag.stores import open_store
+from memgraph_rag.stores.neo4j.connection import Neo4jConnection
+from memgraph_rag.stores.neo4j.store import Neo4jStore
+from memgraph_rag.stores.shared import queries
 from memgraph_rag.testing.sample_graphs import DIMENSION, make_graph
 
 SCHEMA = (

@@ -14,8 +14,8 @@ from gguf_files import write_gguf
 from hypothesis import strategies as st
 
 from memgraph_rag.errors import ModelError
-from memgraph_rag.models.catalogue import find_language_model
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.files.catalogue import find_language_model
 
 __all__ = ["MODEL_FUZZERS"]
 

@@ -44,10 +44,10 @@ from store_snapshot import whole_graph  # noqa: E402
 
 from memgraph_rag import Document, Memory, Receipt  # noqa: E402
 from memgraph_rag.errors import MemgraphRagError, ModelError, StoreUnavailable  # noqa: E402
-from memgraph_rag.operations import ray_pool  # noqa: E402
-from memgraph_rag.operations.ray_pool import RayPool  # noqa: E402
-from memgraph_rag.operations.sources import GroupSize  # noqa: E402
-from memgraph_rag.stores import ladybug_file  # noqa: E402
+from memgraph_rag.ingestion import ray_pool  # noqa: E402
+from memgraph_rag.ingestion.ray_pool import RayPool  # noqa: E402
+from memgraph_rag.ingestion.sources import GroupSize  # noqa: E402
+from memgraph_rag.stores.ladybug import file as ladybug_file  # noqa: E402
 from memgraph_rag.testing import FakeLanguageModel, FakeRecognizer  # noqa: E402
 from memgraph_rag.text import files  # noqa: E402
 

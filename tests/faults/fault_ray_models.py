@@ -28,9 +28,9 @@ from fault_world import Graph  # noqa: E402
 from store_snapshot import Lines, whole_graph  # noqa: E402
 
 from memgraph_rag import Document, Memory, Receipt  # noqa: E402
-from memgraph_rag.operations.build_pool import LocalPool  # noqa: E402
-from memgraph_rag.operations.ray_pool import RayPool  # noqa: E402
-from memgraph_rag.operations.sources import GroupSize  # noqa: E402
+from memgraph_rag.ingestion.build_pool import LocalPool  # noqa: E402
+from memgraph_rag.ingestion.ray_pool import RayPool  # noqa: E402
+from memgraph_rag.ingestion.sources import GroupSize  # noqa: E402
 
 PASSAGES = HERE.parents[1] / "benchmarks" / "data" / "hotpotqa" / "docs.jsonl"
 SENTENCES = 3

@@ -26,7 +26,7 @@ from fault_world import Place, State, World, move, open_journaled
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentNotFound, StoreUnavailable
-from memgraph_rag.stores.neo4j_server import RunningServer, start, stop
+from memgraph_rag.stores.neo4j.server import RunningServer, start, stop
 
 PAUSED_S = 120.0
 """A paused server is given up after this time: the silence that our local server allows, and some tries more."""

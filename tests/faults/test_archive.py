@@ -20,7 +20,7 @@ from memories import graph_of
 
 from memgraph_rag import Action, Memory
 from memgraph_rag.errors import DocumentError, SchemaMismatch, StoreError
-from memgraph_rag.operations import archive
+from memgraph_rag.maintenance import archive
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.testing.sample_graphs import make_graph
 from memgraph_rag.types import Message
@@ -292,7 +292,7 @@ TAMPERINGS: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_of_a_file_that_was_changed_and_hashed_again_nothing_is_stored(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memgraph_rag.operations.archive_import.DOCUMENTS_TOGETHER", 1)
+    monkeypatch.setattr("memgraph_rag.maintenance.archive_import.DOCUMENTS_TOGETHER", 1)
     memory, _ = open_journaled(place)
     file = tmp_path / "all.jsonl"
 

@@ -14,7 +14,7 @@ from memories import FOX, QUESTION, RIVER
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import StoreUnavailable
-from memgraph_rag.stores import neo4j_connection
+from memgraph_rag.stores.neo4j import connection as neo4j_connection
 
 pytestmark = pytest.mark.parametrize("engine", ["neo4j-2026"], indirect=True)
 

@@ -14,8 +14,8 @@ from fault_tally import Tally
 from fault_world import Place
 from pydantic import SecretStr
 
-from memgraph_rag.stores import neo4j_connection
-from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection, connect
+from memgraph_rag.stores.neo4j import connection as neo4j_connection
+from memgraph_rag.stores.neo4j.connection import Execute, Neo4jConnection, connect
 
 pytestmark = pytest.mark.parametrize("engine", ["neo4j-2026"], indirect=True)
 

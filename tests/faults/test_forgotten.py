@@ -15,7 +15,7 @@ from fault_world import KEYS, TEXTS, Place, World, open_journaled
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import ladybug_file
+from memgraph_rag.stores.ladybug import file as ladybug_file
 
 SECRETS = ("Zanzibar", "Quixote", "seventeen elephants", "Wellington")
 
@@ -156,7 +156,7 @@ def test_a_purge_that_fails_leaves_the_file_as_it_was(place: Place, monkeypatch:
         fill(memory)
         graph = World(place).graph(memory)
         with monkeypatch.context() as patch:
-            patch.setattr("memgraph_rag.stores.ladybug_rewrite._copy", lambda *_: 1 / 0)
+            patch.setattr("memgraph_rag.stores.ladybug.rewrite._copy", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 memory.maintenance.purge()
         with monkeypatch.context() as patch:

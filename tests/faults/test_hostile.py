@@ -19,8 +19,8 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 from memgraph_rag import Document, Limits, Memory
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.layers.points import INSTRUCTION
-from memgraph_rag.models.catalogue import find_language_model
-from memgraph_rag.models.tokens import Tokens
+from memgraph_rag.models.engine.tokens import Tokens
+from memgraph_rag.models.files.catalogue import find_language_model
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import known_strategies
 from memgraph_rag.testing import FakeLanguageModel, FakeSession

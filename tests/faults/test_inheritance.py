@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from memgraph_rag.stores import neo4j_server
-from memgraph_rag.stores.neo4j_distribution import Distribution
-from memgraph_rag.stores.neo4j_home import Home
+from memgraph_rag.stores.neo4j import server as neo4j_server
+from memgraph_rag.stores.neo4j.distribution import Distribution
+from memgraph_rag.stores.neo4j.home import Home
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a local Neo4j runs on Linux and macOS")
 

@@ -21,8 +21,8 @@ from statements import ABOUT_THE_STORE, DATA, dialect_of
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotFound
-from memgraph_rag.stores import queries, rows
-from memgraph_rag.stores.queries import Statement
+from memgraph_rag.stores.shared import queries, rows
+from memgraph_rag.stores.shared.queries import Statement
 from memgraph_rag.strategies import known_strategies
 from memgraph_rag.types import text_hash
 

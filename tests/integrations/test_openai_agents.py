@@ -23,7 +23,7 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.integrations.openai_agents import MemorySession, memory_tools
-from memgraph_rag.models.catalogue import CATALOGUE
+from memgraph_rag.models.files.catalogue import CATALOGUE
 
 ITEMS: list[Any] = [
     {"role": "user", "content": "My fox is called Rusty."},

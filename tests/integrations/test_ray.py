@@ -26,11 +26,11 @@ from written_files import pdf_bytes, written
 
 from memgraph_rag import Document, Failure, Limits, Memory, Receipt
 from memgraph_rag.errors import ClusterError, SettingsError, TokenLimitReached
-from memgraph_rag.operations import ray_pool
-from memgraph_rag.operations.build_pool import LocalPool
-from memgraph_rag.operations.ray_pool import RayPool
-from memgraph_rag.operations.shared_files import SharedFile
-from memgraph_rag.operations.sources import GroupSize
+from memgraph_rag.ingestion import ray_pool
+from memgraph_rag.ingestion.build_pool import LocalPool
+from memgraph_rag.ingestion.ray_pool import RayPool
+from memgraph_rag.ingestion.shared_files import SharedFile
+from memgraph_rag.ingestion.sources import GroupSize
 from memgraph_rag.testing import FakeRecognizer
 from memgraph_rag.text import files
 

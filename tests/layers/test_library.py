@@ -17,8 +17,8 @@ from memgraph_rag.contracts import MemoryGraph
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.layers.balanced_groups import balanced_groups
 from memgraph_rag.layers.extracts import first_sentence
-from memgraph_rag.layers.library import LibraryLayer
-from memgraph_rag.layers.library_tree import Bounds
+from memgraph_rag.layers.library.library import LibraryLayer
+from memgraph_rag.layers.library.tree import Bounds
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.types import (
     DocumentRecord,

@@ -19,7 +19,7 @@ from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.question_pool import Pool, proposed
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.lexical.names import normalise
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.testing import FakeLanguageModel, FakeModels, FakeRecognizer
 from memgraph_rag.types import OPEN_KIND, LayerRows, Prompt, Segment, entity_id, make_id
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from architectures import ARCHITECTURES, write_checkpoint
-from plain_model import PlainModel
 
-from memgraph_rag.models.catalogue import find_language_model
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.reference import PlainModel
+from memgraph_rag.models.files.catalogue import find_language_model
 from memgraph_rag.settings import Settings
 
 SMALL = "qwen2.5-coder-0.5b-instruct"

@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from memgraph_rag.models.attention import Spans
-from memgraph_rag.models.blocked_attention import Members, blocked_attention
+from memgraph_rag.models.engine.attention import Spans
+from memgraph_rag.models.engine.blocked_attention import Members, blocked_attention
 
 WIDTH, SHARED, GROUPS = 8, 2, 3
 

@@ -13,13 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph_rag.errors import DocumentError, ModelError
-from memgraph_rag.models import catalogue
-from memgraph_rag.models.calibrate import Plan, calibrate, cutter
-from memgraph_rag.models.calibration import Head, HeadCalibration, Origin, read_calibration, write_calibration
-from memgraph_rag.models.calibration_fit import Reading, Verdicts, fit
-from memgraph_rag.models.catalogue import CATALOGUE, calibration_path, find_calibration, fingerprint
-from memgraph_rag.models.labelled_questions import LabelledQuestion, LabelledSet, choose_questions
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.calibration.calibrate import Plan, calibrate, cutter
+from memgraph_rag.models.calibration.calibration import (
+    Head,
+    HeadCalibration,
+    Origin,
+    read_calibration,
+    write_calibration,
+)
+from memgraph_rag.models.calibration.fit import Reading, Verdicts, fit
+from memgraph_rag.models.calibration.labelled_questions import LabelledQuestion, LabelledSet, choose_questions
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.files import catalogue
+from memgraph_rag.models.files.catalogue import CATALOGUE, calibration_path, find_calibration, fingerprint
 from memgraph_rag.settings import Settings
 from memgraph_rag.testing import FakeEmbedder
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from memgraph_rag.errors import ModelError, ModelNotFound
-from memgraph_rag.models import catalogue
-from memgraph_rag.models.catalogue import CATALOGUE, PackagedModel, find_language_model, fingerprint
+from memgraph_rag.models.files import catalogue
+from memgraph_rag.models.files.catalogue import CATALOGUE, PackagedModel, find_language_model, fingerprint
 
 
 @pytest.fixture

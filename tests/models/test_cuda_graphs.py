@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 import torch
 from architectures import ARCHITECTURES, WINDOW, write_checkpoint
-from plain_model import PlainModel
 from tapes import OnGpu, Taped, config_of, filled
 from torch._subclasses.fake_tensor import FakeTensorMode
 from transformers import AutoModelForCausalLM
 from twins import PROMPTS, assert_same_generations
 
 from memgraph_rag.errors import ModelError
-from memgraph_rag.models import attention, kv_cache, shared_writing
-from memgraph_rag.models.attention import Spans
-from memgraph_rag.models.cuda_graphs import GraphedDecoding, Run, _rounded, capture_on_gpu
-from memgraph_rag.models.kv_cache import RowCache
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine import attention, kv_cache, shared_writing
+from memgraph_rag.models.engine.attention import Spans
+from memgraph_rag.models.engine.cuda.cuda_graphs import GraphedDecoding, Run, _rounded, capture_on_gpu
+from memgraph_rag.models.engine.kv_cache import RowCache
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.reference import PlainModel
 from memgraph_rag.types import Prompt
 
 SCHEMA = {

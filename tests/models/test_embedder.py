@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from memgraph_rag.errors import ModelError, ModelNotFound
-from memgraph_rag.models.catalogue import MINILM, find_embedder
-from memgraph_rag.models.embedder import SentenceEmbedder
+from memgraph_rag.models.embedders.embedder import SentenceEmbedder
+from memgraph_rag.models.files.catalogue import MINILM, find_embedder
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from memgraph_rag.models.forwarding import ForwardingModel
+from memgraph_rag.models.wrappers.forwarding import ForwardingModel
 from memgraph_rag.testing import FakeLanguageModel
 
 

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from memgraph_rag.models.garbage_pause import without_garbage_collection
+from memgraph_rag.models.engine.garbage_pause import without_garbage_collection
 
 
 @pytest.fixture(params=[True, False])

@@ -11,10 +11,10 @@ from architectures import write_checkpoint
 from twins import PROMPTS, assert_same_generations
 
 from memgraph_rag.errors import ModelError
-from memgraph_rag.models import language_model
-from memgraph_rag.models.batch_row import BatchRow
-from memgraph_rag.models.grammar import Form, Grammars, asks_to_stop
-from memgraph_rag.models.tokens import Tokens
+from memgraph_rag.models.engine import language_model
+from memgraph_rag.models.engine.batch_row import BatchRow
+from memgraph_rag.models.engine.grammar import Form, Grammars, asks_to_stop
+from memgraph_rag.models.engine.tokens import Tokens
 
 NAME = {"type": "string", "minLength": 1, "maxLength": 12}
 SCHEMA = {

@@ -13,12 +13,13 @@ from tapes import OnGpu, Taped, config_of, filled
 from torch._subclasses.fake_tensor import FakeTensorMode
 from transformers import AutoModelForCausalLM
 
-from memgraph_rag.models import attention, graphed_reading
-from memgraph_rag.models.attention import AttentionMeter, Spans
-from memgraph_rag.models.cuda_graphs import Run
-from memgraph_rag.models.graphed_reading import GraphedReading
-from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.shared_batches import Pass
+from memgraph_rag.models.engine import attention
+from memgraph_rag.models.engine.attention import AttentionMeter, Spans
+from memgraph_rag.models.engine.cuda import graphed_reading
+from memgraph_rag.models.engine.cuda.cuda_graphs import Run
+from memgraph_rag.models.engine.cuda.graphed_reading import GraphedReading
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.shared_batches import Pass
 
 QUESTIONS = ("Who lives in the old mill by the river?", "What did Ann find?")
 NODES = (

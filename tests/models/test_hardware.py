@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 from architectures import write_checkpoint
-from plain_model import PlainModel
 
 from memgraph_rag.errors import ModelError, SettingsError
-from memgraph_rag.models import hardware
-from memgraph_rag.models.hardware import best_dtype, find_device, find_dtype, free_bytes, memory_errors
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine import hardware
+from memgraph_rag.models.engine.hardware import best_dtype, find_device, find_dtype, free_bytes, memory_errors
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.reference import PlainModel
 
 
 def test_devices_that_are_there() -> None:

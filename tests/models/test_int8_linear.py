@@ -14,13 +14,13 @@ import torch
 from architectures import write_checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_model import PlainModel
 from torch import Tensor, nn
 
-from memgraph_rag.models import hardware, int8_linear
-from memgraph_rag.models.int8_linear import Int8Linear, Int8Output, use_int8
-from memgraph_rag.models.journal import Journal
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine import hardware, int8_linear
+from memgraph_rag.models.engine.int8_linear import Int8Linear, Int8Output, use_int8
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.reference import PlainModel
+from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.types import Prompt
 
 pytestmark = pytest.mark.skipif(

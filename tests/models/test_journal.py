@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from memgraph_rag.models import journal as journal_module
-from memgraph_rag.models.journal import Journal, journal_key
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.files import journal as journal_module
+from memgraph_rag.models.files.journal import Journal, journal_key
 from memgraph_rag.types import Generation, Prompt, Usage
 
 PROMPTS = [

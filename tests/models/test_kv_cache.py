@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from memgraph_rag.models.kv_cache import RowCache, cache_argument
+from memgraph_rag.models.engine.kv_cache import RowCache, cache_argument
 
 
 def _states(tokens: int, rows: int = 1, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from memgraph_rag.errors import WindowExceeded
-from memgraph_rag.models import language_model
+from memgraph_rag.models.engine import language_model
 from memgraph_rag.types import Prompt
 
 PROMPTS = [

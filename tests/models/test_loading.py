@@ -10,8 +10,8 @@ import torch
 from architectures import write_checkpoint
 
 from memgraph_rag.errors import ModelError, QuestionError
-from memgraph_rag.models import hardware
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine import hardware
+from memgraph_rag.models.engine.language_model import TransformersModel
 
 QUESTION, NODE = "Who ran over the hill?", "A fox ran over the hill."
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plain_model import PlainModel
 from transformers.utils import logging
 
-from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.loading_bars import without_loading_bars
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.reference import PlainModel
+from memgraph_rag.models.files.loading_bars import without_loading_bars
 
 
 @pytest.fixture(autouse=True)

@@ -20,9 +20,9 @@ from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel, BertTokenizerFast
 
 from memgraph_rag.errors import ModelError
-from memgraph_rag.models.catalogue import find_language_model
-from memgraph_rag.models.embedder import SentenceEmbedder
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.embedders.embedder import SentenceEmbedder
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.files.catalogue import find_language_model
 from memgraph_rag.systems.longrefiner.reranker import CrossEncoderReranker
 
 SECONDS, MEBIBYTES = 20.0, 400  # of a busy machine; what is claimed is a thousand times as much

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from memgraph_rag.models import packed_weights
-from memgraph_rag.models.packed_weights import Packer
+from memgraph_rag.models.engine import packed_weights
+from memgraph_rag.models.engine.packed_weights import Packer
 
 pytestmark = pytest.mark.skipif(
     torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"), reason="a processor without 8-bit products"

@@ -11,7 +11,7 @@ import pytest
 from memgraph_rag import Memory
 from memgraph_rag.contracts import AttentiveModel
 from memgraph_rag.errors import SettingsError, StrategyError, WindowExceeded
-from memgraph_rag.models.pen_and_eye import PenAndEye
+from memgraph_rag.models.endpoints.pen_and_eye import PenAndEye
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import Prompt
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from twins import PROMPTS, assert_same_generations
 
-from memgraph_rag.models.kv_cache import RowCache
-from memgraph_rag.models.language_model import TransformersModel
-from memgraph_rag.models.prefix_cache import Prefixes
+from memgraph_rag.models.engine.kv_cache import RowCache
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.prefix_cache import Prefixes
 
 FIRST = [replace(prompt, task="Write a list of summary points.") for prompt in PROMPTS]
 SECOND = [replace(prompt, task="Name all that are named; then say how they are related.") for prompt in PROMPTS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph_rag.models.prompt_lookup import PromptLookup
+from memgraph_rag.models.engine.prompt_lookup import PromptLookup
 
 FEW = st.lists(st.integers(0, 3), max_size=12)
 

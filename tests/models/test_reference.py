@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from architectures import NOT_MEASURABLE, WIDER, WINDOW, write_checkpoint
-from plain_model import PlainModel
 from twins import PROMPTS, assert_same_generations
 
 from memgraph_rag.errors import ModelError, QuestionError, WindowExceeded
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.reference import PlainModel
 from memgraph_rag.types import Prompt
 
 QUESTION = "What did Peter eat?"

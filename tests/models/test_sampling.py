@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from memgraph_rag.models.sampling import Draw, greedy
+from memgraph_rag.models.engine.sampling import Draw, greedy
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])

@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from memgraph_rag.models.catalogue import find_embedder
-from memgraph_rag.models.embedder import SentenceEmbedder, _LibraryNetwork
-from memgraph_rag.models.sentence_bert import SentenceBert, is_plain_bert
+from memgraph_rag.models.embedders.embedder import SentenceEmbedder, _LibraryNetwork
+from memgraph_rag.models.embedders.sentence_bert import SentenceBert, is_plain_bert
+from memgraph_rag.models.files.catalogue import find_embedder
 
 CPU = torch.device("cpu")
 TEXTS = [
@@ -58,7 +58,7 @@ def test_end_of_a_long_text_is_embedded(folder: Path, ours: SentenceBert, networ
 def test_many_windows_are_read_in_several_passes(ours: SentenceBert, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["A fox. " * 400, "A mill.", "The river rose. " * 300]
     expected = ours.encode(texts)
-    monkeypatch.setattr("memgraph_rag.models.sentence_bert._WINDOWS", 2)
+    monkeypatch.setattr("memgraph_rag.models.embedders.sentence_bert._WINDOWS", 2)
     torch.testing.assert_close(ours.encode(texts), expected, atol=1e-5, rtol=1e-4)
 
 
@@ -119,7 +119,7 @@ def test_missing_weights_are_an_error(folder: Path, tmp_path: Path) -> None:
 
 def test_embedding_a_question_imports_no_modelling_library(folder: Path) -> None:
     program = (
-        f"import sys; from memgraph_rag.models.embedder import SentenceEmbedder; "
+        f"import sys; from memgraph_rag.models.embedders.embedder import SentenceEmbedder; "
         f"SentenceEmbedder({str(folder)!r}, device='cpu').embed(['What is it?']); print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

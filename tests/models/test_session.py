@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from memgraph_rag.errors import QuestionError, WindowExceeded
-from memgraph_rag.models import language_model, prompts
+from memgraph_rag.models.engine import language_model, prompts
 
 QUESTION = "What did Peter eat in Mr. McGregor's garden?"
 NODES = [
@@ -147,7 +147,7 @@ def test_what_is_guessed_saves_passes_and_changes_nothing(small, temperature, mo
 
 
 def test_the_window_is_kept(small_weights):
-    from memgraph_rag.models.language_model import TransformersModel
+    from memgraph_rag.models.engine.language_model import TransformersModel
 
     model = TransformersModel(small_weights, window=512, dtype="float32")
     with model.open_session(QUESTION) as session:

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from memgraph_rag.contracts import ReadingSession
-from memgraph_rag.models.attention import AttentionMeter, Spans
-from memgraph_rag.models.kv_cache import RowCache
-from memgraph_rag.models.shared_batches import Pass, SharedPasses
+from memgraph_rag.models.engine.attention import AttentionMeter, Spans
+from memgraph_rag.models.engine.kv_cache import RowCache
+from memgraph_rag.models.engine.shared_batches import Pass, SharedPasses
 
 QUESTIONS = ["What did Peter eat?", "Who went down the lane to gather blackberries, and when was that?", "Why?"]
 NODES = [

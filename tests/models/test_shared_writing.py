@@ -14,11 +14,11 @@ from architectures import write_checkpoint
 from tapes import Taped
 from twins import PROMPTS
 
-from memgraph_rag.models import shared_writing
-from memgraph_rag.models.cuda_graphs import GraphedDecoding
-from memgraph_rag.models.grammar import Grammars
-from memgraph_rag.models.kv_cache import RowCache
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine import shared_writing
+from memgraph_rag.models.engine.cuda.cuda_graphs import GraphedDecoding
+from memgraph_rag.models.engine.grammar import Grammars
+from memgraph_rag.models.engine.kv_cache import RowCache
+from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.types import Generation, Prompt
 
 SCHEMA = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from memgraph_rag.models.single_core import open_single_core_pool
+from memgraph_rag.models.embedders.single_core import open_single_core_pool
 
 TASKS = Path("/proc/self/task")  # the process's threads
 

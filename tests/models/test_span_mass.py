@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from memgraph_rag.errors import ModelError
-from memgraph_rag.models import span_mass as module
-from memgraph_rag.models.span_mass import span_mass
+from memgraph_rag.models.engine import span_mass as module
+from memgraph_rag.models.engine.span_mass import span_mass
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 ON_GPU = torch.cuda.is_available() and module.triton is not None and not INTERPRETED

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph_rag.models.token_counter import open_token_counter
+from memgraph_rag.models.files.token_counter import open_token_counter
 
 CONTROL = ["<|im_start|>", "<|endoftext|>", "<tool_call>", "</tool_call>", "<|im_end", "e\u0301", "\u0958"]
 TEXTS = st.lists(st.one_of(st.text(), st.sampled_from(CONTROL)), max_size=6).map("".join)

@@ -17,11 +17,12 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from transformers import AutoModelForCausalLM
 from twins import PROMPTS, assert_same_generations
 
-from memgraph_rag.models import attention, varlen
-from memgraph_rag.models.attention import AttentionMeter, Spans
-from memgraph_rag.models.kv_cache import RowCache
-from memgraph_rag.models.shared_batches import Pass, SharedPasses
-from memgraph_rag.models.varlen import packed_attention, varlen_kernel
+from memgraph_rag.models.engine import attention
+from memgraph_rag.models.engine.attention import AttentionMeter, Spans
+from memgraph_rag.models.engine.cuda import varlen
+from memgraph_rag.models.engine.cuda.varlen import packed_attention, varlen_kernel
+from memgraph_rag.models.engine.kv_cache import RowCache
+from memgraph_rag.models.engine.shared_batches import Pass, SharedPasses
 
 QUESTION = "What did Peter eat?"
 NODES = ["Peter ate lettuces, French beans and radishes in Mr. McGregor's garden.", "Mrs. Rabbit bought five buns."]

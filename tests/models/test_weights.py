@@ -10,13 +10,13 @@ import pytest
 import torch
 from architectures import write_checkpoint
 from bitsandbytes.nn import Linear4bit, Linear8bitLt
-from plain_model import PlainModel
 from torch import nn
 from twins import PROMPTS
 
-from memgraph_rag.models import weights
-from memgraph_rag.models.int8_linear import Int8Linear
-from memgraph_rag.models.language_model import TransformersModel
+from memgraph_rag.models.engine import weights
+from memgraph_rag.models.engine.int8_linear import Int8Linear
+from memgraph_rag.models.engine.language_model import TransformersModel
+from memgraph_rag.models.engine.reference import PlainModel
 
 
 @pytest.fixture(scope="module", params=["qwen2", "llama", "gemma2"])

@@ -17,7 +17,7 @@ from memgraph_rag.search import index as namespace_index
 from memgraph_rag.search import index_file
 from memgraph_rag.search.index_file import read_index, write_index
 from memgraph_rag.search.segment_index import IndexState
-from memgraph_rag.stores.ladybug import LadybugStore
+from memgraph_rag.stores.ladybug.store import LadybugStore
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 QUESTIONS = ("Whom did Otto see?", "the hill on 3 May 2024", "What did Zoe say?")

@@ -12,7 +12,7 @@ from past_the_store import run_cypher
 from store_snapshot import whole_graph
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.stores.ladybug_file import open_file
+from memgraph_rag.stores.ladybug.file import open_file
 from memgraph_rag.testing.sample_graphs import (
     DIMENSION,
     MakeStore,

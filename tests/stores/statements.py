@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memgraph_rag.stores import queries
-from memgraph_rag.stores.queries import Dialect
+from memgraph_rag.stores.shared import queries
+from memgraph_rag.stores.shared.queries import Dialect
 
 __all__ = ["ABOUT_THE_STORE", "DATA", "SCRIPTS", "STATEMENTS", "dialect_of"]
 

@@ -13,7 +13,7 @@ from typing import Any
 from past_the_store import run_cypher
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.stores.ladybug_file import open_file
+from memgraph_rag.stores.ladybug.file import open_file
 from memgraph_rag.types import DocumentGraph
 
 APART = ("Schema", "Namespace")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.stores.graph_reads import counts_of
+from memgraph_rag.stores.shared.graph_reads import counts_of
 from memgraph_rag.testing.sample_graphs import make_graph, unit
 from memgraph_rag.testing.store_suite.writes import snapshot
 from memgraph_rag.types import Action
@@ -40,7 +40,7 @@ def test_an_interrupted_write_leaves_the_store_as_before(
 ) -> None:
     store.write(make_graph(store.namespace, levels=(2, 1)))
     before = snapshot(store)
-    from memgraph_rag.stores import rows
+    from memgraph_rag.stores.shared import rows
 
     def interrupted(edges: object) -> None:
         raise failure

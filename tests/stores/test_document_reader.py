@@ -11,8 +11,8 @@ from own_store import OwnStore
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import document_reader
-from memgraph_rag.stores.document_reader import stored_graphs
+from memgraph_rag.stores.shared import document_reader
+from memgraph_rag.stores.shared.document_reader import stored_graphs
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 from memgraph_rag.types import DocumentGraph
 

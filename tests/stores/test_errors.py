@@ -30,7 +30,10 @@ from memgraph_rag.errors import (
     StoreLocked,
     StoreUnavailable,
 )
-from memgraph_rag.stores import ladybug_errors, neo4j_connection, open_store, queries, schema
+from memgraph_rag.stores import open_store
+from memgraph_rag.stores.ladybug import errors as ladybug_errors
+from memgraph_rag.stores.neo4j import connection as neo4j_connection
+from memgraph_rag.stores.shared import queries, schema
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 
 SECRET = "not-the-password"

@@ -12,7 +12,7 @@ from harms import HARMS, SET_NULL, World, named
 from past_the_store import run_cypher
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import integrity, queries
+from memgraph_rag.stores.shared import integrity, queries
 from memgraph_rag.testing.sample_graphs import (
     DIMENSION,
     EMBEDDER,

@@ -35,7 +35,7 @@ def test_a_keep_that_fails_leaves_what_was_there(store: GraphStore, monkeypatch:
     held = make_question(store.namespace, graph.segments)
     store.keep(held)
     with monkeypatch.context() as patch:
-        patch.setattr("memgraph_rag.stores.question_rows.read_columns", lambda *_: 1 / 0)
+        patch.setattr("memgraph_rag.stores.shared.question_rows.read_columns", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             store.keep(make_question(store.namespace, graph.segments[:1]))
 
@@ -46,7 +46,7 @@ def test_a_write_that_fails_makes_nothing_stale(store: GraphStore, monkeypatch: 
     store.write(graph := make_graph(store.namespace))
     store.keep(question := make_question(store.namespace, graph.segments))
     with monkeypatch.context() as patch:
-        patch.setattr("memgraph_rag.stores.rows.segment_columns", lambda _: 1 / 0)
+        patch.setattr("memgraph_rag.stores.shared.rows.segment_columns", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             store.write(make_graph(store.namespace, texts=("Bob slept.",)))
 

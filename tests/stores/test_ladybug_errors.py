@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import ladybug_probe, open_store
-from memgraph_rag.stores.ladybug_errors import in_our_words
+from memgraph_rag.stores import open_store
+from memgraph_rag.stores.ladybug import probe as ladybug_probe
+from memgraph_rag.stores.ladybug.errors import in_our_words
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph, make_relations
 
 TRIED = 30

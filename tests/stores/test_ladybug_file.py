@@ -15,8 +15,10 @@ import ladybug
 import pytest
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError, StoreAccessDenied, StoreError, StoreReadOnly
-from memgraph_rag.stores import ladybug_file, ladybug_paths, open_store
-from memgraph_rag.stores.ladybug import LadybugStore
+from memgraph_rag.stores import open_store
+from memgraph_rag.stores.ladybug import file as ladybug_file
+from memgraph_rag.stores.ladybug import paths as ladybug_paths
+from memgraph_rag.stores.ladybug.store import LadybugStore
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 
 

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from memgraph_rag.errors import StoreError, StoreReadOnly
-from memgraph_rag.stores import ladybug_lock, open_place, open_store
-from memgraph_rag.stores.ladybug import LadybugStore
-from memgraph_rag.stores.ladybug_paths import LONGEST_SUFFIX
+from memgraph_rag.stores import open_place, open_store
+from memgraph_rag.stores.ladybug import lock as ladybug_lock
+from memgraph_rag.stores.ladybug.paths import LONGEST_SUFFIX
+from memgraph_rag.stores.ladybug.store import LadybugStore
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there the engine's own lock is enough")

@@ -18,7 +18,9 @@ import pytest
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import StoreReadOnly
-from memgraph_rag.stores import ladybug_log, ladybug_sidecars, open_store
+from memgraph_rag.stores import open_store
+from memgraph_rag.stores.ladybug import log as ladybug_log
+from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 
 KEYS = "abc"

@@ -13,8 +13,9 @@ import pytest
 from past_the_store import run_cypher
 from statements import SCRIPTS, dialect_of
 
-from memgraph_rag.stores import open_store, queries
-from memgraph_rag.stores.ladybug_file import open_file
+from memgraph_rag.stores import open_store
+from memgraph_rag.stores.ladybug.file import open_file
+from memgraph_rag.stores.shared import queries
 from memgraph_rag.testing.sample_graphs import (
     DIMENSION,
     EMBEDDER,

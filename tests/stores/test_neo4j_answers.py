@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 
 from memgraph_rag.stores import open_store
-from memgraph_rag.stores.neo4j import Neo4jStore
-from memgraph_rag.stores.neo4j_answers import decode_hits, trusted, width_for
+from memgraph_rag.stores.neo4j.answers import decode_hits, trusted, width_for
+from memgraph_rag.stores.neo4j.store import Neo4jStore
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 from memgraph_rag.types import Hit
 

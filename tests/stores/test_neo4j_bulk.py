@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memgraph_rag.stores import neo4j_bulk, queries
-from memgraph_rag.stores.neo4j_bulk import BETWEEN, EDGES, LATER, NODES, BulkFiles, BulkWriter
+from memgraph_rag.stores.neo4j import bulk as neo4j_bulk
+from memgraph_rag.stores.neo4j.bulk import BETWEEN, EDGES, LATER, NODES, BulkFiles, BulkWriter
+from memgraph_rag.stores.shared import queries
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph, make_relations, random_units
 from memgraph_rag.types import DocumentGraph
 

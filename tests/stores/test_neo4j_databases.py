@@ -14,9 +14,10 @@ from neo4j import GraphDatabase
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError, StoreAccessDenied, StoreError
-from memgraph_rag.stores import neo4j_databases, open_store
-from memgraph_rag.stores.neo4j_databases import connect_to_namespace, database_name
-from memgraph_rag.stores.queries import Statement
+from memgraph_rag.stores import open_store
+from memgraph_rag.stores.neo4j import databases as neo4j_databases
+from memgraph_rag.stores.neo4j.databases import connect_to_namespace, database_name
+from memgraph_rag.stores.shared.queries import Statement
 
 NAMESPACES = st.one_of(
     st.text(min_size=1, max_size=256),

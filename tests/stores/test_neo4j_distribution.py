@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from memgraph_rag.stores import neo4j_distribution
-from memgraph_rag.stores.neo4j_distribution import fetch
+from memgraph_rag.stores.neo4j import distribution as neo4j_distribution
+from memgraph_rag.stores.neo4j.distribution import fetch
 
 
 class Maven:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from memgraph_rag.stores import neo4j_home
-from memgraph_rag.stores.neo4j_home import Home
+from memgraph_rag.stores.neo4j import home as neo4j_home
+from memgraph_rag.stores.neo4j.home import Home
 
 KINDS = ("databases", "transactions")
 

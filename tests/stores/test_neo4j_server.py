@@ -18,10 +18,11 @@ from typer.testing import CliRunner
 
 from memgraph_rag.cli.app import app
 from memgraph_rag.errors import SettingsError, StoreAccessDenied, StoreError
-from memgraph_rag.stores import neo4j_distribution, neo4j_server
-from memgraph_rag.stores.neo4j_distribution import NEWEST
-from memgraph_rag.stores.neo4j_home import Home
-from memgraph_rag.stores.neo4j_server import RunningServer, credentials_for, start, status, stop
+from memgraph_rag.stores.neo4j import distribution as neo4j_distribution
+from memgraph_rag.stores.neo4j import server as neo4j_server
+from memgraph_rag.stores.neo4j.distribution import NEWEST
+from memgraph_rag.stores.neo4j.home import Home
+from memgraph_rag.stores.neo4j.server import RunningServer, credentials_for, start, status, stop
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a local Neo4j runs on Linux and macOS")
 

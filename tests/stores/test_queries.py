@@ -13,8 +13,9 @@ import pytest
 from neo4j import GraphDatabase, Query
 from statements import ABOUT_THE_STORE, DATA, STATEMENTS, dialect_of
 
-from memgraph_rag.stores import open_store, queries
-from memgraph_rag.stores.queries import DIALECTS, Dialect, Statement
+from memgraph_rag.stores import open_store
+from memgraph_rag.stores.shared import queries
+from memgraph_rag.stores.shared.queries import DIALECTS, Dialect, Statement
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore
 
 ROOM = Path(queries.__file__).parent

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from store_snapshot import whole_graph
 
-from memgraph_rag.stores import open_store, queries
-from memgraph_rag.stores.ladybug import LadybugStore
-from memgraph_rag.stores.ladybug_paths import has_log
+from memgraph_rag.stores import open_store
+from memgraph_rag.stores.ladybug.paths import has_log
+from memgraph_rag.stores.ladybug.store import LadybugStore
+from memgraph_rag.stores.shared import queries
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph, make_relations
 
 GRAPHS = [
@@ -36,8 +37,8 @@ BACK = (
 KILLED = """
 import os, sys
 from memgraph_rag.stores import open_store
-from memgraph_rag.stores.ladybug import LadybugStore
-from memgraph_rag.stores.ladybug_paths import has_log
+from memgraph_rag.stores.ladybug.store import LadybugStore
+from memgraph_rag.stores.ladybug.paths import has_log
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER
 path, moment = sys.argv[1:]
 build = LadybugStore._build

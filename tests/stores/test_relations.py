@@ -16,7 +16,7 @@ from store_snapshot import is_as_written_once, whole_graph
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.stores.layer_rows import layers_in
-from memgraph_rag.stores.neo4j_connection import Execute, Neo4jConnection
+from memgraph_rag.stores.neo4j.connection import Execute, Neo4jConnection
 from memgraph_rag.testing.sample_graphs import (
     DIMENSION,
     MakeStore,

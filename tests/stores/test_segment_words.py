@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.stores import segment_words
-from memgraph_rag.stores.segment_words import SegmentWords
+from memgraph_rag.stores.shared import segment_words
+from memgraph_rag.stores.shared.segment_words import SegmentWords
 from memgraph_rag.testing.sample_graphs import make_graph
 
 

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 from records import ANSWER, CITATION, ENTITY, EVIDENCE, NEIGHBOURHOOD, RECORD, SEGMENT, WARNING
 
-from memgraph_rag.operations.record_list import RecordList
+from memgraph_rag.calls.record_list import RecordList
 
 EVIL = '<script>alert("1")</script><img src=x onerror=alert(2)>&lt;'
 OURS = {"p", "i", "b", "small", "table", "thead", "tbody", "tr", "th", "td", "blockquote"}

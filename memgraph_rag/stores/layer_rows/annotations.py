@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from typing_extensions import NotRequired, TypedDict, override
 
-from memgraph_rag.stores import rows
-from memgraph_rag.stores.graph_reads import Run, annotations_in
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places, Scalar
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
+from memgraph_rag.stores.shared import rows
+from memgraph_rag.stores.shared.graph_reads import Run, annotations_in
 from memgraph_rag.types import Annotation, DocumentGraph, annotation_id
 
 __all__ = ["AnnotationRows", "ArchivedAnnotations"]

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import rows
-from memgraph_rag.stores.graph_reads import Run
 from memgraph_rag.stores.layer_rows.archived import Ids, Places
-from memgraph_rag.stores.relation_writes import FindNear
-from memgraph_rag.stores.rows import Create
+from memgraph_rag.stores.shared import rows
+from memgraph_rag.stores.shared.graph_reads import Run
+from memgraph_rag.stores.shared.relation_writes import FindNear
+from memgraph_rag.stores.shared.rows import Create
 from memgraph_rag.types import DocumentGraph, Matrix
 
 __all__ = ["DocumentWrite", "Embedded", "RowKind", "require"]

@@ -15,10 +15,10 @@ from typing_extensions import TypedDict, override
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import rows
-from memgraph_rag.stores.graph_reads import Run, mentions_in, titles_in
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
+from memgraph_rag.stores.shared import rows
+from memgraph_rag.stores.shared.graph_reads import Run, mentions_in, titles_in
 from memgraph_rag.types import OPEN_KIND, DocumentGraph, Mention, Title, entity_id
 
 __all__ = ["ArchivedNames", "NameRows", "remove_mentions"]

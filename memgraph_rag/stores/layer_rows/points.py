@@ -16,10 +16,10 @@ from typing_extensions import NotRequired, TypedDict, override
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import rows
-from memgraph_rag.stores.graph_reads import Run
 from memgraph_rag.stores.layer_rows.archived import Finite, Ids, NodePlace, Number, Packed, Places, packed, unpacked
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, Embedded, RowKind, require
+from memgraph_rag.stores.shared import rows
+from memgraph_rag.stores.shared.graph_reads import Run
 from memgraph_rag.types import DocumentGraph, InformationPoint, PointLayer, Summarizes
 
 __all__ = ["ArchivedPoints", "PointRows"]

@@ -15,11 +15,11 @@ from typing_extensions import TypedDict, override
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores import relation_writes, rows
-from memgraph_rag.stores.graph_reads import Run, mentions_in, relations_in
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, packed, unpacked
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, Embedded, RowKind
 from memgraph_rag.stores.layer_rows.names import remove_mentions
+from memgraph_rag.stores.shared import relation_writes, rows
+from memgraph_rag.stores.shared.graph_reads import Run, mentions_in, relations_in
 from memgraph_rag.types import OPEN_KIND, DocumentGraph, Relation, ends_of, relation_id
 
 __all__ = ["ArchivedRelations", "RelationRows", "named_in"]

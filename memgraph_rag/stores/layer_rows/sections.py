@@ -13,10 +13,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 from typing_extensions import NotRequired, TypedDict, override
 
-from memgraph_rag.stores import rows
-from memgraph_rag.stores.graph_reads import Run, sections_in
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
+from memgraph_rag.stores.shared import rows
+from memgraph_rag.stores.shared.graph_reads import Run, sections_in
 from memgraph_rag.types import DocumentGraph, Heading, Leaf, Section, leaves_of, make_sections
 
 __all__ = ["ArchivedSections", "SectionRows"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from memgraph_rag.errors import ModelNotFound
-from memgraph_rag.models.model_files import model_files
+from memgraph_rag.models.files.model_files import model_files
 from memgraph_rag.types import Vector
 
 if TYPE_CHECKING:

@@ -148,7 +148,7 @@ def test_without_a_model_headings_count_and_plain_text_is_one_section(
     def none_here(*_: object, **__: object) -> None:
         raise ModelNotFound("none")
 
-    monkeypatch.setattr("memgraph_rag.models.catalogue.find_language_model", none_here)
+    monkeypatch.setattr("memgraph_rag.models.files.catalogue.find_language_model", none_here)
     parts = {"embedder": embedder(), "recognizer": FakeRecognizer(), "segment_tokens": 20}
     with Memory(tmp_path / "notes.lbug", **parts) as memory:
         memory.add(MILL, key="mill")

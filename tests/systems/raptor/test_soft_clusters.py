@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memgraph_rag.models.catalogue import find_embedder
-from memgraph_rag.models.embedder import SentenceEmbedder
+from memgraph_rag.models.embedders.embedder import SentenceEmbedder
+from memgraph_rag.models.files.catalogue import find_embedder
 from memgraph_rag.systems.raptor.soft_clusters import Clustering, soft_clusters
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Matrix, as_line

@@ -1,0 +1,58 @@
+"""What an answer may rest on: the segments under what was read, and what speaks against trusting the answer.
+
+It knows the graph by its contract. Invariant: nothing is quoted but stored segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from memgraph_rag.contracts import Embedder, GraphReader
+from memgraph_rag.facts.own_words import pasted_words
+from memgraph_rag.strategies.support import segments_under
+from memgraph_rag.text.citations import Quotes
+from memgraph_rag.text.injection import addresses_model, unsupported_links
+from memgraph_rag.types import AnswerWarning, Citation, Segment, Step, WarningKind
+
+__all__ = ["ReadEvidence", "gather_evidence", "warnings_of"]
+
+_MOST_SUPPORT = 256  # segments that an answer's sentences are looked for in
+_MOST_CITED = 16  # of these, the heaviest: their sentences are embedded
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEvidence:
+    """Segments, heaviest first, keys and titles by document id, and the sentences that can be quoted."""
+
+    segments: list[Segment]
+    keys: Mapping[str, str]
+    titles: Mapping[str, str]
+    quotes: Quotes
+
+
+def gather_evidence(trace: Sequence[Step], graph: GraphReader, embedder: Embedder) -> ReadEvidence:
+    """The segments under what was read, with the keys and titles of their documents."""
+    weighted = segments_under(trace, graph, most=_MOST_SUPPORT) if trace else []
+    segments = [segment for segment, _ in weighted]
+    records = graph.documents(sorted({segment.document_id for segment in segments})) if segments else []
+    keys = {record.id: record.key for record in records}
+    quotes = Quotes(weighted[:_MOST_CITED], keys=keys, embedder=embedder)
+    return ReadEvidence(segments, keys, {record.id: record.title for record in records}, quotes)
+
+
+def warnings_of(text: str, citations: Sequence[Citation], evidence: ReadEvidence) -> Iterator[AnswerWarning]:
+    """What speaks against trusting an answer: links that no source holds, documents that address the model.
+
+    Of each document the first such line is named.
+    """
+    for link in unsupported_links(text, [citation.quote for citation in citations]):
+        yield AnswerWarning(WarningKind.UNSUPPORTED_LINK, link)
+    warned_ids: set[str] = set()
+    for segment in evidence.segments:
+        if segment.document_id not in evidence.keys.keys() - warned_ids:
+            continue
+        others = pasted_words(segment) if segment.speaker else None
+        if line := addresses_model(segment.text, others=others):
+            warned_ids.add(segment.document_id)
+            yield AnswerWarning(WarningKind.ADDRESSES_MODEL, line, evidence.keys[segment.document_id])

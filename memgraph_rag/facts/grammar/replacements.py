@@ -1,0 +1,115 @@
+"""Two values told in one clause: the one that somebody gave up, and the one in its place: "I switched from Vim to Zed".
+
+It knows one clause. English only. Invariants: both values stand in the clause, word for word, and are written alike,
+both as names or both not; who only travels ("I drove from Bonn to Berlin"), or speaks of another, gives up nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memgraph_rag.facts.grammar.values import is_name_like, is_value, until_end
+from memgraph_rag.lexical.inflection import verb_pattern
+
+__all__ = ["Replacement", "replacement_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What was given up, and what took its place.
+
+    Attributes:
+        now: the clause as it would be said of the new value alone, by which its attribute may be read.
+        is_of_thing: whether the clause names what is replaced ("my phone"), so that nothing else can be meant.
+    """
+
+    former: str
+    value: str
+    now: str
+    is_of_thing: bool
+
+
+_MOVE = verb_pattern(["switch", "change", "move", "migrate", "upgrade", "transfer", "convert"])
+_LEAVE = verb_pattern(["drop", "ditch", "leave", "quit", "abandon", "dump", "swap", "trade", "exchange"])
+_REPLACE = verb_pattern(["replace"])
+_ADVERBS = r"(?:(?:just|finally|also|recently|already|now|officially|completely|only|since) )*"
+_I = rf"(?:^|\b(?:i|we)(?:['’]ve| have|['’]m| am|['’]re| are)? {_ADVERBS})"
+_THING = r"(?P<thing>(?:my|our) [\w'’ -]+? )?"
+_NOW = r"(?:(?:now|it['’]s|it is|instead|but|rather)[ ,]+)*"
+_STOPPED = r"(?:any ?more|any longer)"
+_PLACED = r"(?:with|at|on|using|in|for|as)"
+_USE = r"(?:use|drive|ride|drink|eat|play|wear|read|speak|go to|work with|bank with|learn|support)"
+
+_REPLACED = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"{_I}(?:{_MOVE}(?: over| away)?|(?:went|gone) over|jumped ship) {_THING}from (?P<former>.+?) to "
+        rf"(?P<value>.+)",
+        rf"{_I}(?:(?:gave|given|giving) up|{_LEAVE}) (?P<former>[^,]+?) (?:for|in favou?r of) (?P<value>.+)",
+        rf"{_I}(?:traded|trading) in (?P<former>[^,]+?) for (?P<value>.+)",
+        rf"{_I}{_REPLACE} (?P<former>[^,]+?) (?:with|by) (?P<value>.+)",
+        rf"\b(?:i|we)(?: now)? {_USE} (?P<value>[^,]+?) instead of (?P<former>.+)",
+        r"\b(?:i['’]m|i am|we['’]re|we are)(?: now)? (?:with|using|driving|learning|playing) (?P<value>[^,]+?) "
+        r"instead of (?P<former>.+)",
+        rf"^no longer (?P<former>[^,]+?)(?:[,;:–—]| but)+ (?=now\b|but\b|it\b|instead\b){_NOW}(?P<value>.+)",
+        rf"^not (?P<former>[^,]+?) {_STOPPED}(?:[,;:–—]| but)+ {_NOW}(?P<value>.+)",
+        rf"^(?:i['’]m|i am|we['’]re|we are) no longer (?:with|on|using|driving) (?P<former>[^,]+?)(?:,| but)+ "
+        rf"{_NOW}(?:with |on |using |driving )?(?P<value>.+)",
+        rf"^(?:i|we) no longer (?P<verb>{_USE}) (?P<former>[^,]+?), (?:but )?(?:i|we) (?:now )?(?P=verb) (?P<value>.+)",
+    )
+)
+_NO_LONGER = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"^(?P<head>(?:my|our)\b.*? is|(?:i['’]m|i am|we['’]re|we are)(?! (?:no longer|not) (?:with|on|using|"
+        rf"driving)\b)) (?:no longer (?P<former>[^,]+?)|not "
+        rf"(?P<other>[^,]+?) {_STOPPED})(?:[,;–—]| but)+ {_NOW}(?P<value>.+)",
+        rf"^(?P<head>(?:i|we)) (?:no longer (?P<former>[^,]+?)|(?:do not|don['’]t) (?P<other>[^,]+?) {_STOPPED})"
+        rf",? but {_NOW}(?P<value>.+)",
+    )
+)
+_INSTEAD = re.compile(r" instead of (?P<former>[^,]+)", re.IGNORECASE)
+_OLD = re.compile(r"^(?:(?:my|our) (?:(?:old|former|previous) )*|the (?:(?:old|former|previous) )+)", re.IGNORECASE)
+_VERB_AND_PLACE = re.compile(rf"^(?P<verb>.*?\b(?:{_PLACED}|{_USE}) )?(?P<former>[^ ].*)$", re.IGNORECASE)
+_PLACE = re.compile(rf"^{_PLACED} ", re.IGNORECASE)
+
+
+def replacement_in(clause: str) -> Replacement | None:
+    """What a clause says to have taken whose place; None where it says no such thing.
+
+    >>> replacement_in("I gave up the flute for the cello")
+    Replacement(former='the flute', value='the cello', now='I gave up the flute for the cello', is_of_thing=False)
+    >>> replacement_in("I no longer live in Oslo but in Bergen")
+    Replacement(former='Oslo', value='Bergen', now='I live in Bergen', is_of_thing=True)
+    >>> replacement_in("I drove from Bonn to Berlin")
+    """
+    for pattern in _NO_LONGER:
+        if (match := pattern.search(clause)) and (told := _stopped(match)):
+            return told
+    for pattern in _REPLACED:
+        if match := pattern.search(clause):
+            is_of_thing = bool(match.groupdict().get("thing"))
+            return _checked(match["former"], match["value"], clause, is_of_thing=is_of_thing)
+    match = _INSTEAD.search(clause)
+    return _checked(match["former"], "", clause, is_of_thing=True) if match else None
+
+
+def _stopped(match: re.Match[str]) -> Replacement | None:
+    """What "my bank is no longer X but Y" and "I no longer work for X but for Y" say."""
+    parts = _VERB_AND_PLACE.match(match["former"] or match["other"])
+    head = match["head"]
+    if parts is None or (head.casefold() in ("i", "we") and not parts["verb"]):
+        return None
+    value = _PLACE.sub("", match["value"])
+    return _checked(parts["former"], value, f"{head} {parts['verb'] or ''}{value}", is_of_thing=True)
+
+
+def _checked(former: str, value: str, now: str, *, is_of_thing: bool) -> Replacement | None:
+    """The two values without what follows them, where both can be values; no value where the clause tells it alone."""
+    former, value = until_end(_OLD.sub("", former)), until_end(_OLD.sub("", value))
+    if not is_value(former, is_family=True) or (value and not is_value(value, is_family=True)):
+        return None
+    if value and is_name_like(former) != is_name_like(value):
+        return None  # "I left Bosch for lunch"
+    return Replacement(former, value, now, is_of_thing)

@@ -1,0 +1,172 @@
+"""What people say of themselves, by rules: attribute and value of a sentence such as "I live in Berlin now".
+
+It knows one text, no speaker and no time. English only. Invariants: a value stands in the text, word for word; what is
+asked, wished, supposed or long over states nothing; the work is linear in the text's length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from memgraph_rag.contracts import Word
+from memgraph_rag.facts.grammar.attributes import value_form
+from memgraph_rag.facts.grammar.deeds import deeds
+from memgraph_rag.facts.grammar.own_clauses import may_hold, own_clauses
+from memgraph_rag.facts.grammar.parsed_values import addresses, checked, may_be_parsed, read_parsed
+from memgraph_rag.facts.grammar.replacements import Replacement, replacement_in
+from memgraph_rag.facts.grammar.value_frames import read_value
+from memgraph_rag.lexical.clauses import Clause, asserts, clauses, is_of_now
+from memgraph_rag.lexical.instructions import wish_in
+from memgraph_rag.lexical.tokenize import words
+
+__all__ = ["Parse", "Statement", "StatementKind", "may_state", "statements"]
+
+StatementKind = Literal["value", "denial", "event", "instruction", "preference"]
+
+_STOPPED = re.compile(r"\bno longer |,? \bany ?more\b|,? \bany longer\b", re.IGNORECASE)
+_CORRECTS = re.compile(
+    r"\b(?:wrong|mistake|mistaken|incorrect|(?:not|n['’]t) true|untrue|false|misspoke|scratch that|strike that|"
+    r"correction|lied|jok(?:e|ing)|kidding)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"(?<=\bI)(?P<have> have|['’]ve)?(?: did| do)?(?: not|n['’]t| never)\b", re.IGNORECASE)
+_VERSION = re.compile(r"\d\.\d")  # "I moved to Python 3.12"
+_REFERS_BACK = re.compile(r"(?:it|that|this)(?:['’]s| is| will be)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """An attribute and its value; ``[start, end)`` is the sentence or clause in the text.
+
+    ``kind`` is "value" (one holds at a time), "denial" (the value never held, against what was said before), "event"
+    (something was done, or never: value "yes" or "never"), "instruction" or "preference" (how the speaker wants to be
+    served; without attribute). ``former`` is the value that a statement says to be given up; then the attribute may be
+    empty: that of which the former value was.
+    """
+
+    attribute: str
+    value: str
+    kind: StatementKind
+    start: int
+    end: int
+    former: str = ""
+
+
+Parse = Callable[[Sequence[str]], list[list[Word]]]
+"""The words of each of some clauses, with what they depend on (``contracts.Parser.parse``)."""
+
+
+def statements(text: str, parse: Parse | None = None) -> list[Statement]:
+    """What a person says of itself in a text, in order.
+
+    Args:
+        parse: with it a clause is read by its grammar first; patterns read what grammar does not, and it checks them.
+
+    >>> [(said.attribute, said.value) for said in statements("Hi! I moved to Berlin, and my dog's name is Rex.")]
+    [('home', 'Berlin'), ('dog name', 'Rex')]
+    >>> statements("If I lived in Rome, would my favourite food be pasta? I used to live in Oslo.")
+    []
+    """
+    said: list[Statement] = []
+    before: Clause | None = None
+    for clause in clauses(text):
+        if before is not None and _REFERS_BACK.match(clause.text):
+            said += _taken_up(before, clause)
+        if before is not None and _CORRECTS.search(before.text) and _DENIED.search(clause.text):
+            said += _denied(clause, parse)
+        said += _stated(_with_former(before, clause), parse)
+        before = clause
+    return said
+
+
+def may_state(text: str, *, attribute: str, cues: Collection[str]) -> bool:
+    """Whether a clause, though no rule reads it, may tell the speaker's own attribute as it is now.
+
+    Args:
+        attribute: in its form; its words stand in the clause.
+        cues: or one of these words does.
+
+    >>> may_state("Lasagne? My favourite food, no doubt!", attribute="favourite food", cues=())
+    True
+    >>> may_state("Should my favourite food be lasagne?", attribute="favourite food", cues=())
+    False
+    """
+    own = {word for word in words(attribute) if word != "favourite"}
+    for clause in own_clauses(text):
+        spoken = set(words(clause.text.replace("'s", " ").replace("’s", " ")))
+        speaks = bool(own and own <= spoken) or not spoken.isdisjoint(cues)
+        if speaks and may_hold(clause.text):
+            return True
+    return False
+
+
+def _taken_up(before: Clause, clause: Clause) -> Iterator[Statement]:
+    """The value that a clause gives what the one before named: "I've replaced my phone; it's a Pixel now"."""
+    is_assertion = asserts(before.text) and asserts(clause.text)
+    if is_assertion and not read_value(before.text) and (read := read_value(f"{before.text}, {clause.text}")):
+        yield Statement(*read, "value", before.start, clause.end)
+
+
+def _denied(clause: Clause, parse: Parse | None) -> Iterator[Statement]:
+    """The value that a clause takes back: "That was wrong: I did not move to Bonn"."""
+    if read := _read(_DENIED.sub(lambda match: match["have"] or "", clause.text, count=1), parse):
+        yield Statement(*read, "denial", clause.start, clause.end)
+
+
+def _with_former(before: Clause | None, clause: Clause) -> Clause:
+    """A clause behind the one that says what it gives up: "I no longer use Vim, I use Helix now"."""
+    if before is None or not _STOPPED.search(before.text):
+        return clause
+    both = Clause(f"{before.text}, {clause.text}", before.start, clause.end)
+    return both if replacement_in(both.text) else clause
+
+
+def _stated(clause: Clause, parse: Parse | None) -> Iterator[Statement]:
+    may_wish = clause.is_opening or clause.text.casefold().startswith(("please ", "i "))  # not "they always remind me"
+    wish = wish_in(clause.text) if may_wish else None
+    if wish:
+        yield Statement("", clause.text, wish, clause.start, clause.end)
+    is_assertion = asserts(_STOPPED.sub("", clause.text))
+    if is_assertion and (address := next(addresses(clause.text), None)):
+        yield Statement(*address, "value", clause.start, clause.end)
+        return
+    told = replacement_in(clause.text) if is_assertion and is_of_now(clause.text) else None
+    now = told.now if told else clause.text
+    if not asserts(now) and told is None:
+        return
+    read = _read(now, parse) if asserts(now) and is_of_now(now) else None
+    if wish and not (read and read[0].startswith("favourite ")):
+        return
+    if read:
+        yield Statement(*read, "value", clause.start, clause.end, _former(told, read[1]))
+        return
+    if told and not told.is_of_thing:
+        yield Statement("", told.value, "value", clause.start, clause.end, told.former)
+    for deed in deeds(clause.text):
+        yield Statement(deed.form, "never" if deed.is_denied else "yes", "event", clause.start, clause.end)
+
+
+def _former(told: Replacement | None, value: str) -> str:
+    """The value that was given up for the one that was read; empty where none was."""
+    is_same = told is not None and {*value_form(told.value).split()} <= {*value_form(value).split()}
+    return told.former if told is not None and is_same and value_form(told.former) != value_form(value) else ""
+
+
+def _read(clause: str, parse: Parse | None) -> tuple[str, str] | None:
+    """The attribute and the value of a clause; None also where the value cannot be a place that its attribute needs."""
+    read = _attribute_and_value(clause, parse)
+    return None if read and read[0] == "home" and _VERSION.search(read[1]) else read
+
+
+def _attribute_and_value(clause: str, parse: Parse | None) -> tuple[str, str] | None:
+    """What a clause's grammar says, else what patterns read, whose reading the grammar checks."""
+    if parse is None or not may_be_parsed(clause):
+        return read_value(clause)
+    (words,) = parse([clause])
+    if read := read_parsed(clause, words):
+        return read
+    by_pattern = read_value(clause)
+    return checked(by_pattern, clause, words) if by_pattern else None

@@ -1,0 +1,178 @@
+"""Which words of a turn are its speaker's own: no quotation, code, pasted or forwarded text, or line of another person.
+
+It knows the text of a turn, and neither facts nor wishes: whatever reads what people say of themselves reads these
+words alone. Invariants: a character that is not the speaker's own becomes a line break, all others keep their place;
+what stands between marks (quotation marks, fences, tags) is the speaker's only where it can be a name; a text that has
+no marks, but is announced ("Here is the mail:") or begins as a mail does, is another one's up to the turn's end; the
+time is linear in the text's length.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from memgraph_rag.facts.message_forms import begins_letter, begins_pasted, ends_letter, is_announcement, label_end
+from memgraph_rag.facts.quotations import quoted_spans
+from memgraph_rag.lexical.markdown import code_blocks
+from memgraph_rag.lexical.roles import head_length, is_machine
+from memgraph_rag.types import Segment
+
+__all__ = ["foreign_spans", "own_words", "pasted_words"]
+
+Span = tuple[int, int]
+
+_LINE = re.compile(r"[^\n]*\n?")
+_QUOTED_LINE = re.compile(r"[ \t]*(?:[-*+] )?>")
+_INLINE = re.compile(r"[:：][*_]*(?=\s+\S)")
+_BREAK = re.compile(r"\r\n|\r")
+_WORD_START = re.compile(r"\S")
+_HEADER_LINES = 4
+_MOST_ANNOUNCING = 200  # characters before a colon
+_MOST_COLONS = 32  # of a line
+
+
+def own_words(segments: Sequence[Segment]) -> list[str]:
+    r"""The text of each segment, in order, with a line break for each character that its speaker does not say itself.
+
+    Of a machine's turn, and of what nobody says, no word is left. So is none of who speaks and when.
+
+    Args:
+        segments: of one document. Those of one turn are read together: a quotation may begin in one and end in another.
+
+    >>> turn = Segment("1", "2", 0, 'Ann: I moved. Tom said "I live in Bonn".', 0, 40, 10, "Ann")
+    >>> own_words([turn])[0].split("\n")
+    ['', '', '', '', '', 'I moved. Tom said ', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '.']
+    """
+    own: list[str] = []
+    for turn in _turns(segments):
+        text = "".join(segment.text for segment in turn)
+        speaker = turn[0].speaker
+        head = head_length(text, speaker)
+        is_persons = bool(speaker) and not is_machine(speaker)
+        spans = [(start + head, end + head) for start, end in foreign_spans(text[head:], speaker)] if is_persons else []
+        plain = _blanked(text, [(0, head), *spans] if is_persons else [(0, len(text))])
+        for segment in turn:
+            own.append(plain[: len(segment.text)])
+            plain = plain[len(segment.text) :]
+    return own
+
+
+def pasted_words(segment: Segment) -> str:
+    """The words of a person's turn that are not its own: quoted, pasted or forwarded; each part begins a line."""
+    if not segment.speaker or is_machine(segment.speaker):
+        return ""
+    text = segment.text[head_length(segment.text, segment.speaker) :]
+    return "\n".join(text[start:end] for start, end in foreign_spans(text, segment.speaker))
+
+
+def foreign_spans(text: str, speaker: str) -> list[Span]:
+    r"""The places in a turn of what its speaker does not say itself, in order; none touches another.
+
+    Args:
+        text: the turn without who speaks and when.
+
+    >>> text = "Here is our chat:\n\nTom: I live in Bonn."
+    >>> [text[start:end] for start, end in foreign_spans(text, "Ann")]
+    ['\nTom: I live in Bonn.']
+    """
+    text = _BREAK.sub(lambda match: "\n" * len(match[0]), text)
+    marked = _merged([*code_blocks(text), *quoted_spans(text)])
+    return _merged([*marked, *_lines_of_others(text, speaker, marked)])
+
+
+def _turns(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
+    """The segments of each turn together: one that begins with its speaker begins a turn."""
+    turn: list[Segment] = []
+    for segment in segments:
+        last = turn[-1] if turn else None
+        goes_on = (
+            last is not None
+            and bool(segment.speaker)
+            and (segment.index, segment.speaker, segment.time) == (last.index + 1, last.speaker, last.time)
+            and not head_length(segment.text, segment.speaker)
+        )
+        if turn and not goes_on:
+            yield turn
+            turn = []
+        turn.append(segment)
+    if turn:
+        yield turn
+
+
+def _lines_of_others(text: str, speaker: str, marked: Sequence[Span]) -> Iterator[Span]:
+    """The places of quoted lines, of lines under another name, and of pasted texts without marks."""
+    lines = [line for line in _LINE.finditer(text) if line[0]]
+    last_closing = max((n for n, line in enumerate(lines) if ends_letter(line[0].strip())), default=-1)
+    is_under_name = False
+    for n, line in enumerate(lines):
+        words = line[0]
+        if not words.strip():
+            is_under_name = False
+        elif _is_marked(line.start(), marked):
+            continue
+        elif _QUOTED_LINE.match(words):
+            yield line.span()
+        elif _begins_pasted(lines[n : n + _HEADER_LINES], is_closed=last_closing > n):
+            yield line.start(), len(text)
+            return
+        elif is_announcement(words.strip()) and not _is_marked_behind(text, line.end(), marked):
+            yield line.end(), len(text)
+            return
+        elif is_under_name := is_under_name or _is_under_name(text, line, speaker, marked):
+            yield line.span()
+        else:
+            yield from _announced_inline(words, line.start())
+
+
+def _is_under_name(text: str, line: re.Match[str], speaker: str, marked: Sequence[Span]) -> bool:
+    """Whether a line begins with another's name; a word above a quotation ("See:") is none."""
+    end = label_end(line[0], speaker)
+    return end > 0 and (bool(line[0][end:].strip()) or not _is_marked_behind(text, line.end(), marked))
+
+
+def _begins_pasted(lines: Sequence[re.Match[str]], *, is_closed: bool) -> bool:
+    words = [line[0] for line in lines]
+    return begins_pasted(words) or begins_letter(words[0], is_closed=is_closed)
+
+
+def _announced_inline(line: str, start: int) -> Iterator[Span]:
+    """What follows in a line in which another's words are announced: "Tom said: I live in Bonn"."""
+    for colon in islice(_INLINE.finditer(line), _MOST_COLONS):
+        sentence = max(line.rfind(mark, colon.start() - _MOST_ANNOUNCING, colon.start()) for mark in ".!?") + 1
+        if is_announcement(line[max(sentence, colon.start() - _MOST_ANNOUNCING) : colon.end()]):
+            yield start + colon.end(), start + len(line)
+            return
+
+
+def _is_marked(place: int, marked: Sequence[Span]) -> bool:
+    n = bisect_right(marked, (place, sys.maxsize)) - 1
+    return n >= 0 and marked[n][0] <= place < marked[n][1]
+
+
+def _is_marked_behind(text: str, place: int, marked: Sequence[Span]) -> bool:
+    """Whether marks say what of the text behind a place is another's."""
+    following = _WORD_START.search(text, place)
+    return following is not None and (_is_marked(following.start(), marked) or following[0] == ">")
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        elif start < end:
+            merged.append((start, end))
+    return merged
+
+
+def _blanked(text: str, spans: Iterable[Span]) -> str:
+    parts: list[str] = []
+    last = 0
+    for start, end in spans:
+        parts += [text[last:start], "\n" * (end - start)]
+        last = end
+    return "".join([*parts, text[last:]])

@@ -1,0 +1,255 @@
+"""The graphs of documents: layers are built and everything is embedded, the documents of a group together.
+
+All model work of ingestion is here. It knows no store: what was stored earlier comes with each document, so that a
+builder may work in another process (it can be pickled where its models and layers can). Invariant: the rows and graphs
+are in the order of the documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from memgraph_rag.contracts import (
+    Embedder,
+    Layer,
+    Models,
+    Progress,
+    SplitDocument,
+    WillingLayer,
+)
+from memgraph_rag.errors import MemgraphRagError, ModelNotFound, TokenLimitReached
+from memgraph_rag.ingestion.layer_building import build_layer
+from memgraph_rag.ingestion.planning import PendingDocument, takes_sections
+from memgraph_rag.models.embedders.unit_vectors import units
+from memgraph_rag.models.wrappers.token_limit import LimitedModels
+from memgraph_rag.text.context import in_context, with_neighbours
+from memgraph_rag.types import CONTEXT, DocumentGraph, DocumentRecord, LayerRows, Matrix
+
+__all__ = ["BuildOutcome", "BuiltDocument", "GraphBuilder", "embed_relations", "unnamed_ends"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltDocument:
+    """A document whose layers are built: its plan, what they made, and the graph that is to be stored."""
+
+    pending: PendingDocument
+    rows: LayerRows
+    graph: DocumentGraph
+
+
+BuildOutcome = BuiltDocument | MemgraphRagError
+"""What became of a document: its graph, or why it cannot be built."""
+
+
+class GraphBuilder:
+    """Builds the graphs of documents.
+
+    Args:
+        namespace: of the graph; ids are made of it.
+        layers: in the order in which they are built.
+    """
+
+    def __init__(
+        self, namespace: str, models: Models, layers: Sequence[Layer], *, progress: Progress | None = None
+    ) -> None:
+        self._namespace = namespace
+        self._models = models
+        self._layers = layers
+        self._progress = progress
+
+    def shared_by(self, workers: int) -> GraphBuilder:
+        """The builder of one of so many workers, with its share of a limit of tokens; it reports no progress."""
+        models = self._models.shared_by(workers) if isinstance(self._models, LimitedModels) else self._models
+        return GraphBuilder(self._namespace, models, self._layers)
+
+    def build_each(self, documents: Sequence[PendingDocument]) -> list[BuildOutcome]:
+        """What becomes of each document, in order.
+
+        All are built together. Where that fails each is built alone: one of them may be to blame, the others are not.
+        """
+        refusal = self._refusal(documents)
+        refused = [refusal is not None and document.needs_language for document in documents]
+        waiting = [document for document, is_refused in zip(documents, refused, strict=True) if not is_refused]
+        outcomes = iter(self._build_isolated(waiting))
+        return [refusal if refusal and is_refused else next(outcomes) for is_refused in refused]
+
+    def settle(self) -> None:
+        """All that was built is stored."""
+        self._models.settle()
+
+    def _refusal(self, documents: Sequence[PendingDocument]) -> TokenLimitReached | None:
+        """Why documents that need the language model are not built: there are no tokens left."""
+        if not isinstance(self._models, LimitedModels) or not any(document.needs_language for document in documents):
+            return None
+        try:
+            self._models.limited.require_room()
+        except ModelNotFound:  # what needs a model was refused before this; the rest is built without
+            return None
+        except TokenLimitReached as error:
+            return error
+        return None
+
+    def _build_isolated(self, documents: Sequence[PendingDocument]) -> list[BuildOutcome]:
+        try:
+            return [*self.build(documents)]
+        except MemgraphRagError as error:
+            if len(documents) == 1:
+                return [error]
+            return [outcome for document in documents for outcome in self._build_isolated([document])]
+
+    def build(self, documents: Sequence[PendingDocument]) -> list[BuiltDocument]:
+        """The documents with their graphs; segments are embedded while their names are looked for.
+
+        Not while the language model writes: the two would only take each other's cores.
+        """
+        rows = [LayerRows() for _ in documents]
+        first, writing = _phases(self._layers)
+        with ThreadPoolExecutor(1) as beside:
+            texts = [
+                in_context(document.record.title, document.segments)
+                if document.is_new and not _waits_for_context(document)
+                else []
+                for document in documents
+            ]
+            total = sum(map(len, texts))
+            self._report("embedding", 0, total)
+            embedding = beside.submit(embed_grouped, texts, self._models.embedder)
+            self._build_layers(documents, rows, first)
+            segment_vectors = [
+                units(with_neighbours(vectors, document.segments)) if len(vectors) else vectors
+                for document, vectors in zip(documents, embedding.result(), strict=True)
+            ]
+            self._report("embedding", total, total)
+        self._build_layers(documents, rows, writing)
+        segment_vectors = self._in_context(documents, rows, segment_vectors)
+        points = [[point.text for point in document_rows.points] for document_rows in rows]
+        point_vectors = embed_grouped(points, self._models.embedder)
+        graphs = [
+            DocumentGraph(
+                document=self._record(document, document_rows),
+                segments=document.segments,
+                segment_embeddings=of_segments,
+                points=document_rows.points,
+                point_embeddings=of_points,
+                summarizes=document_rows.summarizes,
+                mentions=document_rows.mentions,
+                titles=document_rows.titles,
+                relations=document_rows.relations,
+                annotations=document_rows.annotations,
+                sections=document_rows.sections,
+            )
+            for document, document_rows, of_segments, of_points in zip(
+                documents, rows, segment_vectors, point_vectors, strict=True
+            )
+        ]
+        names = {end: name for document in documents for end, name in document.stored_names.items()}
+        with_vectors = embed_relations(graphs, names, self._models.embedder)
+        return [BuiltDocument(*parts) for parts in zip(documents, rows, with_vectors, strict=True)]
+
+    def _in_context(
+        self, documents: Sequence[PendingDocument], rows: Sequence[LayerRows], vectors: Sequence[Matrix]
+    ) -> list[Matrix]:
+        """These vectors, and new ones for the segments of documents that get the layer ``context``."""
+        texts = [
+            in_context(document.record.title, document.segments, document_rows.annotations)
+            if _waits_for_context(document)
+            else []
+            for document, document_rows in zip(documents, rows, strict=True)
+        ]
+        if not any(texts):
+            return list(vectors)
+        return [
+            units(with_neighbours(new, document.segments)) if _waits_for_context(document) else old
+            for document, old, new in zip(documents, vectors, embed_grouped(texts, self._models.embedder), strict=True)
+        ]
+
+    def _build_layers(
+        self, documents: Sequence[PendingDocument], rows: list[LayerRows], layers: Sequence[Layer]
+    ) -> None:
+        """Build those of these layers that documents lack; what each makes is added to the document's rows."""
+        for layer in layers:
+            places = [place for place, document in enumerate(documents) if document.lacks(layer.name)]
+            if not places:
+                continue
+            built = build_layer(
+                layer,
+                [self._evidence(documents[place], rows[place], layer) for place in places],
+                namespace=self._namespace,
+                models=self._models,
+                progress=self._progress,
+            )
+            for place, layer_rows in zip(places, built, strict=True):
+                rows[place] += layer_rows
+
+    def _evidence(self, document: PendingDocument, rows: LayerRows, layer: Layer) -> SplitDocument:
+        """What a layer may see of a document; with its outline, built just now or stored, where it takes that."""
+        evidence = document.evidence
+        if not takes_sections(layer):
+            return evidence
+        return replace(evidence, sections=rows.sections or document.stored_sections)
+
+    def _record(self, document: PendingDocument, rows: LayerRows) -> DocumentRecord:
+        """The document's record; the model is named where only a layer that can do without one asked it."""
+        record = document.record
+        if record.model or not rows.usage.model_calls:
+            return record
+        return replace(record, model=self._models.language.name)
+
+    def _report(self, what: str, done: int, total: int) -> None:
+        if self._progress is not None and total:
+            self._progress(what, done, total)
+
+
+def _phases(layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
+    """Layers that ask no language model, and those that may, with what requires one of these."""
+    first: list[Layer] = []
+    writing: list[Layer] = []
+    for layer in layers:
+        waits = not {*layer.requires}.isdisjoint(item.name for item in writing)
+        is_writing = waits or layer.needs_language or isinstance(layer, WillingLayer)
+        (writing if is_writing else first).append(layer)
+    return first, writing
+
+
+def _waits_for_context(document: PendingDocument) -> bool:
+    """Whether its segments are embedded under what the layer ``context`` says, once that is built."""
+    return document.lacks(CONTEXT)
+
+
+def unnamed_ends(graphs: Sequence[DocumentGraph]) -> list[str]:
+    """Ids of the ends of relations that these graphs do not name: another layer stored them earlier."""
+    return sorted({end for graph in graphs for end in graph.ends} - _names_in(graphs).keys())
+
+
+def embed_relations(
+    graphs: Sequence[DocumentGraph], stored_names: Mapping[str, str], embedder: Embedder
+) -> list[DocumentGraph]:
+    """These graphs with the vectors of their relations' descriptions and of the normalised names of their ends.
+
+    Args:
+        stored_names: normalised, by id, of the ends that the graphs do not name (``unnamed_ends``).
+    """
+    descriptions = [[relation.description for relation in graph.relations] for graph in graphs]
+    relation_vectors = embed_grouped(descriptions, embedder)
+    names = {**stored_names, **_names_in(graphs)}
+    end_vectors = embed_grouped([[names[end] for end in graph.ends] for graph in graphs], embedder)
+    return [
+        replace(graph, relation_embeddings=of_relations, end_embeddings=of_ends)
+        for graph, of_relations, of_ends in zip(graphs, relation_vectors, end_vectors, strict=True)
+    ]
+
+
+def _names_in(graphs: Sequence[DocumentGraph]) -> dict[str, str]:
+    return {mention.entity_id: mention.normal for graph in graphs for mention in graph.mentions}
+
+
+def embed_grouped(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix]:
+    """The vectors of each document's texts; all are embedded in one call."""
+    vectors = embedder.embed(list(chain.from_iterable(texts)))
+    ends = np.cumsum([len(document_texts) for document_texts in texts])
+    return np.split(vectors, ends[:-1]) if len(ends) else []

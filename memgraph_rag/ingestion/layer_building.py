@@ -1,0 +1,191 @@
+"""One layer built: what it gives is checked, and its annotations get their ids.
+
+It knows no layer. Invariants: whatever a layer raises or gives, what comes out is rows that it may give, or an error of
+ours that names it; the same rows get the same ids.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import replace
+
+from memgraph_rag.contracts import Layer, LearningLayer, Models, Progress, SplitDocument
+from memgraph_rag.display import show
+from memgraph_rag.errors import LayerError, MemgraphRagError
+from memgraph_rag.models.wrappers.checked_models import is_usage
+from memgraph_rag.stores.layer_rows import misplaced_fields
+from memgraph_rag.types import (
+    Annotation,
+    InformationPoint,
+    LayerRows,
+    Mention,
+    OverviewRows,
+    Relation,
+    Section,
+    Summarizes,
+    Title,
+    annotation_id,
+    is_storable,
+)
+
+__all__ = ["build_layer", "extract_rows", "layer_errors", "refused", "require_rows"]
+
+_KINDS: Mapping[str, type] = {
+    "points": InformationPoint,
+    "summarizes": Summarizes,
+    "mentions": Mention,
+    "titles": Title,
+    "relations": Relation,
+    "annotations": Annotation,
+    "sections": Section,
+}
+
+_MOST_ANNOTATIONS = 100_000  # of one layer in one document
+
+
+def build_layer(
+    layer: Layer,
+    documents: Sequence[SplitDocument],
+    *,
+    namespace: str,
+    models: Models,
+    progress: Progress | None = None,
+) -> list[LayerRows]:
+    """The rows of each document, in order.
+
+    Raises:
+        LayerError: the layer raised something, or gave what is no row of its own.
+    """
+    rows = _rows(
+        layer, documents, lambda: layer.build(documents, namespace=namespace, models=models, progress=progress)
+    )
+    return [_completed(layer, *pair, namespace) for pair in zip(documents, rows, strict=True)]
+
+
+def extract_rows(
+    layer: LearningLayer, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models
+) -> list[LayerRows]:
+    """What a layer finds for a question in segments of each document, in order.
+
+    Raises:
+        LayerError: the layer raised something, or gave what is no row.
+    """
+    return _rows(layer, documents, lambda: layer.extract(question, documents, namespace=namespace, models=models))
+
+
+@contextmanager
+def layer_errors(layer: str, rows: str) -> Iterator[None]:
+    """Raise what a layer raises as an error of ours that names it.
+
+    Args:
+        rows: what is asked of the layer.
+
+    Raises:
+        LayerError: the layer raised something that is no error of ours.
+    """
+    try:
+        yield
+    except MemgraphRagError:
+        raise
+    except Exception as exc:  # a layer may be the user's own, and raise anything
+        raise LayerError(
+            f"Expected {rows} of layer {show(layer)}, got {type(exc).__name__}: {show(exc)}. Mend the layer, or leave "
+            "it out.",
+            layer=layer,
+        ) from exc
+
+
+def _rows(layer: Layer, documents: Sequence[SplitDocument], make: Callable[[], object]) -> list[LayerRows]:
+    """What a layer makes of documents, if it is rows for each."""
+    with layer_errors(layer.name, "rows"):
+        made = make()
+    if not isinstance(made, list) or len(made) != len(documents):
+        kind = f"{len(made)}" if isinstance(made, list) else f"a {type(made).__name__}"
+        raise refused(layer.name, f"a list of {len(documents)} LayerRows, one for each document", kind)
+    for rows in made:
+        if not isinstance(rows, LayerRows):
+            raise refused(layer.name, "LayerRows for each document", f"a {type(rows).__name__}")
+        require_rows(layer.name, rows, _KINDS)
+    return made
+
+
+def _completed(layer: Layer, document: SplitDocument, rows: LayerRows, namespace: str) -> LayerRows:
+    """The rows of one document, its annotations with their places and ids."""
+    if misplaced := misplaced_fields(layer.name, rows):
+        raise refused(layer.name, "rows of its own", f"{', '.join(misplaced)}, which are rows of another layer")
+    if others := {point.layer for point in rows.points} - {layer.name}:
+        raise refused(layer.name, "points that name it as their layer", f"some of {', '.join(sorted(others))}")
+    if len(rows.annotations) > _MOST_ANNOTATIONS:
+        raise refused(
+            layer.name, f"at most {_MOST_ANNOTATIONS:,} annotations of a document", f"{len(rows.annotations):,}"
+        )
+    segment_ids = {segment.id for segment in document.segments}
+    for annotation in rows.annotations:
+        _check(layer, annotation, segment_ids)
+    return replace(
+        rows,
+        annotations=tuple(
+            replace(
+                annotation,
+                id=annotation_id(namespace, document.id, layer.name, index),
+                document_id=document.id,
+                layer=layer.name,
+                index=index,
+            )
+            for index, annotation in enumerate(rows.annotations)
+        ),
+    )
+
+
+def require_rows(layer: str, rows: LayerRows | OverviewRows, kinds: Mapping[str, type]) -> None:
+    """Refuse rows whose fields are of other types than they say, before anything is done with them.
+
+    Raises:
+        LayerError: a field does not hold items of its kind, the notes are no counts, or the usage is none.
+    """
+    for name, kind in kinds.items():
+        items = getattr(rows, name)
+        if not isinstance(items, (tuple, list)) or not all(_is_item(item, kind) for item in items):
+            raise refused(layer, f"{name} as a tuple of {kind.__name__}", show(items))
+    notes = rows.notes
+    if not isinstance(notes, Mapping) or not all(isinstance(count, int) for count in notes.values()):
+        raise refused(layer, "notes with a count each", show(notes))
+    if not is_usage(rows.usage):
+        raise refused(layer, "a Usage in numbers", show(rows.usage))
+
+
+def _is_item(item: object, kind: type) -> bool:
+    return isinstance(item, kind) and (not isinstance(item, str) or is_storable(item))
+
+
+def _check(layer: Layer, annotation: Annotation, segment_ids: Set[str]) -> None:
+    properties, named = annotation.properties, annotation.segment_ids
+    if not isinstance(properties, Mapping) or not isinstance(named, (tuple, list)):
+        raise refused(layer.name, "annotations with properties and a tuple of segment_ids", show(annotation))
+    texts = (annotation.text, annotation.kind, *properties)
+    if not all(isinstance(text, str) and is_storable(text) for text in texts) or not annotation.text.strip():
+        raise refused(layer.name, "annotations with a text that can be stored and says something", show(texts))
+    if not all(map(_is_property, properties.values())):
+        raise refused(
+            layer.name, "properties that are storable str, bool, int or finite float", show(properties.values())
+        )
+    if not all(isinstance(name, str) for name in named) or not segment_ids >= set(named):
+        raise refused(layer.name, "ids of segments that the layer was given", show(named))
+    if len(set(named)) < len(named):
+        raise refused(layer.name, "each segment of an annotation once", show(named))
+
+
+def _is_property(value: object) -> bool:
+    if isinstance(value, str):
+        return is_storable(value)
+    return isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
+def refused(layer: str, expected: str, value: str) -> LayerError:
+    """The error for what a layer gave and may not give."""
+    return LayerError(
+        f"Expected {expected} from layer {show(layer)}, got {value}. Mend the layer's build.",
+        layer=layer,
+    )

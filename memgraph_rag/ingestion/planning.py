@@ -1,0 +1,341 @@
+"""What is to be done for each document of a group: compared with what is stored, cut into segments, echoes marked.
+
+It builds nothing, and writes metadata only. Invariants: the same content is never built twice; one document that cannot
+be planned is a ``Failure`` and stops no other; a group costs a fixed number of looks into the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+
+from memgraph_rag.contracts import GraphStore, Layer, Models, SplitDocument, TokenCounter, WillingLayer
+from memgraph_rag.display import show
+from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.ingestion.given_answers import GivenAnswers
+from memgraph_rag.ingestion.segmenting import cut_segments
+from memgraph_rag.ingestion.sources import Item, Loaded, hash_with, is_elsewhere
+from memgraph_rag.lexical import timestamps
+from memgraph_rag.stores.layer_rows import RELATIONS, SECTIONS
+from memgraph_rag.stores.shared.write_checks import check_owner
+from memgraph_rag.text import echoes
+from memgraph_rag.types import (
+    Action,
+    Document,
+    DocumentRecord,
+    Failure,
+    Receipt,
+    Section,
+    Segment,
+    make_id,
+    owner_of,
+)
+
+__all__ = ["ECHO", "PendingDocument", "Plan", "Planner", "takes_sections"]
+
+ECHO = "echo"
+"""In a document's metadata: whether all of it, or none, is something that the memory answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingDocument:
+    """A document that waits for layers.
+
+    Attributes:
+        record: as it will be stored.
+        missing_layers: the layers to be built.
+        is_new: whether its segments are to be stored too; else they are stored already.
+        same_as: keys of other documents with its text.
+        stored_sections: its outline, where that is stored and a missing layer takes it.
+        stored_names: the normalised names of what it mentions, by entity id, where relations are missing.
+    """
+
+    record: DocumentRecord
+    segments: tuple[Segment, ...]
+    missing_layers: tuple[Layer, ...]
+    is_new: bool
+    same_as: tuple[str, ...] = ()
+    stored_sections: tuple[Section, ...] = ()
+    stored_names: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def lacks(self, layer: str) -> bool:
+        """Whether the layer of that name is to be built."""
+        return any(missing.name == layer for missing in self.missing_layers)
+
+    @property
+    def needs_language(self) -> bool:
+        """Whether a language model works for it, where there is one."""
+        return any(
+            layer.uses_language(self.evidence) if isinstance(layer, WillingLayer) else layer.needs_language
+            for layer in self.missing_layers
+        )
+
+    @property
+    def evidence(self) -> SplitDocument:
+        """What layers may see of it: without what the memory said itself."""
+        segments = tuple(segment for segment in self.segments if not segment.echo)
+        return SplitDocument(self.record.id, self.record.title if segments else "", segments)
+
+    def with_segments(self, segments: tuple[Segment, ...]) -> PendingDocument:
+        """The document with these segments in place of its own, and its number of echoes."""
+        record = replace(self.record, echoes=sum(segment.echo for segment in segments))
+        return replace(self, record=record, segments=segments)
+
+
+Plan = PendingDocument | Receipt | Failure
+"""What is to be done for a document; a receipt where nothing is."""
+
+
+class Planner:
+    """Plans what is to be done for documents.
+
+    Args:
+        layers: what a document is to have beyond segments.
+        answers: what the memory answered.
+        count_tokens: of the texts of segments.
+        segment_tokens: most tokens of one segment.
+    """
+
+    def __init__(
+        self,
+        store: GraphStore,
+        models: Models,
+        layers: Sequence[Layer],
+        answers: GivenAnswers,
+        *,
+        count_tokens: TokenCounter,
+        segment_tokens: int,
+    ) -> None:
+        self._store = store
+        self._answers = answers
+        self._models = models
+        self._layers = layers
+        self._count_tokens = count_tokens
+        self._segment_tokens = segment_tokens
+
+    def plan(self, group: Sequence[Item]) -> list[Plan]:
+        """What is to be done for each of these documents, in order. Metadata that changed are stored here."""
+        stored = self._stored_records(group)
+        items = self._without_strangers([self._with_stored_parts(item, stored) for item in group])
+        described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
+        plans = [self._plan_document(item, stored | described) for item in items]
+        plans = self._with_counts([_as_described(plan) if _is_receipt_of(plan, described) else plan for plan in plans])
+        plans = self._with_stored_rows(plans)
+        return self._mark_echoes(plans, stored, group)
+
+    def _document_id(self, key: str) -> str:
+        return make_id(self._store.namespace, "document", key)
+
+    def _stored_records(self, group: Sequence[Item]) -> dict[str, DocumentRecord]:
+        """What is stored under the keys of the documents to be added, by document id."""
+        ids = [self._document_id(item.key) for item in group if isinstance(item, Loaded)]
+        return {record.id: record for record in self._store.documents(ids)}
+
+    def _with_stored_parts(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Item:
+        """The document with what the user did not give as it is stored."""
+        if not isinstance(item, Loaded) or (record := stored.get(self._document_id(item.key))) is None:
+            return item
+        return replace(item, document=item.over(record))
+
+    def _without_strangers(self, items: Sequence[Item]) -> list[Item]:
+        """The documents; one of a user or a session names no document with the same text that is not theirs.
+
+        The store is asked only where such a document has the text of another.
+        """
+        owned = [item for item in items if isinstance(item, Loaded) and item.same_as and _is_owned(item.document)]
+        ids = [self._document_id(key) for item in owned for key in item.same_as]
+        owners = {record.key: owner_of(record.metadata) for record in self._store.documents(ids)} if ids else {}
+
+        def own_alone(item: Loaded) -> Loaded:
+            owner = owner_of(item.document.metadata)
+            return replace(item, same_as=tuple(key for key in item.same_as if owners.get(key) == owner))
+
+        return [own_alone(item) if isinstance(item, Loaded) and _is_owned(item.document) else item for item in items]
+
+    def _store_metadata(
+        self, items: Sequence[Loaded], stored: Mapping[str, DocumentRecord]
+    ) -> dict[str, DocumentRecord]:
+        """Store the metadata of documents that differ in nothing else; their new records, by id."""
+        pairs = [(item, stored[self._document_id(item.key)]) for item in items if self._document_id(item.key) in stored]
+        new_records = {
+            record.id: replace(record, metadata=item.document.metadata, sha256=item.document.sha256)
+            for item, record in pairs
+            if _differ_in_metadata_only(item.document, record)
+            and owner_of(record.metadata) == owner_of(item.document.metadata)
+            and not is_elsewhere(record, item.files)
+        }
+        if not new_records:
+            return {}
+        hashes_before = [stored[document_id].sha256 for document_id in new_records]
+        written_ids = self._store.describe(list(new_records.values()), before=hashes_before)
+        return {document_id: new_records[document_id] for document_id in written_ids}
+
+    def _plan_document(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Plan:
+        if isinstance(item, Failure):
+            return item
+        try:
+            if isinstance(item, DocumentRecord):
+                return self._plan_stored(item)
+            record = stored.get(self._document_id(item.key))
+            if record is not None and record.sha256 == item.document.sha256:
+                return replace(self._plan_stored(record), same_as=item.same_as)
+            if record is not None:
+                check_owner(record, item.document.metadata)
+                _check_same_source(record, item)
+            return replace(self._plan_new(item.document), same_as=item.same_as)
+        except MemgraphRagError as error:
+            return Failure(item.key, error)
+
+    def _plan_stored(self, record: DocumentRecord) -> PendingDocument | Receipt:
+        """The layers that a stored document lacks; what is stored of it is read with that of others."""
+        missing = tuple(layer for layer in self._layers if layer.name not in record.layers)
+        if not missing:
+            return Receipt(record.id, record.key, Action.UNCHANGED, {}, echoes=record.echoes)
+        return PendingDocument(self._with_layers(record, missing), (), missing, is_new=False)
+
+    def _with_stored_rows(self, plans: Sequence[Plan]) -> list[Plan]:
+        """The plans; of stored documents with their segments, and with what their missing layers see beside these."""
+        deepened = [plan for plan in plans if isinstance(plan, PendingDocument) and not plan.is_new]
+        if not deepened:
+            return list(plans)
+        segments = self._store.segments_in([plan.record.id for plan in deepened])
+        sections = self._store.sections_in([plan.record.id for plan in deepened if _takes_stored_sections(plan)])
+        mentions = self._store.mentions_in([plan.record.id for plan in deepened if plan.lacks(RELATIONS.layer)])
+        return _with_pending(
+            plans,
+            [
+                replace(
+                    plan,
+                    segments=tuple(segments[plan.record.id]),
+                    stored_sections=tuple(sections.get(plan.record.id, ())),
+                    stored_names={mention.entity_id: mention.normal for mention in mentions.get(plan.record.id, ())},
+                )
+                for plan in deepened
+            ],
+        )
+
+    def _with_counts(self, plans: Sequence[Plan]) -> list[Plan]:
+        """The plans; of what is stored already with what the store holds of it."""
+        counts = self._store.counts_of([plan.document_id for plan in plans if isinstance(plan, Receipt)])
+        return [replace(plan, counts=counts[plan.document_id]) if isinstance(plan, Receipt) else plan for plan in plans]
+
+    def _plan_new(self, document: Document) -> PendingDocument:
+        """A new document, cut into segments, with all layers to be built."""
+        document_id = self._document_id(document.key)
+        segments = cut_segments(
+            document,
+            document_id,
+            namespace=self._store.namespace,
+            count_tokens=self._count_tokens,
+            max_tokens=self._segment_tokens,
+        )
+        record = DocumentRecord(
+            id=document_id,
+            key=document.key,
+            title=document.title,
+            source=document.source,
+            sha256=document.sha256,
+            added_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            characters=len(document.text),
+            segments=len(segments),
+            layers=(),
+            model="",
+            metadata=document.metadata,
+        )
+        pending = PendingDocument(self._with_layers(record, self._layers), segments, tuple(self._layers), is_new=True)
+        if document.metadata.get(ECHO) is True:
+            return pending.with_segments(tuple(replace(segment, echo=True) for segment in segments))
+        return pending
+
+    def _with_layers(self, record: DocumentRecord, layers: Sequence[Layer]) -> DocumentRecord:
+        """The record of a document that has these layers too, and of what built them."""
+        names = tuple(sorted({*record.layers, *(layer.name for layer in layers)}))  # whatever came first
+        model = self._models.language.name if any(layer.needs_language for layer in layers) else record.model
+        names_found = any(layer.needs_recognizer for layer in layers)
+        recognizer = self._models.recognizer.name if names_found else record.recognizer
+        return replace(record, layers=names, model=model, recognizer=recognizer)
+
+    def _mark_echoes(
+        self, plans: list[Plan], stored: Mapping[str, DocumentRecord], group: Sequence[Item]
+    ) -> list[Plan]:
+        """The plans, with those segments of new documents marked that say again what the memory answered.
+
+        Args:
+            group: the documents as they came: each names all others with its text, whoever owns these.
+        """
+        namespace = self._store.namespace
+        new = [plan for plan in plans if isinstance(plan, PendingDocument) and plan.is_new]
+        new = [plan for plan in new if ECHO not in plan.record.metadata]
+        if not new:
+            return plans
+        sentence_ids = {plan.record.id: echoes.sentence_ids(namespace, plan.segments) for plan in new}
+        origins = self._answers.find(set().union(*sentence_ids.values()))
+        echoing = [plan for plan in new if not origins.keys().isdisjoint(sentence_ids[plan.record.id])]
+        before = self._store.segments_in([plan.record.id for plan in echoing if plan.record.id in stored])
+        same_text = {item.key: set(map(self._document_id, item.same_as)) for item in group if isinstance(item, Loaded)}
+        return _with_pending(
+            plans,
+            [
+                plan.with_segments(
+                    echoes.marked(
+                        namespace,
+                        plan.segments,
+                        {key: origins[key] for key in sentence_ids[plan.record.id] & origins.keys()},
+                        before.get(plan.record.id, ()),
+                        same_text=same_text[plan.record.key],
+                    )
+                )
+                for plan in echoing
+            ],
+        )
+
+
+def takes_sections(layer: Layer) -> bool:
+    """Whether a layer sees the document's outline."""
+    return SECTIONS.layer in {*layer.requires, *getattr(layer, "uses", ())}
+
+
+def _takes_stored_sections(pending: PendingDocument) -> bool:
+    """Whether its outline is stored, and a missing layer sees it."""
+    is_stored = SECTIONS.layer in pending.record.layers and not pending.lacks(SECTIONS.layer)
+    return is_stored and any(map(takes_sections, pending.missing_layers))
+
+
+def _with_pending(plans: Sequence[Plan], changed: Sequence[PendingDocument]) -> list[Plan]:
+    """The plans, some of them changed; no two are of one document."""
+    by_id = {plan.record.id: plan for plan in changed}
+    return [by_id.get(plan.record.id, plan) if isinstance(plan, PendingDocument) else plan for plan in plans]
+
+
+def _is_receipt_of(plan: Plan, records: Mapping[str, DocumentRecord]) -> bool:
+    return isinstance(plan, Receipt) and plan.document_id in records
+
+
+def _as_described(plan: Plan) -> Plan:
+    return replace(plan, action=Action.DESCRIBED) if isinstance(plan, Receipt) else plan
+
+
+def _differ_in_metadata_only(document: Document, record: DocumentRecord) -> bool:
+    """Whether they differ in metadata, and in none of those that segments are made with."""
+    return (
+        document.sha256 != record.sha256
+        and timestamps.named_in(document.metadata) == timestamps.named_in(record.metadata)
+        and document.metadata.get(ECHO) == record.metadata.get(ECHO)
+        and hash_with(document, document.title, record.metadata) == record.sha256
+    )
+
+
+def _is_owned(document: Document) -> bool:
+    return owner_of(document.metadata) != (None, None)
+
+
+def _check_same_source(record: DocumentRecord, item: Loaded) -> None:
+    """Two files of one name in two folders must not replace each other unnoticed."""
+    if is_elsewhere(record, item.files):
+        raise DocumentError(
+            f"Expected {show(record.source)} under the key {show(item.key)}, got another file: "
+            f"{show(item.document.source)}. Give this one a key of its own, add(path, key=…) or --key; or forget the "
+            "other one first.",
+            key=item.key,
+        )

@@ -1,0 +1,51 @@
+"""Files that another process may read in place of this one, where it sees the same ones.
+
+It knows loading, and neither store nor cluster. Invariant: what is read elsewhere is what this process would have read:
+a file of the same path, size and time of change.
+"""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from typing_extensions import Self
+
+from memgraph_rag.ingestion.sources import Loaded, Request, load_request
+from memgraph_rag.text.paths import spellings
+
+__all__ = ["SharedFile"]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFile:
+    """A file as this process sees it.
+
+    Attributes:
+        path: absolute.
+        size: in bytes.
+        changed_ns: when it was changed last, in nanoseconds since 1970.
+    """
+
+    path: str
+    size: int
+    changed_ns: int
+
+    @classmethod
+    def at(cls, path: Path) -> Self | None:
+        """The file there; None where nothing is that could be read."""
+        absolute = spellings(path)[0]
+        try:
+            status = Path(absolute).stat()
+        except (OSError, ValueError):  # ValueError: a NUL in the path
+            return None
+        return cls(absolute, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+    def read(self) -> tuple[str, str] | None:
+        """Its text and title; None where it is another one here, or cannot be read: whoever asked tells why."""
+        path = Path(self.path)
+        if self.at(path) != self:
+            return None
+        loaded = load_request(Request(path))
+        return (loaded.document.text, loaded.document.title) if isinstance(loaded, Loaded) else None

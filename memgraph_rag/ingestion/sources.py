@@ -1,0 +1,262 @@
+"""What the user gave, loaded: each source as a document under its key, in groups that are built together.
+
+It knows loading and the fingerprints of a store; it builds and writes nothing. Invariants: one source that cannot be
+loaded is a ``Failure`` and stops no other; one file has one key, however its path is written; no two documents of a
+group have one key.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import chain
+from pathlib import Path
+
+from memgraph_rag.contracts import FingerprintIndex
+from memgraph_rag.display import show
+from memgraph_rag.errors import DocumentError, MemgraphRagError
+from memgraph_rag.stores import open_place
+from memgraph_rag.text.chat import unread_times
+from memgraph_rag.text.files import read
+from memgraph_rag.text.loading import ReadFile, Source, load
+from memgraph_rag.text.paths import spellings
+from memgraph_rag.text.session_pages import is_page_key
+from memgraph_rag.types import (
+    Document,
+    DocumentRecord,
+    Failure,
+    Fingerprint,
+    MetadataValue,
+    text_hash,
+)
+
+__all__ = ["GroupSize", "Item", "Loaded", "Request", "grouped", "hash_with", "is_elsewhere", "load_request"]
+
+_MOST_DESCRIBED = 60  # characters of what could not be loaded
+_MOST_SAME = 16  # keys of documents with the same text that a receipt names
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSize:
+    """A group is full when it has so many documents, or so many characters."""
+
+    documents: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing to be added, as the user gave it."""
+
+    source: Source
+    key: str | None = None
+    title: str | None = None
+    metadata: Mapping[str, MetadataValue | date] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A document to be added, and which parts of it the user gave.
+
+    Attributes:
+        files: where it may have been read from, by every spelling (``paths.spellings``); none of text.
+        text_sha256: ``text_hash`` of its text.
+        same_as: keys of other documents with that text.
+        unread_times: how many of its messages have a time that was not understood.
+    """
+
+    document: Document
+    has_key: bool
+    has_title: bool
+    has_metadata: bool
+    files: tuple[str, ...]
+    text_sha256: str
+    same_as: tuple[str, ...] = ()
+    unread_times: int = 0
+
+    @property
+    def key(self) -> str:
+        """The document's key."""
+        return self.document.key
+
+    def over(self, stored: DocumentRecord) -> Document:
+        """The document with what was not given as it is stored: metadata, and the title of the same text."""
+        metadata = self.document.metadata if self.has_metadata else stored.metadata
+        is_same = hash_with(self.document, stored.title, stored.metadata) == stored.sha256
+        title = stored.title if is_same and not self.has_title else self.document.title
+        return replace(self.document, title=title, metadata=metadata)
+
+
+Item = Loaded | DocumentRecord | Failure
+"""What waits to be built: something to add, something stored that lacks layers, or something that failed."""
+
+
+def load_request(request: Request, read_file: ReadFile = read) -> Loaded | Failure:
+    """The document of a request; one that comes as a ``Document`` has all its parts from the user.
+
+    A file of an open store is refused before it is read.
+    """
+    source = request.source
+    try:
+        if isinstance(source, Path):
+            _refuse_open_store(source)
+        document = load(source, key=request.key, title=request.title, metadata=request.metadata, read_file=read_file)
+        _refuse_page_key(document.key)
+    except MemgraphRagError as error:
+        return Failure(_describe(source), error)
+    is_whole = isinstance(source, Document)
+    return Loaded(
+        document,
+        has_key=request.key is not None or not isinstance(source, Path),
+        has_title=is_whole or request.title is not None,
+        has_metadata=is_whole or request.metadata is not None,
+        files=spellings(source) if isinstance(source, Path) else tuple(filter(None, [document.source])),
+        text_sha256=text_hash(document.text),
+        unread_times=unread_times(source, document.turns),
+    )
+
+
+def _refuse_open_store(path: Path) -> None:
+    if (place := open_place(path)) is not None:
+        raise DocumentError(
+            f"Expected a file to add, got {show(path)}, which belongs to the open store {show(place)}. Name another "
+            "file.",
+            path=path,
+        )
+
+
+def _refuse_page_key(key: str) -> None:
+    """Refuse the keys of a session's pages: a document there would keep the session from storing a turn."""
+    if is_page_key(key):
+        raise DocumentError(
+            f"Expected a key of your own, got {show(key)}, which is that of a session's page. Pass another by key=…, "
+            "or store turns by Memory.session.",
+            key=key,
+        )
+
+
+def grouped(items: Iterable[Item], index: FingerprintIndex, size: GroupSize, *, ahead: int) -> Iterator[list[Item]]:
+    """The items in groups of bounded size, each under its key. One look into the store a group.
+
+    Args:
+        ahead: so many groups before one may not be stored yet when it is taken.
+    """
+    keys = _Keys(index, ahead)
+    for group in _bounded(items, size):
+        yield from _with_distinct_keys(keys.assigned(group))
+
+
+class _Keys:
+    """Gives files the keys that they have already, and tells which documents have the same text.
+
+    It remembers the group that is loaded, and as many before it as may not be stored yet.
+    """
+
+    def __init__(self, index: FingerprintIndex, ahead: int) -> None:
+        self._index = index
+        self._key_of_file: deque[dict[str, str]] = deque(maxlen=ahead + 1)
+        self._text_of_key: deque[dict[str, str]] = deque(maxlen=ahead + 1)
+
+    def assigned(self, group: Sequence[Item]) -> list[Item]:
+        """The group, with the keys under which its files are stored or were loaded."""
+        loaded = [item for item in group if isinstance(item, Loaded)]
+        if not loaded:
+            return list(group)
+        stored = self._index.matching_fingerprints(
+            sources=[file for item in loaded if not item.has_key for file in item.files],
+            text_hashes=[item.text_sha256 for item in loaded],
+        )
+        self._key_of_file.appendleft({})
+        keyed = [self._keyed(item, stored) if isinstance(item, Loaded) else item for item in group]
+        self._text_of_key.append({item.key: item.text_sha256 for item in keyed if isinstance(item, Loaded)})
+        keys_of_text = _keys_by_text(stored, dict(chain.from_iterable(map(dict.items, self._text_of_key))))
+        return [_with_same(item, keys_of_text) if isinstance(item, Loaded) else item for item in keyed]
+
+    def _keyed(self, item: Loaded, stored: Sequence[Fingerprint]) -> Loaded:
+        """The document under the key that its file has, if it has one and the user gave none."""
+        if not item.has_key:
+            key = next((known[file] for file in item.files for known in self._key_of_file if file in known), None)
+            key = key or _stored_key(item, stored)
+            item = replace(item, document=replace(item.document, key=key or item.key))
+        recent = self._key_of_file[0]
+        recent.update({file: item.key for file in item.files if file not in recent})
+        return item
+
+
+def _stored_key(item: Loaded, stored: Sequence[Fingerprint]) -> str | None:
+    """The key under which a file is stored: its own spelling's if that is one of several, else the first."""
+    keys = [
+        (fingerprint.key != item.key, item.files.index(fingerprint.source), fingerprint.key)
+        for fingerprint in stored
+        if fingerprint.source in item.files
+    ]
+    return min(keys)[-1] if keys else None
+
+
+def _keys_by_text(stored: Iterable[Fingerprint], recent: dict[str, str]) -> dict[str, set[str]]:
+    """The keys of documents by the hash of their text; what is about to be stored counts as stored."""
+    texts = {fingerprint.key: fingerprint.text_sha256 for fingerprint in stored} | recent
+    keys: dict[str, set[str]] = {}
+    for key, text_sha256 in texts.items():
+        keys.setdefault(text_sha256, set()).add(key)
+    return keys
+
+
+def _with_same(item: Loaded, keys_of_text: Mapping[str, set[str]]) -> Loaded:
+    others = sorted(keys_of_text.get(item.text_sha256, set()) - {item.key})
+    return replace(item, same_as=tuple(others[:_MOST_SAME])) if others else item
+
+
+def _bounded(items: Iterable[Item], size: GroupSize) -> Iterator[list[Item]]:
+    """Consecutive items, of bounded size together."""
+    group: list[Item] = []
+    characters = 0
+    for item in items:
+        group.append(item)
+        characters += _characters(item)
+        if characters >= size.characters or len(group) >= size.documents:
+            yield group
+            group, characters = [], 0
+    if group:
+        yield group
+
+
+def _characters(item: Item) -> int:
+    if isinstance(item, Failure):
+        return 0
+    return len(item.document.text) if isinstance(item, Loaded) else item.characters
+
+
+def _with_distinct_keys(group: Iterable[Item]) -> Iterator[list[Item]]:
+    """The group, cut before each item whose key is in it already."""
+    part: list[Item] = []
+    keys: set[str] = set()
+    for item in group:
+        if not isinstance(item, Failure):
+            if item.key in keys:
+                yield part
+                part, keys = [], set()
+            keys.add(item.key)
+        part.append(item)
+    yield part
+
+
+def hash_with(document: Document, title: str, metadata: Mapping[str, MetadataValue]) -> str:
+    """The document's ``sha256`` if it had that title and metadata."""
+    return replace(document, title=title, metadata=metadata).sha256
+
+
+def is_elsewhere(stored: DocumentRecord, files: Sequence[str]) -> bool:
+    """Whether a stored document was read from another file than any of these."""
+    return bool(stored.source and files and stored.source not in files)
+
+
+def _describe(source: object) -> str:
+    """A short name for a source that could not be loaded; of a file the whole path."""
+    if isinstance(source, Path):
+        return str(source)
+    name = source.key if isinstance(source, Document) else source
+    text = name if isinstance(name, str) else show(name)
+    return text if len(text) <= _MOST_DESCRIBED else text[: _MOST_DESCRIBED - 1] + "…"

@@ -1,0 +1,108 @@
+"""The layers that documents lack, built oldest first, until time is up.
+
+Invariants: between two groups of documents the call can end; what is built stays built; a page of a conversation that
+still grows is left to grow.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from memgraph_rag.contracts import Layer, MemoryLayer
+from memgraph_rag.ingestion.layer_choice import choose_layers, layers_to_deepen
+from memgraph_rag.ingestion.memory_layers import (
+    build_memory_layers,
+    choose_memory_layers,
+    known_memory_layers,
+    layers_there,
+    split_layers,
+)
+from memgraph_rag.open_memory import OpenMemory
+from memgraph_rag.text.session_pages import is_growing
+from memgraph_rag.types import DocumentRecord, Limits
+from memgraph_rag.types.receipts import Failure, Receipt
+
+__all__ = ["build_lacking_layers", "build_until", "oldest_first"]
+
+_AT_ONCE = 8  # documents that are begun together; with more a pass of the model is no cheaper (docs/decisions/mcp.md)
+
+
+def build_lacking_layers(
+    parts: OpenMemory,
+    documents: Sequence[str | Path] | None,
+    layers: Sequence[str | Layer | MemoryLayer] | None,
+    limits: Limits,
+) -> Iterator[Receipt | Failure]:
+    """Build the layers that documents lack, then those of the whole memory; see ``Memory.deepen``.
+
+    What is wrong with the arguments is raised before the first document is built.
+    """
+    of_documents, of_memory = _layers_to_build(parts, layers, all_documents=documents is None)
+    chosen = choose_layers(of_documents, parts.settings, known=parts.layers)
+    ids = parts.document_ids(documents)
+    parts.require_writable()
+    models = parts.models_within(limits)
+    records: Sequence[DocumentRecord] = ()
+    ingestion: Any = None
+    if chosen:  # without layers of documents no tokens are counted: no language model is looked for
+        stored = parts.store.documents(ids)
+        records = oldest_first(stored) if documents is None else stored
+        ingestion = parts.ingestion(chosen, models)
+    return build_until(
+        records,
+        lambda some: ingestion.deepen(some),
+        lambda: build_memory_layers(parts.store, of_memory, models=models, progress=parts.progress),
+        seconds=limits.seconds,
+    )
+
+
+def _layers_to_build(
+    parts: OpenMemory, layers: Sequence[str | Layer | MemoryLayer] | None, *, all_documents: bool
+) -> tuple[Iterable[str | Layer], list[MemoryLayer]]:
+    """Return the layers of documents and those of the memory that are to be built."""
+    if layers is not None:
+        of_documents, of_memory = split_layers(layers)
+        chosen = choose_memory_layers(of_memory)
+        required = [name for layer in chosen for name in layer.requires]
+        return ([*of_documents, *required] if required else of_documents), chosen
+    known: list[str | MemoryLayer] = list(parts.memory_layers)
+    if all_documents:
+        names = {layer.name for layer in parts.memory_layers}
+        known += [name for name in layers_there(parts.store) if name in known_memory_layers() and name not in names]
+    return layers_to_deepen(parts.layers), choose_memory_layers(known)
+
+
+def oldest_first(records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
+    """Return the documents in the order in which they were added, without pages of conversations that still grow."""
+    return sorted(
+        (record for record in records if not is_growing(record)), key=lambda record: (record.added_at, record.key)
+    )
+
+
+def build_until(
+    records: Sequence[DocumentRecord],
+    build: Callable[[Sequence[DocumentRecord]], Iterable[Receipt | Failure]],
+    build_rest: Callable[[], Iterable[Receipt | Failure]],
+    *,
+    seconds: float | None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Receipt | Failure]:
+    """Yield what ``build`` makes of the documents in their order, then of the rest, until time is up.
+
+    Args:
+        build: builds documents, whose prompts the model reads together.
+        build_rest: builds the layers of the whole memory.
+        seconds: no group of eight documents is begun later than that; without a limit all are one group.
+        clock: seconds, rising.
+    """
+    begin = clock()
+    size = len(records) if seconds is None else _AT_ONCE
+    for start in range(0, len(records), size or 1):
+        if seconds is not None and clock() - begin >= seconds:
+            return
+        yield from build(records[start : start + size])
+    if seconds is None or clock() - begin < seconds:
+        yield from build_rest()

@@ -1,0 +1,65 @@
+"""Layers taken away again.
+
+It knows no layer but ``context``, under which segments are embedded. Invariant: a document is changed in one
+transaction; afterwards it is as if the layer had never been built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from memgraph_rag.contracts import Embedder, GraphStore
+from memgraph_rag.display import show
+from memgraph_rag.errors import MemgraphRagError, SettingsError
+from memgraph_rag.ingestion.segment_vectors import embed_segments
+from memgraph_rag.stores.layer_rows import ANNOTATIONS, kinds_of
+from memgraph_rag.types import CONTEXT, Action, DocumentGraph, DocumentRecord, Failure, Receipt
+
+__all__ = ["check_removable", "remove_layer"]
+
+_COUNTED_TOGETHER = 256  # documents
+
+
+def check_removable(layer: str) -> None:
+    """Refuse what other layers and the search rest on.
+
+    Raises:
+        SettingsError: the layer has rows of a kind of its own, or the name is none.
+    """
+    if not isinstance(layer, str) or not layer.strip():
+        raise SettingsError(f"Expected the name of a layer, got {show(layer)}.", layer=layer)
+    if ANNOTATIONS not in kinds_of([layer]):
+        raise SettingsError(
+            f"Expected a layer of annotations, such as {CONTEXT}, got {show(layer)}, on which other layers may rest. "
+            "Forget the documents, and add them without it.",
+            layer=layer,
+        )
+
+
+def remove_layer(
+    store: GraphStore, embedder: Embedder, layer: str, documents: Sequence[DocumentRecord]
+) -> Iterator[Receipt | Failure]:
+    """Take a layer away from these documents, telling of each in order."""
+    for start in range(0, len(documents), _COUNTED_TOGETHER):
+        group = documents[start : start + _COUNTED_TOGETHER]
+        counts = store.counts_of([record.id for record in group if layer not in record.layers])
+        for record in group:
+            if layer not in record.layers:
+                yield Receipt(record.id, record.key, Action.UNCHANGED, counts[record.id], echoes=record.echoes)
+                continue
+            try:
+                yield store.extend(_without(store, embedder, layer, record), layers=[layer])
+            except MemgraphRagError as error:
+                yield Failure(record.key, error)
+
+
+def _without(store: GraphStore, embedder: Embedder, layer: str, record: DocumentRecord) -> DocumentGraph:
+    segments = tuple(store.segments_of(record.id))
+    left = tuple(name for name in record.layers if name != layer)
+    is_context = layer == CONTEXT  # under which they were embedded
+    return DocumentGraph(
+        document=replace(record, layers=left),
+        segments=segments,
+        segment_embeddings=embed_segments(embedder.embed, record.title, segments) if is_context else embedder.embed([]),
+    )

@@ -1,0 +1,123 @@
+"""New embeddings for everything in a store, while the store stays in use.
+
+It holds no statement; the store switches to the new vectors in one step. Invariants: until then nothing in the store is
+changed; each vector is kept in a file as soon as it is computed, by the hash of its text, so that after a crash only
+the rest is embedded; the file holds no text, and is removed when the store has the vectors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from memgraph_rag.contracts import Embedder, GraphStore, Progress
+from memgraph_rag.display import show
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.ingestion.segment_vectors import embed_segments
+from memgraph_rag.stores.shared.document_reader import stored_graphs
+from memgraph_rag.types import CONTEXT, DocumentGraph, Matrix
+
+__all__ = ["forget_kept", "reembed"]
+
+_AT_ONCE = 256
+_KEY_BYTES = 16
+
+
+def reembed(store: GraphStore, embedder: Embedder, *, folder: Path, progress: Progress | None = None) -> int:
+    """Replace all embeddings of a store, in all namespaces; how many documents there are.
+
+    Args:
+        folder: where vectors are kept until the store has them.
+
+    Raises:
+        SettingsError: nothing can be kept there.
+    """
+    kept = _Kept(embedder, folder)
+    namespaces = [store.beside(namespace) for namespace in store.namespaces()]
+    waiting = [(of_namespace, of_namespace.document_ids()) for of_namespace in namespaces]
+    count = sum(len(document_ids) for _, document_ids in waiting)
+    graphs = chain.from_iterable(stored_graphs(of_namespace, document_ids) for of_namespace, document_ids in waiting)
+    for done, graph in enumerate(graphs, 1):
+        _again(graph, kept)
+        if progress is not None:
+            progress("embedding", done, count)
+    store.reembed(embedder=embedder.name, dimension=embedder.dimension, again=lambda graph: _again(graph, kept))
+    kept.path.unlink(missing_ok=True)
+    return count
+
+
+def forget_kept(folder: Path) -> None:
+    """Keep no vector of an unfinished try."""
+    for path in folder.glob("*.vectors"):
+        path.unlink(missing_ok=True)
+
+
+def _again(graph: DocumentGraph, kept: _Kept) -> DocumentGraph:
+    """The document with new embeddings, of the same texts as when it was added."""
+    normals = {mention.entity_id: mention.normal for mention in graph.mentions}
+    context = graph.annotations if CONTEXT in graph.document.layers else None
+    return replace(
+        graph,
+        segment_embeddings=embed_segments(kept.embed, graph.document.title, graph.segments, context),
+        point_embeddings=kept.embed([point.text for point in graph.points]),
+        relation_embeddings=kept.embed([relation.description for relation in graph.relations]),
+        end_embeddings=kept.embed([normals[end] for end in graph.ends]),
+    )
+
+
+@contextmanager
+def _in_our_words(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        raise SettingsError(
+            f"Expected a folder where new embeddings can be kept, got {show(exc)}: {show(folder)}. Make room, or set "
+            "MEMGRAPH_RAG_CACHE_DIR to a folder that can be written.",
+            path=folder,
+        ) from exc
+
+
+class _Kept:
+    """Vectors by the hashes of their texts, in memory and in a file of its owner alone."""
+
+    def __init__(self, embedder: Embedder, folder: Path) -> None:
+        self._embedder = embedder
+        named = f"{embedder.name}, {embedder.dimension}"
+        self.path = folder / f"{hashlib.sha256(named.encode()).hexdigest()[:16]}.vectors"
+        self._row = np.dtype([("key", f"V{_KEY_BYTES}"), ("vector", "<f4", (embedder.dimension,))])
+        with _in_our_words(folder):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._vectors = {row["key"].tobytes(): row["vector"] for row in self._read()}
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """(n, d) float32, in order."""
+        keys = [hashlib.sha256(text.encode()).digest()[:_KEY_BYTES] for text in texts]
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._vectors}
+        for start in range(0, len(missing), _AT_ONCE):
+            self._add(dict(list(missing.items())[start : start + _AT_ONCE]))
+        return np.array([self._vectors[key] for key in keys], np.float32).reshape(len(keys), self._embedder.dimension)
+
+    def _add(self, texts: dict[bytes, str]) -> None:
+        rows = np.zeros(len(texts), self._row)
+        rows["key"] = [np.void(key) for key in texts]
+        rows["vector"] = self._embedder.embed(list(texts.values()))
+        with _in_our_words(self.path.parent):
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(descriptor, "ab") as file:
+                file.write(rows.tobytes())
+        self._vectors |= {key: row["vector"] for key, row in zip(texts, rows, strict=True)}
+
+    def _read(self) -> np.ndarray:
+        """What an earlier try left; a row that was cut off is dropped from the file too."""
+        if not self.path.exists():
+            return np.zeros(0, self._row)
+        whole = self.path.stat().st_size // self._row.itemsize
+        os.truncate(self.path, whole * self._row.itemsize)
+        return np.fromfile(self.path, self._row)

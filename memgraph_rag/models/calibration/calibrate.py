@@ -1,0 +1,207 @@
+"""Calibrating a language model: labelled questions are read, and what they tell becomes a calibration.
+
+It knows neither files nor how readings are judged (``calibration_fit.py``). Invariant: the same questions and seed
+give the same calibration.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memgraph_rag.contracts import LanguageModel, Progress
+from memgraph_rag.errors import ModelError
+from memgraph_rag.models.calibration.calibration import HeadCalibration, Origin, YesCalibration
+from memgraph_rag.models.calibration.fit import Reading, Verdicts, fit, fit_yes
+
+if TYPE_CHECKING:
+    from memgraph_rag.models.calibration.labelled_questions import LabelledQuestion
+    from memgraph_rag.models.endpoints.model import EndpointModel
+    from memgraph_rag.models.engine.language_model import TransformersModel
+
+__all__ = ["Plan", "calibrate", "calibrate_yes", "cutter", "estimating_cutter", "read_questions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to calibrate.
+
+    Attributes:
+        limit: most questions of one file.
+        heads: how many to choose.
+        candidates: how many texts each question is read with.
+        cut_tokens: most tokens of one of them.
+        seed: of all that is drawn at random.
+    """
+
+    limit: int = 60
+    heads: int = 32
+    candidates: int = 12
+    cut_tokens: int = 128
+    seed: int = 0
+
+
+def calibrate(
+    model: TransformersModel,
+    questions: Sequence[LabelledQuestion],
+    plan: Plan,
+    *,
+    fingerprint: str,
+    data: Sequence[str],
+    progress: Progress | None = None,
+) -> HeadCalibration:
+    """The calibration of a model by these questions.
+
+    Args:
+        fingerprint: of its weights.
+        data: names of the files that the questions are from.
+
+    Raises:
+        ModelError: there are too few questions, or the model has no attention to the question.
+    """
+    readings = read_questions(model, questions, seed=plan.seed, progress=progress)
+    fitted = fit(readings, heads=plan.heads, seed=plan.seed)
+    _, layers, heads_per_layer = readings[0].attention.shape
+    return HeadCalibration(
+        model=model.name,
+        fingerprint=fingerprint,
+        layers=layers,
+        heads_per_layer=heads_per_layer,
+        yes_threshold=fitted.yes_threshold,
+        attention_weight=max(0.0, 2 * fitted.measured["attention_auc"].low - 1),
+        measured=fitted.measured,
+        made=_origin(plan, data, [reading.p_yes for reading in readings]),
+        heads=fitted.heads,
+    )
+
+
+def calibrate_yes(
+    model: EndpointModel,
+    questions: Sequence[LabelledQuestion],
+    plan: Plan,
+    *,
+    fingerprint: str,
+    data: Sequence[str],
+    progress: Progress | None = None,
+) -> YesCalibration:
+    """The calibration of a model behind an address: four requests a question.
+
+    Args:
+        fingerprint: of its address.
+        data: names of the files that the questions are from.
+
+    Raises:
+        ModelError: there are too few questions, or the server tells no log-probabilities.
+        ModelUnavailable: the server did not answer.
+    """
+    if not model.is_graded:
+        raise ModelError(
+            f"Expected log-probabilities of Yes and No from {model.endpoint.address.url}, got words alone, for which "
+            'there is no threshold. Use another server, or a reader beside it: reader="auto".',
+            model=model.name,
+        )
+    rng = np.random.default_rng(plan.seed)
+    verdicts: list[Verdicts | None] = []
+    for done, place in enumerate(rng.permutation(len(questions)), 1):
+        verdicts.append(_ask(model, questions[place], rng))
+        if progress is not None:
+            progress("reading questions", done, len(questions))
+    fitted = fit_yes(verdicts, rng)
+    return YesCalibration(
+        model=model.name,
+        fingerprint=fingerprint,
+        yes_threshold=fitted.threshold,
+        measured=fitted.measured,
+        made=_origin(plan, data, verdicts),
+    )
+
+
+def _origin(plan: Plan, data: Sequence[str], verdicts: Sequence[Verdicts | None]) -> Origin:
+    return Origin(
+        data=tuple(data),
+        questions=len(verdicts),
+        asked=sum(verdict is not None for verdict in verdicts),
+        candidates=plan.candidates,
+        cut_tokens=plan.cut_tokens,
+        seed=plan.seed,
+        date=datetime.now(timezone.utc).date().isoformat(),
+    )
+
+
+def cutter(model: TransformersModel, most: int) -> Callable[[str], tuple[str, bool]]:
+    """A function that cuts a text after so many tokens of the model: the text, and whether it is all of it."""
+
+    def cut(text: str) -> tuple[str, bool]:
+        encoded = model.tokens.encode(text)
+        return (text, True) if len(encoded.ids) <= most else (text[: encoded.offsets[most - 1][1]], False)
+
+    return cut
+
+
+def estimating_cutter(model: LanguageModel, most: int) -> Callable[[str], tuple[str, bool]]:
+    """As ``cutter``, between words, by what a model without a tokenizer here counts."""
+
+    def cut(text: str) -> tuple[str, bool]:
+        if model.count_tokens([text])[0] <= most:
+            return text, True
+        ends = [match.end() for match in re.finditer(r"\S+", text)]
+        fitting = bisect_right(ends, most, key=lambda end: model.count_tokens([text[:end]])[0])
+        return text[: ends[max(fitting, 1) - 1]], False
+
+    return cut
+
+
+def read_questions(
+    model: TransformersModel, questions: Sequence[LabelledQuestion], *, seed: int, progress: Progress | None = None
+) -> list[Reading]:
+    """Each question read with all its candidates in random order, in one pass; questions come in random order."""
+    rng = np.random.default_rng(seed)
+    readings = []
+    for done, place in enumerate(rng.permutation(len(questions)), 1):
+        readings.append(_read(model, questions[place], rng))
+        if progress is not None:
+            progress("reading questions", done, len(questions))
+    return readings
+
+
+def _read(model: TransformersModel, question: LabelledQuestion, rng: np.random.Generator) -> Reading:
+    texts = [*question.gold, *question.others]
+    order = rng.permutation(len(texts))
+    with model.open_session(question.text) as session:
+        attention, depths = session.read_by_head([texts[place] for place in order])
+        among_all = session.probability_of_yes()
+    is_gold = order < len(question.gold)
+    verdicts = _verdicts(model, question, among_all, rng) if question.is_whole else None
+    return Reading(attention, depths, is_gold, verdicts)
+
+
+def _ask(model: LanguageModel, question: LabelledQuestion, rng: np.random.Generator) -> Verdicts | None:
+    """What a model says whose attention is not there to be read."""
+    if not question.is_whole:
+        return None
+    texts = [*question.gold, *question.others]
+    with model.open_session(question.text) as session:
+        session.append([texts[place] for place in rng.permutation(len(texts))])
+        among_all = session.probability_of_yes()
+    return _verdicts(model, question, among_all, rng)
+
+
+def _verdicts(model: LanguageModel, question: LabelledQuestion, among_all: float, rng: np.random.Generator) -> Verdicts:
+    """P(Yes) after the texts that answer, after as many others, after the former but for one; and after all."""
+    gold = [question.gold[place] for place in rng.permutation(len(question.gold))]
+    others = [question.others[place] for place in rng.permutation(len(question.others))[: len(gold)]]
+    with model.open_session(question.text) as session:
+        session.append(gold[:-1])
+        but_one = session.probability_of_yes()
+        session.append(gold[-1:])
+        alone = session.probability_of_yes()
+    with model.open_session(question.text) as session:
+        session.append(others)
+        instead = session.probability_of_yes()
+    return Verdicts(alone, instead, but_one, among_all)

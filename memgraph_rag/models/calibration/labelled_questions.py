@@ -1,0 +1,99 @@
+"""Labelled questions: what a language model is calibrated on.
+
+It knows tokens and vectors, neither files nor language models. Invariants: a question comes with the texts that answer
+it together and with those most similar to it among the others, all cut at the same length; equal sets, limits and
+seeds give equal questions.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memgraph_rag.contracts import Embedder, Progress
+from memgraph_rag.errors import DocumentError
+
+if TYPE_CHECKING:
+    from memgraph_rag.models.calibration.calibrate import Plan
+
+__all__ = ["LabelledQuestion", "LabelledSet", "choose_questions"]
+
+_BLOCK = 256  # texts that are embedded at once
+
+Cut = Callable[[str], tuple[str, bool]]
+"""A text not longer than allowed, and whether that is all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuestion:
+    """A question with the texts that answer it together, and others that do not.
+
+    ``is_whole``: no text that answers it was cut.
+    """
+
+    text: str
+    gold: tuple[str, ...]
+    others: tuple[str, ...]
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSet:
+    """The documents of a folder by key, and (question, keys of the documents that answer it)."""
+
+    name: str
+    documents: Mapping[str, str]
+    questions: Sequence[tuple[str, tuple[str, ...]]]
+
+
+def choose_questions(
+    labelled: LabelledSet,
+    plan: Plan,
+    cut: Cut,
+    embedder: Embedder,
+    *,
+    progress: Progress | None = None,
+) -> list[LabelledQuestion]:
+    """At most ``plan.limit`` questions, drawn at random, those first whose answering texts need not be cut.
+
+    Questions that more than half of the candidates would answer are left out.
+
+    Raises:
+        DocumentError: there are fewer documents than candidates, or no question is left.
+    """
+    candidates = plan.candidates
+    texts = {name: cut(text) for name, text in labelled.documents.items()}
+    usable = [(question, gold) for question, gold in labelled.questions if 2 * len(gold) <= candidates]
+    if len(texts) < candidates or not usable:
+        raise DocumentError(
+            f"Expected at least {candidates} documents and a question that at most {candidates // 2} of them answer in "
+            f"{labelled.name}, got {len(texts)} and {len(usable)}. Give more, or fewer --candidates.",
+            name=labelled.name,
+        )
+    random.Random(plan.seed).shuffle(usable)  # noqa: S311 - no secret
+    whole = [all(texts[name][1] for name in gold) for _, gold in usable]
+    chosen = sorted(range(len(usable)), key=lambda place: not whole[place])[: plan.limit]
+    names = list(texts)
+    vectors = _embedded([texts[name][0] for name in names], embedder, labelled.name, progress)
+    questions = []
+    for place in chosen:
+        question, gold = usable[place]
+        similarity = vectors @ embedder.embed([question])[0]
+        nearest = (names[at] for at in np.argsort(-similarity, kind="stable").tolist())
+        others = [name for name in nearest if name not in gold][: candidates - len(gold)]
+        chosen_texts = [tuple(texts[name][0] for name in some) for some in (gold, others)]
+        questions.append(LabelledQuestion(question, chosen_texts[0], chosen_texts[1], whole[place]))
+    return questions
+
+
+def _embedded(texts: Sequence[str], embedder: Embedder, name: str, progress: Progress | None) -> np.ndarray:
+    parts = []
+    for start in range(0, len(texts), _BLOCK):
+        parts.append(embedder.embed(texts[start : start + _BLOCK]))
+        if progress is not None:
+            progress(f"embedding {name}", min(start + _BLOCK, len(texts)), len(texts))
+    return np.concatenate(parts)

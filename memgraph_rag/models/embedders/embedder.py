@@ -1,0 +1,251 @@
+"""Texts to vectors, by a sentence-transformers model.
+
+It knows nothing of the graph. Invariants: rows have length 1, so that a dot product is the cosine; no text is cut, one
+that is longer than a pass is read in windows; no number of threads is changed outside the workers of this module.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from memgraph_rag.models.engine.garbage_pause import without_garbage_collection
+from memgraph_rag.models.files.model_files import model_files
+from memgraph_rag.types import Matrix, QuestionBreadth, RelevanceCurve
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+__all__ = ["SentenceEmbedder"]
+
+_FEW = 16  # texts up to which float32 costs nothing
+_UNRELATED_BELOW = {"all-MiniLM-L6-v2": 0.25}
+"""Measured: docs/decisions, part "Text"."""
+_RELEVANCE = {"all-MiniLM-L6-v2": RelevanceCurve(half=0.626, slope=6.12)}
+"""Fitted: benchmarks/fit_relevance.py; docs/decisions, part "Search"."""
+BREADTH_FILE = Path(__file__).with_name("question_breadth.json")
+"""Fitted: benchmarks/fit_breadth.py; docs/decisions, part "Layers of the memory"."""
+_SPECIAL_TOKENS = 2  # around a text; a model with fewer is given a little less than it takes
+_TASK_CHARACTERS = 16_000  # that one core embeds at a time, padding included: about 4,000 tokens
+_SHORT_CHARACTERS = 300  # of what one core embeds alone
+
+
+class SentenceEmbedder:
+    """An embedder that loads its weights at the first use.
+
+    Args:
+        folder: a sentence-transformers model.
+        name: what the store remembers it by.
+        device: "auto" takes a GPU where there is one.
+        dtype: of the large products; "auto" is bfloat16 where the hardware computes in it, which halves the time and
+            turns no vector by more than a hundredth (cosine over 0.9999). Few texts are embedded in float32 always.
+    """
+
+    def __init__(self, folder: str | Path, *, name: str = "", device: str = "auto", dtype: str = "auto") -> None:
+        self._folder = str(folder)
+        self.name = name or Path(folder).name
+        self._device = device
+        self._dtype = dtype
+        self._loading = threading.Lock()
+        self._network: _Network | None = None
+        self._halved: _Network | None = None
+        self._dimension = _declared_dimension(Path(folder))
+        self.most_tokens = _declared_length(Path(folder))
+        """Tokens of a text that one pass reads, without special tokens; 0 where the model's files do not tell it."""
+        self.unrelated_below = _UNRELATED_BELOW.get(self.name, 0.0)
+        self.relevance_curve = _RELEVANCE.get(self.name)
+
+    @cached_property
+    def breadth(self) -> QuestionBreadth | None:
+        """What tells questions about a whole from others, where it was fitted for this model."""
+        fitted = json.loads(BREADTH_FILE.read_text("utf-8")).get(self.name)
+        return QuestionBreadth(tuple(fitted["weights"]), fitted["bias"], fitted["least"]) if fitted else None
+
+    @property
+    def network(self) -> _Network:
+        """The weights."""
+        with self._loading:
+            if self._network is None:
+                self._network = self._load()
+            return self._network
+
+    @without_garbage_collection()
+    def _load(self) -> _Network:
+        from memgraph_rag.models.embedders.sentence_bert import SentenceBert, is_plain_bert
+        from memgraph_rag.models.engine.hardware import find_device
+
+        device = find_device(self._device)
+        expected = f"a sentence-transformers model in {self._folder}"
+        with model_files(expected, "Fetch the model again, or name another.", name=self.name):
+            is_plain = is_plain_bert(Path(self._folder))
+            network = (
+                SentenceBert(Path(self._folder), device) if is_plain else _LibraryNetwork.load(self._folder, device)
+            )
+            width = network.encode(["one"]).shape[1]  # weights of other shapes than the files tell fail here
+            if self._dimension not in (None, width):
+                raise ValueError(f"vectors of {width} numbers, where its files tell {self._dimension}")
+            return network
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector; without loading the weights where the model's files tell it."""
+        if self._dimension is None:
+            self._dimension = self.network.encode(["one"]).shape[1]
+        return self._dimension
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """(n, d) float32, rows L2-normalised."""
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        network = self.network if len(texts) < _FEW else self._fast_network()
+        # Texts of one length together, so that little is padding; tasks beside one another, each on a core of its own:
+        # cores that share one product wait for each other, the more so when something else runs. Of what is short, such
+        # as a question, they save one to four milliseconds, and lose fifty or more on a busy machine.
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        tasks = list(_tasks(order, texts))
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        is_apart = len(tasks) > 1 or len(texts) * len(texts[order[0]]) <= _SHORT_CHARACTERS
+        workers = self._workers if is_apart and network.device.type == "cpu" else None
+        encoded = (workers.map if workers else map)(
+            partial(_encode, network), ([texts[place] for place in task] for task in tasks)
+        )
+        for task, of_task in zip(tasks, encoded, strict=True):
+            vectors[task] = of_task
+        return vectors
+
+    def _fast_network(self) -> _Network:
+        """The network in what the hardware computes fastest in."""
+        import torch
+
+        from memgraph_rag.models.engine.hardware import find_dtype
+
+        network = self.network
+        dtype = find_dtype(self._dtype, network.device)
+        if dtype == torch.float32:
+            return network
+        with self._loading:
+            halved = self._halved = self._halved or network.in_dtype(dtype)
+            return halved
+
+    @cached_property
+    def _workers(self) -> ThreadPoolExecutor | None:
+        from memgraph_rag.models.embedders.single_core import open_single_core_pool
+
+        with self._loading:
+            return open_single_core_pool("embedder")
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, without special tokens."""
+        return self.network.count_tokens(texts) if texts else []
+
+
+class _Network(Protocol):
+    """What the embedder needs of a model; rows of ``encode`` may have any length."""
+
+    @property
+    def device(self) -> torch.device: ...
+    def encode(self, texts: Sequence[str]) -> torch.Tensor: ...
+    def count_tokens(self, texts: Sequence[str]) -> list[int]: ...
+    def in_dtype(self, dtype: torch.dtype) -> _Network: ...
+
+
+class _LibraryNetwork:
+    """A model as sentence-transformers runs it: any that it knows."""
+
+    def __init__(self, model: SentenceTransformer) -> None:
+        self._model = model
+
+    @classmethod
+    def load(cls, folder: str, device: torch.device) -> _LibraryNetwork:
+        from sentence_transformers import SentenceTransformer
+
+        from memgraph_rag.models.files.loading_bars import without_loading_bars
+
+        with without_loading_bars():
+            return cls(SentenceTransformer(folder, device=str(device)))
+
+    @property
+    def device(self) -> torch.device:
+        return self._model.device
+
+    def encode(self, texts: Sequence[str]) -> torch.Tensor:
+        """(B, D); of a text longer than a pass what its windows have in common."""
+        import torch
+
+        from memgraph_rag.models.embedders.sentence_bert import joined_windows
+
+        windows = [self._windows(text) for text in texts]
+        every = [window for of_text in windows for window, _ in of_text]
+        vectors = self._model.encode(every, batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
+        if len(every) == len(texts):
+            return vectors
+        tokens = torch.tensor([tokens for of_text in windows for _, tokens in of_text], device=vectors.device)
+        return joined_windows(vectors, tokens, [len(of_text) for of_text in windows])
+
+    def _windows(self, text: str) -> list[tuple[str, int]]:
+        """The parts of a text that a pass reads, with their tokens; one where it fits, or cannot be cut by tokens."""
+        most = self._model.max_seq_length
+        tokenizer = self._model.tokenizer
+        if not most or len(text) <= most or not getattr(tokenizer, "is_fast", False):
+            return [(text, 1)]
+        inside = most - tokenizer.num_special_tokens_to_add()
+        places = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"]
+        if len(places) <= inside:
+            return [(text, 1)]
+        blocks = [places[at : at + inside] for at in range(0, len(places), inside)]
+        return [(text[block[0][0] : block[-1][1]], len(block)) for block in blocks]
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(ids) for ids in self._model.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+
+    def in_dtype(self, dtype: torch.dtype) -> _LibraryNetwork:
+        return _LibraryNetwork(copy.deepcopy(self._model).to(dtype))
+
+
+def _tasks(order: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
+    """Consecutive places, longest text first, that one pass embeds."""
+    task: list[int] = []
+    for place in order:
+        if task and (len(task) + 1) * len(texts[task[0]]) > _TASK_CHARACTERS:
+            yield task
+            task = []
+        task.append(place)
+    if task:
+        yield task
+
+
+def _encode(network: _Network, texts: Sequence[str]) -> Matrix:
+    import torch
+
+    return torch.nn.functional.normalize(network.encode(texts).float()).cpu().numpy()
+
+
+def _declared_length(folder: Path) -> int:
+    """Tokens of a text that one pass reads, as the model's files tell it; 0 where they do not."""
+    try:
+        limit = json.loads((folder / "sentence_bert_config.json").read_text("utf-8"))["max_seq_length"]
+        return max(int(limit) - _SPECIAL_TOKENS, 0)
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+
+
+def _declared_dimension(folder: Path) -> int | None:
+    """The width of the pooled vectors, where nothing behind the pooling changes it; None where that is not told."""
+    try:
+        modules = json.loads((folder / "modules.json").read_text("utf-8"))
+        kinds = {module["type"].rpartition(".")[2] for module in modules}
+        if not kinds <= {"Transformer", "Pooling", "Normalize"}:
+            return None
+        pooling = json.loads((folder / "1_Pooling" / "config.json").read_text("utf-8"))
+        return int(pooling["word_embedding_dimension"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

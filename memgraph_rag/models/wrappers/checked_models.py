@@ -1,0 +1,250 @@
+"""What the models of a memory give, checked where they give it: an embedder, a recognizer, a language model.
+
+Any of them may be a user's own. Each wrapper has its part's contract, and is the only place that looks whether the part
+keeps it. Invariant: whoever calls, what comes back is what the contract promises, or one error of ours that names the
+part. What a part raises itself comes through, but for ``StopIteration``, which would end a loop of the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, replace
+from operator import index
+from typing import Any, NoReturn
+
+import numpy as np
+
+from memgraph_rag.contracts import Embedder, EntityRecognizer, Named
+from memgraph_rag.display import show
+from memgraph_rag.errors import ModelError
+from memgraph_rag.models.embedders.unit_vectors import units
+from memgraph_rag.models.wrappers.forwarding import ForwardingModel
+from memgraph_rag.types import Generation, Matrix, Prompt, Usage, is_storable, storable
+
+__all__ = ["CheckedEmbedder", "CheckedModel", "CheckedRecognizer", "is_usage"]
+
+_LONGEST_KIND = 200  # characters
+
+
+class CheckedEmbedder:
+    """An ``Embedder`` whose vectors are checked, and brought to length 1 where they have another.
+
+    Attributes:
+        unchecked: the embedder itself; what the contract leaves to choice (``unrelated_below`` …) is read from it.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.unchecked = embedder
+
+    @property
+    def name(self) -> str:
+        """See ``Embedder.name``."""
+        return self.unchecked.name
+
+    @property
+    def dimension(self) -> int:
+        """See ``Embedder.dimension``.
+
+        Raises:
+            ModelError: it is no number of at least 1.
+        """
+        dimension = self.unchecked.dimension
+        if isinstance(dimension, bool) or not isinstance(dimension, (int, np.integer)) or dimension < 1:
+            _refuse(self, "a dimension of at least 1", dimension)
+        return int(dimension)
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """(n, d) float32, rows L2-normalised; a row that has length 1 already stays bit for bit.
+
+        Raises:
+            ModelError: what came is no such matrix, or a row of it has no direction.
+        """
+        shape = len(texts), self.dimension
+        if not texts:
+            return np.zeros(shape, np.float32)
+        with _without_stop(self, "embed"):
+            given = self.unchecked.embed(texts)
+        try:
+            rows = np.asarray(given)
+            with np.errstate(over="ignore"):
+                numbers = rows.astype(np.float32, copy=False) if rows.dtype.kind not in "bcOSUMm" else None
+        except (ValueError, TypeError):  # rows of several lengths, a tensor on another device
+            rows, numbers = None, None
+        if rows is None or numbers is None or numbers.shape != shape:
+            _refuse(self, f"vectors of shape {shape} in numbers", given if rows is None else rows)
+        lengths = np.linalg.norm(numbers.astype(np.float64), axis=1)
+        has_direction = np.isfinite(lengths) & (lengths > 0)
+        if not has_direction.all():
+            _refuse(self, "vectors of finite numbers, not all 0", numbers[~has_direction][0])
+        return units(numbers)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """See ``Embedder.count_tokens``."""
+        return _counts(self, texts, self.unchecked.count_tokens)
+
+    def __getattr__(self, name: str) -> Any:
+        return _of_part(self, name)
+
+
+class CheckedRecognizer:
+    """An ``EntityRecognizer`` whose names lie in the texts.
+
+    Attributes:
+        unchecked: the recognizer itself.
+    """
+
+    def __init__(self, recognizer: EntityRecognizer) -> None:
+        self.unchecked = recognizer
+
+    @property
+    def name(self) -> str:
+        """See ``EntityRecognizer.name``."""
+        return self.unchecked.name
+
+    def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
+        """See ``EntityRecognizer.recognize``; the names in each text by start.
+
+        Raises:
+            ModelError: there are not as many lists as texts, or one holds something else than names within its text.
+        """
+        with _without_stop(self, "recognize"):
+            given = self.unchecked.recognize(texts)
+        try:
+            lists = [list(names) for names in given]
+        except TypeError:
+            _refuse(self, "a list of names for each text", given)
+        if len(lists) != len(texts):
+            _refuse(self, f"{len(texts)} lists of names", len(lists))
+        return [sorted(self._checked(name, text) for name in names) for names, text in zip(lists, texts, strict=True)]
+
+    def _checked(self, named: object, text: str) -> Named:
+        if not isinstance(named, Named) or not _is_kind(named.kind):
+            _refuse(self, f"Named with a kind of at most {_LONGEST_KIND} characters", named)
+        try:
+            start, end = index(named.start), index(named.end)
+        except TypeError:
+            _refuse(self, "names with whole numbers for places", named)
+        if not 0 <= start < end <= len(text):
+            _refuse(self, f"names within the {len(text)} characters of a text", named)
+        return Named(start, end, named.kind)
+
+    def __getattr__(self, name: str) -> Any:
+        return _of_part(self, name)
+
+
+class CheckedModel(ForwardingModel):
+    """A ``LanguageModel`` whose generations are checked; their texts are storable. Its sessions are its own."""
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """See ``LanguageModel.count_tokens``."""
+        return _counts(self, texts, super().count_tokens)
+
+    def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
+        """See ``LanguageModel.generate``.
+
+        Raises:
+            ModelError: what came is not one generation for each prompt.
+        """
+        with _without_stop(self, "generate"):
+            given = super().generate(prompts, **options)
+        return self._checked(prompts, given)
+
+    def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
+        """See ``AttentiveModel.read_written``, which the model must be to have it.
+
+        Raises:
+            ModelError: what came is not one generation for each prompt.
+        """
+        with _without_stop(self, "read_written"):
+            given = super().__getattr__("read_written")(prompts, texts)
+        return self._checked(prompts, given)
+
+    def _checked(self, prompts: Sequence[Prompt], given: object) -> list[Generation]:
+        if not isinstance(given, list) or len(given) != len(prompts):
+            _refuse(self, f"a list of {len(prompts)} generations", given)
+        return [self._one(*pair) for pair in zip(prompts, given, strict=True)]
+
+    def _one(self, prompt: Prompt, generation: object) -> Generation:
+        if not isinstance(generation, Generation) or not isinstance(generation.text, str):
+            _refuse(self, "a Generation with a text for each prompt", generation)
+        offsets, attention, length = generation.offsets, generation.attention, len(generation.text)
+        are_spans = (
+            isinstance(offsets, np.ndarray)
+            and (offsets.ndim, *offsets.shape[1:]) == (2, 2)
+            and offsets.dtype.kind in "iu"
+            and bool(((offsets >= 0) & (offsets <= length)).all() and (offsets[:, 0] <= offsets[:, 1]).all())
+        )
+        if not are_spans:
+            _refuse(self, f"(T, 2) offsets within the {length} characters of a text", offsets)
+        shape = len(offsets), len(prompt.inputs)
+        if attention is not None and not _is_attention(attention, shape):
+            _refuse(self, f"attention of shape {shape} in finite numbers that are not below 0", attention)
+        if not is_usage(generation.usage):
+            _refuse(self, "a Usage in numbers for each generation", generation.usage)
+        return generation if is_storable(generation.text) else replace(generation, text=storable(generation.text))
+
+
+_Checked = CheckedEmbedder | CheckedRecognizer | CheckedModel
+_KINDS = {CheckedEmbedder: "embedder", CheckedRecognizer: "recognizer", CheckedModel: "language model"}
+
+
+def is_usage(usage: object) -> bool:
+    """Whether it is a ``Usage`` in numbers."""
+    return isinstance(usage, Usage) and all(isinstance(number, (int, float)) for number in astuple(usage))
+
+
+def _is_kind(kind: object) -> bool:
+    return isinstance(kind, str) and len(kind) <= _LONGEST_KIND and is_storable(kind)
+
+
+def _is_attention(attention: Any, shape: tuple[int, int]) -> bool:
+    is_matrix = isinstance(attention, np.ndarray) and attention.shape == shape and attention.dtype.kind == "f"
+    return is_matrix and bool((np.isfinite(attention) & (attention >= 0)).all())
+
+
+def _counts(part: _Checked, texts: Sequence[str], count: Callable[[Sequence[str]], list[int]]) -> list[int]:
+    with _without_stop(part, "count_tokens"):
+        given = count(texts)
+    try:
+        counts = [index(number) for number in given]
+    except TypeError:
+        _refuse(part, "a number of tokens for each text", given)
+    if len(counts) != len(texts) or min(counts, default=0) < 0:
+        _refuse(part, f"{len(texts)} numbers of tokens, none below 0", given)
+    return counts
+
+
+def _of_part(part: CheckedEmbedder | CheckedRecognizer, name: str) -> Any:
+    """What a contract leaves to choice. Nothing is looked up while the wrapper itself is being made, as by ``copy``."""
+    if name == "unchecked" or name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(part.unchecked, name)
+
+
+@contextmanager
+def _without_stop(part: _Checked, method: str) -> Iterator[None]:
+    """Let nothing that a part raises end a loop of its caller."""
+    try:
+        yield
+    except StopIteration as exc:
+        raise _error(part, f"a result of {method}()", "StopIteration") from exc
+
+
+def _refuse(part: _Checked, expected: str, got: object) -> NoReturn:
+    raise _error(part, expected, _shown(got)) from None
+
+
+def _error(part: _Checked, expected: str, got: str) -> ModelError:
+    kind = _KINDS[type(part)]
+    return ModelError(
+        f"Expected {expected} from the {kind} {show(part.name)}, got {got}. Mend the {kind}, or use another.",
+        name=part.name,
+    )
+
+
+def _shown(got: object) -> str:
+    if isinstance(got, np.ndarray):
+        numbers = f" ({', '.join(map(str, got[:3]))} …)" if got.ndim == 1 else ""
+        return f"an array of shape {got.shape} and type {got.dtype}{numbers}"
+    return show(got)

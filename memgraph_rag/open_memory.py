@@ -1,0 +1,197 @@
+"""A memory that is open: its settings, store, models and search, put together. What it does is in ``Memory``.
+
+It knows every room, and no algorithm. Invariant: no weights are loaded before they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from memgraph_rag.answering.answer import Reading
+from memgraph_rag.answering.update_graph import Learning
+from memgraph_rag.calls import scopes
+from memgraph_rag.calls.document_lookup import checked_names, find_documents
+from memgraph_rag.calls.scope_index import ScopeIndex
+from memgraph_rag.calls.validation import check_namespace
+from memgraph_rag.contracts import GraphStore, Layer, LearningLayer, MemoryLayer, Models, Progress
+from memgraph_rag.display import show
+from memgraph_rag.errors import StoreReadOnly
+from memgraph_rag.facts.fact_search import FactSearch
+from memgraph_rag.facts.remarks import Remarks
+from memgraph_rag.facts.wishes import Wishes
+from memgraph_rag.ingestion.build_pool import LocalPool
+from memgraph_rag.ingestion.given_answers import GivenAnswers
+from memgraph_rag.ingestion.graph_building import GraphBuilder
+from memgraph_rag.ingestion.ingest import Ingestion
+from memgraph_rag.ingestion.ray_pool import RayPool
+from memgraph_rag.models.files.journal import Journal
+from memgraph_rag.models.model_loader import FoundModels
+from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder
+from memgraph_rag.models.wrappers.token_limit import LimitedModels
+from memgraph_rag.settings import Settings
+from memgraph_rag.stores import OpeningProcess, open_store
+from memgraph_rag.types import Extent, Limits, Scope, make_id
+
+__all__ = ["OpenMemory", "open_settled"]
+
+
+def open_settled(settings: Settings, *, read_only: bool = False) -> GraphStore:
+    """The store that the settings name, for reading only where they or the caller say so; raises as ``open_store``."""
+    return open_store(
+        settings.store,
+        namespace=settings.namespace,
+        user=settings.neo4j.user,
+        password=settings.neo4j.password,
+        database=settings.neo4j.database,
+        database_per_namespace=settings.neo4j.database_per_namespace,
+        read_only=settings.read_only or read_only,
+    )
+
+
+class OpenMemory:
+    """The parts of one open memory, which ``Memory`` and its ``Maintenance`` share.
+
+    Args:
+        language, reader, embedder, recognizer: models given as objects; the settings name the others.
+
+    Raises:
+        SettingsError: the store is bound to another namespace.
+        StoreError: the store cannot be opened, or was built with another embedder.
+        ModelNotFound: there is no such model.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        layers: Sequence[Layer],
+        memory_layers: Sequence[MemoryLayer],
+        *,
+        store: GraphStore | None,
+        namespace: str | None,
+        models: Mapping[str, Any],
+        progress: Progress | None,
+    ) -> None:
+        self.settings, self.layers, self.memory_layers = settings, layers, memory_layers
+        self.progress = progress
+        self.process = OpeningProcess("this memory")
+        self._owns_store = store is None
+        self.store = open_settled(settings) if store is None else store
+        self.scopes = ScopeIndex(self.store)
+        self.answers = GivenAnswers(self.store)
+        check_namespace(namespace, self.store)
+        self.journal = Journal(settings.cache_dir / "journal", owner=make_id(self.store.namespace, "journal"))
+        self.models = FoundModels(
+            settings, **models, stored_recognizer=self.store.recognizer, journal=self.journal, progress=progress
+        )
+        with ExitStack() as on_failure:
+            on_failure.callback(self.close)
+            self.store.migrate(embedder=self.models.embedder.name, dimension=self.models.embedder.dimension)
+            self.search = self._new_search()
+            on_failure.pop_all()
+
+    def _new_search(self) -> FactSearch:
+        return FactSearch(
+            self.store,
+            self.models.embedder,
+            self.models.recognizer,
+            stemming=self.settings.stemming,
+            most_bytes=self.settings.search_memory_mib * 2**20,
+            space=self.settings.search,
+        )
+
+    @property
+    def file(self) -> Path | None:
+        """The embedded file that this memory opened; None for other stores."""
+        store = self.settings.store
+        is_file = self._owns_store and "://" not in store and store != ":memory:"
+        return Path(store).expanduser() if is_file else None
+
+    @property
+    def reembedding_dir(self) -> Path:
+        """Where ``reembed`` keeps what it has embedded."""
+        return self.settings.cache_dir / "reembedding"
+
+    def models_within(self, limits: Limits) -> Models:
+        """Return the models, and no more tokens of the language model than the limits give."""
+        return self.models if limits.tokens is None else LimitedModels(self.models, limits.tokens)
+
+    def ingestion(self, layers: Sequence[Layer], models: Models | None = None, *, ray: str | None = None) -> Ingestion:
+        """Return what builds and stores documents with these layers.
+
+        Raises:
+            StoreReadOnly: the memory may not be changed.
+        """
+        self.require_writable()
+        models = self.models if models is None else models
+        builder = GraphBuilder(self.store.namespace, models, layers, progress=self.progress)
+        return Ingestion(
+            self.store,
+            models,
+            layers,
+            LocalPool(builder) if ray is None else RayPool(builder, ray, device=self.settings.device),
+            self.answers,
+            count_tokens=self.models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
+            segment_tokens=self.settings.segment_tokens,
+        )
+
+    @cached_property
+    def reading(self) -> Reading:
+        """Answers questions."""
+        learning = next((layer for layer in self.layers if isinstance(layer, LearningLayer)), None)
+        return Reading(
+            self.store,
+            self.models,
+            self.search,
+            self.answers,
+            answer_tokens=self.settings.answer_tokens,
+            checks_speaker=self.settings.checks in ("all", "speaker"),
+            checks_names=self.settings.checks in ("all", "names"),
+            extract=Learning(self.store, self.models, learning) if learning and not self.store.read_only else None,
+            remarks=Remarks(self.search.facts),
+        )
+
+    @cached_property
+    def wishes(self) -> Wishes:
+        """Finds instructions and preferences of users."""
+        return Wishes(self.search.facts, self.store, self.models.embedder)
+
+    def embed_with(self, embedder: CheckedEmbedder) -> None:
+        """Search, read and add with another embedder from now on; the store holds its embeddings already."""
+        self.models.embedder = embedder
+        for part in ("reading", "wishes"):  # they hold the former embedder
+            self.__dict__.pop(part, None)
+        self.search = self._new_search()
+        self.store.migrate(embedder=embedder.name, dimension=embedder.dimension)
+
+    def require_writable(self) -> None:
+        """Refuse before any model works for what cannot be stored.
+
+        Raises:
+            StoreReadOnly: the memory may not be changed.
+        """
+        self.process.require()
+        if self.store.read_only:
+            raise StoreReadOnly(
+                f"Expected a memory that may be changed, got {show(self.settings.store)}, opened for reading only. "
+                "Open it again without read_only."
+            )
+
+    def document_ids(self, documents: Sequence[str | Path] | None) -> list[str] | None:
+        """Return the ids of the documents of these names, each once, in the order given; None for all."""
+        if documents is None:
+            return None
+        records = find_documents(self.store, checked_names(documents))
+        return list(dict.fromkeys(record.id for record in records))
+
+    def extent_of(self, scope: Scope) -> Extent:
+        """Return what a scope comes to in this memory."""
+        return scopes.extent_of(scope, self.store, self.scopes)
+
+    def close(self) -> None:
+        """Let go of the store, if this memory opened it; a second call does nothing."""
+        if self._owns_store:
+            self.store.close()

@@ -1,0 +1,37 @@
+"""The description of the REST API as a page for people, from which each tool can be tried.
+
+It knows no tool: the page's script reads ``/openapi.json``. Invariant: the page loads nothing from elsewhere and sends
+to its own server alone, by a rule that browsers enforce (CSP).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from importlib.resources import files
+
+from starlette.responses import HTMLResponse
+
+__all__ = ["api_page"]
+
+
+def api_page() -> HTMLResponse:
+    """The page, with the rule that allows its own script and style by their hashes."""
+    page = _asset("api.html").replace("{{ script }}", _asset("api.js"))
+    script, style = (_hash_of(tag, page) for tag in ("script", "style"))
+    rule = f"default-src 'none'; script-src {script}; style-src {style}; connect-src 'self'"
+    return HTMLResponse(
+        page,
+        headers={"Content-Security-Policy": f"{rule}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("memgraph_rag.server") / "assets" / name).read_text("utf-8")
+
+
+def _hash_of(tag: str, page: str) -> str:
+    """A source expression of what stands within a tag. Source: Content Security Policy, level 2."""
+    (inner,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+    return f"'sha256-{base64.b64encode(hashlib.sha256(inner.encode()).digest()).decode()}'"

@@ -1,0 +1,145 @@
+"""What a request must bring before a tool or a page sees it: a token, an address that is ours, and a whole body.
+
+It knows HTTP and tokens, no tool. Invariants: nothing behind it runs for a request without a token that holds, or
+from a page on another site; a refusal is a problem document; a stream says nothing more when its token holds no longer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+import anyio
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import TokenVerifier
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memgraph_rag.server.problems import answer_problem
+from memgraph_rag.server.results import Problem
+
+__all__ = ["LOCAL_HOSTS", "MOST_BODY", "Gate"]
+
+LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+MOST_BODY = 40 * 2**20  # bytes of a request: a text of 32 MiB, which ``Memory.add`` takes, with its escapes
+
+_NO_TOKEN = Problem(
+    title="NoToken",
+    status=401,
+    detail="Expected the header Authorization: Bearer TOKEN with a token that holds, got none. The user makes one: "
+    "memgraph-rag mcp token --namespace NAME.",
+)
+_TOO_LONG = Problem(
+    title="TooLong",
+    status=413,
+    detail=f"Expected at most {MOST_BODY // 2**20} MiB, got more. Send the text as several documents.",
+)
+_WRONG_TYPE = Problem(
+    title="WrongContentType",
+    status=400,
+    detail="Expected the header Content-Type: application/json, got another or none. Send JSON, and say so.",
+)
+_WRONG_ORIGIN = Problem(
+    title="WrongOrigin",
+    status=403,
+    detail="Expected no header Origin, or that of an allowed host, got another. A page of another site may not call.",
+)
+_WRONG_HOST = Problem(
+    title="WrongHost",
+    status=421,
+    detail="Expected the header Host with 127.0.0.1, localhost or an allowed host, got another. The user allows the "
+    "name of a proxy: memgraph-rag serve --allow-host NAME.",
+)
+
+_LOCAL = re.compile(rf"({'|'.join(map(re.escape, LOCAL_HOSTS))})(:\d{{1,5}})?")
+
+
+class Gate:
+    """An application that a request reaches only when all is there.
+
+    Args:
+        allowed_hosts: further names in ``Host``, and in ``Origin``, of a proxy that stands before this server.
+        verifier: of tokens; without it whoever asks is let in.
+    """
+
+    def __init__(
+        self, app: ASGIApp, allowed_hosts: Collection[str] = (), verifier: TokenVerifier | None = None
+    ) -> None:
+        self._app, self._allowed_hosts, self._verifier = app, frozenset(allowed_hosts), verifier
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request, or let it in with its whole body."""
+        user = scope.get("user")
+        if self._verifier is not None and not isinstance(user, AuthenticatedUser):
+            challenge = {"WWW-Authenticate": f'Bearer error="invalid_token", error_description="{_NO_TOKEN.title}"'}
+            await answer_problem(_NO_TOKEN, challenge)(scope, receive, send)
+            return
+        refusal = self._refusal(Headers(scope=scope), scope["method"])
+        if refusal is not None:
+            await answer_problem(refusal)(scope, receive, send)
+            return
+        body = await _body(scope, receive)
+        if body is None:
+            await answer_problem(_TOO_LONG)(scope, receive, send)
+        elif body["type"] == "http.request":  # else the client is gone
+            token = user.access_token.token if isinstance(user, AuthenticatedUser) else ""
+            await self._answer(scope, _first(body, receive), send, token)
+
+    def _refusal(self, headers: Headers, method: str) -> Problem | None:
+        """What is wrong with the headers of a request, or None."""
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if method == "POST" and kind != "application/json":
+            return _WRONG_TYPE
+        if not self._is_ours(headers.get("host", "")):
+            return _WRONG_HOST
+        origins = [origin.partition("://") for origin in headers.getlist("origin") if origin]
+        are_ours = (
+            (scheme == "http" and self._is_ours(host)) or (scheme == "https" and host in self._allowed_hosts)
+            for scheme, _, host in origins
+        )
+        return None if all(are_ours) else _WRONG_ORIGIN
+
+    def _is_ours(self, host: str) -> bool:
+        return host in self._allowed_hosts or _LOCAL.fullmatch(host) is not None
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
+        """Let the application answer; a stream ends before the first part that follows the end of its token."""
+        with anyio.CancelScope() as answering:
+
+            async def send_while_valid(message: Message) -> None:
+                is_part, verifier = bool(message.get("more_body")), self._verifier
+                if is_part and verifier is not None and await verifier.verify_token(token) is None:
+                    await send({"type": "http.response.body", "body": b""})
+                    answering.cancel()
+                else:
+                    await send(message)
+
+            await self._app(scope, receive, send_while_valid)
+
+
+async def _body(scope: Scope, receive: Receive) -> Message | None:
+    """The message with the whole body, or the one that says that the client is gone; None where it is too long."""
+    declared = Headers(scope=scope).get("content-length", "")
+    if declared.isdecimal() and int(declared) > MOST_BODY:
+        return None
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return message
+        body += message.get("body", b"")
+        if len(body) > MOST_BODY:
+            return None
+        if not message.get("more_body"):
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
+
+
+def _first(message: Message, receive: Receive) -> Receive:
+    """A receive that gives this message before all others."""
+    messages = [message]
+
+    async def first() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return first

@@ -1,0 +1,250 @@
+"""The seven tools over plain HTTP, for programs that speak no MCP: a POST each, JSON in and JSON out.
+
+It knows the tools and the errors, no socket. Invariants: what a tool takes, gives and refuses is the same as over MCP;
+a failure is a problem document (RFC 9457) whose detail says what was expected, what came and what to do; who has too
+many calls under way is sent back before a tool runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, aclosing
+from dataclasses import dataclass
+from typing import Any, cast
+
+from mcp.server.elicitation import AcceptedElicitation
+from mcp.server.mcpserver.tools import Tool
+from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel, ValidationError
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from memgraph_rag import Step, __version__
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.server.api_page import api_page
+from memgraph_rag.server.explanations import explain_arguments, explain_unknown
+from memgraph_rag.server.problems import PROBLEM, answer_problem, problem_of
+from memgraph_rag.server.results import Answered, Problem
+from memgraph_rag.server.services import Call, Services
+from memgraph_rag.server.tools import Confirmation, asked, confirm
+
+__all__ = ["ROUTE", "RestApi"]
+
+ROUTE = "/v1/{tool}"
+
+
+class RestApi:
+    """Answers requests for tools.
+
+    Args:
+        services: as the tools over MCP have them.
+        tools: by name, with the schemas of what they take and give.
+    """
+
+    def __init__(self, services: Services, tools: Sequence[Tool]) -> None:
+        self._services = services
+        self._tools = {tool.name: tool for tool in tools}
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools."""
+        return tuple(self._tools)
+
+    async def call(self, request: Request) -> Response:
+        """``POST /v1/{tool}`` with the arguments as a JSON object.
+
+        ``ask`` answers with server-sent events where the request accepts them: ``step``, ``piece``, then ``answer`` or
+        ``error``.
+        """
+        name = request.path_params["tool"]
+        tool = self._tools.get(name)
+        if tool is None:
+            detail = explain_unknown("a tool", name, sorted(self._tools))
+            return answer_problem(Problem(title="UnknownTool", status=404, detail=detail))
+        try:
+            arguments = tool.fn_metadata.validate_arguments(_object(await request.body()))
+        except ValidationError as error:
+            detail = explain_arguments(name, error)
+            return answer_problem(Problem(title="ValidationError", status=422, detail=detail))
+        except SettingsError as error:
+            return answer_problem(Problem(title="SettingsError", status=400, detail=str(error)))
+        try:
+            if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
+                with ExitStack() as call:
+                    call.enter_context(self._services.under_way())
+                    return _Stream(self._events(arguments), call.pop_all())
+            with self._services.under_way(), self._services.metrics.call(name, "rest"):
+                return JSONResponse(_plain(await self._result(tool, arguments)))
+        except Exception as error:  # noqa: BLE001 - each is told as what it is
+            return answer_problem(problem_of(error))
+
+    async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
+        """``GET /openapi.json``: what can be called, for clients and their generators; no token is needed."""
+        return JSONResponse(openapi(tuple(self._tools.values())))
+
+    async def page(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
+        """``GET /docs``: the description as a page; no token is needed to read it."""
+        return api_page()
+
+    async def health(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
+        """``GET /health``: that the server runs; it asks neither store nor model, and no token is needed."""
+        return JSONResponse({"status": "ok", "version": __version__})
+
+    async def metrics(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
+        """``GET /metrics``: figures of all calls, over MCP too. They name nobody, and no token is needed."""
+        return Response(self._services.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    async def _result(self, tool: Tool, arguments: dict[str, Any]) -> object:
+        call = cast("Call", _PlainCall(_Lent(self._services)))
+        direct: dict[str, Any] = {"call": call}
+        if tool.name == "forget":
+            # A program has asked its user; that there is such a thing is looked up all the same.
+            chosen = await tool.fn_metadata.call_fn(confirm, False, {**arguments, "call": call})
+            direct["confirmation"] = AcceptedElicitation[Confirmation](data=chosen)
+        return await tool.fn_metadata.call_fn(tool.fn, tool.is_async, arguments, direct)
+
+    async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
+        try:
+            with self._services.metrics.call("ask", "rest"):
+                async with aclosing(asked(self._services, **arguments)) as items:
+                    async for item in items:
+                        yield _event(item)
+        except Exception as error:  # noqa: BLE001 - the status line is sent already
+            yield ServerSentEvent(problem_of(error).model_dump_json(), event="error")
+
+
+class _Stream(EventSourceResponse):
+    """Events of a call that is under way from its acceptance on, not from its first event."""
+
+    def __init__(
+        self, events: AsyncGenerator[ServerSentEvent, None], under_way: AbstractContextManager[object]
+    ) -> None:
+        super().__init__(events)
+        self._call_under_way = under_way
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._call_under_way:
+            await super().__call__(scope, receive, send)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lent:
+    lifespan_context: Services
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainCall:
+    """What a tool asks of a call, without a client that shows progress or forms."""
+
+    request_context: _Lent
+    client_capabilities: None = None
+
+    async def report_progress(self, progress: float, message: str = "") -> None:
+        """Nobody listens."""
+
+
+def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
+    """The description of all tools, by the schemas that they have over MCP. Source: OpenAPI 3.1."""
+    schemas: dict[str, Any] = {"Problem": Problem.model_json_schema()}
+    paths = {}
+    for tool in tools:
+        taken, given = (_hoisted(schema or {}, schemas) for schema in (tool.parameters, tool.output_schema))
+        content = {"application/json": {"schema": given}}
+        if tool.name == "ask":
+            content["text/event-stream"] = {"schema": {"type": "string"}}
+        paths[ROUTE.format(tool=tool.name)] = {
+            "post": {
+                "operationId": tool.name,
+                "summary": tool.title,
+                "description": tool.description,
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": taken, "example": _EXAMPLES[tool.name]}},
+                },
+                "responses": {"200": {"description": "What the tool gives.", "content": content}, **_failures()},
+            }
+        }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "memgraph_rag", "version": __version__, "description": "A long-term memory."},
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+_EXAMPLES: dict[str, dict[str, Any]] = {
+    "remember": {"key": "move", "text": "Ann moved to Lisbon in May 2024. She keeps bees on the roof."},
+    "recall": {"query": "Where does Ann keep bees?", "k": 2},
+    "ask": {"question": "Where does Ann keep bees?", "style": "short"},
+    "forget": {"name": "move"},
+    "list_documents": {"limit": 10},
+    "look": {"name": "Ann"},
+    "status": {},
+}
+"""Of each tool: what can be called as it is, in this order."""
+
+_FAILURES = {
+    400: "The body is no JSON object, or Content-Type is not application/json.",
+    401: "There is no token that holds.",
+    403: "The memory is read only, or the request comes from a page of another site.",
+    404: "There is no such document or question.",
+    413: "The body is longer than 40 MiB.",
+    421: "The header Host names no host of this server.",
+    422: "An argument cannot be taken.",
+    429: "Too many calls of this token, or of all, are under way.",
+    500: "The store or the model failed.",
+    503: "The store or the model failed, which may pass by itself.",
+}
+
+_HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
+
+
+def _failures() -> dict[str, Any]:
+    """The responses of a call that fails, by status."""
+    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    responses: dict[str, Any] = {}
+    for status, description in _FAILURES.items():
+        responses[str(status)] = {"description": description, "content": content}
+        if status in _HEADERS:
+            responses[str(status)]["headers"] = {_HEADERS[status]: {"schema": {"type": "string"}, "required": True}}
+    return responses
+
+
+def _hoisted(schema: Mapping[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    """The schema without definitions of its own, which go to ``schemas``."""
+    text = json.dumps(schema).replace("#/$defs/", "#/components/schemas/")
+    hoisted = json.loads(text)
+    schemas |= hoisted.pop("$defs", {})
+    return hoisted
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    """The JSON object of a request; an empty body is one without members.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    try:
+        given = json.loads(body) if body.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"Expected a JSON object with the arguments, got no JSON ({error}). Correct it.") from error
+    if not isinstance(given, dict):
+        kind = type(given).__name__
+        raise SettingsError(f"Expected a JSON object with the arguments, got {kind}. Name each of them.")
+    return given
+
+
+def _plain(result: object) -> Any:
+    return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
+
+
+def _event(item: Step | str | Answered) -> ServerSentEvent:
+    if isinstance(item, Answered):
+        return ServerSentEvent(json.dumps(_plain(item)), event="answer")
+    if isinstance(item, Step):
+        return ServerSentEvent(json.dumps(item.as_dict()), event="step")
+    return ServerSentEvent(json.dumps({"text": item}), event="piece")

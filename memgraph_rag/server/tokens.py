@@ -1,0 +1,142 @@
+"""Bearer tokens: who may reach which namespace over HTTP.
+
+It knows files and no server. Invariants: a token is shown once, and only its SHA-256 is kept; each is a file of its own
+that its user alone can read, so that making and revoking need no lock and hold from the next request on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import platformdirs
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.server.private_files import read_object, write_private
+
+__all__ = ["Grant", "TokenFolder"]
+
+_PREFIX = "mgr_"
+_BYTES = 32  # of randomness: too many to guess, so that a plain hash is enough
+_NAME = re.compile(r"[0-9a-f]{64}\.json")
+_DIGITS = 12  # of the hash, by which users call a token
+_MOST_NAMESPACE = 256  # characters, as in the settings
+_DAY_S = 86_400
+_MOST_DAYS = 36_500  # a hundred years
+_LAST = 253_402_300_799  # the last second of the calendar, 9999-12-31
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a token allows.
+
+    Attributes:
+        id: the beginning of its hash; it is no secret.
+        created_at: seconds since 1970; ``expires_at`` likewise, 0 for never.
+        is_damaged: its file cannot be read as that of a token, so that it lets nobody in; all but ``id`` is empty.
+    """
+
+    id: str
+    namespace: str
+    label: str
+    created_at: int
+    expires_at: int = 0
+    is_damaged: bool = False
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether its time is over."""
+        return bool(self.expires_at) and self.expires_at <= time.time()
+
+
+class TokenFolder:
+    """The tokens of one user of this machine.
+
+    Args:
+        folder: by default one in the user's data directory.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or Path(platformdirs.user_data_dir("memgraph_rag")) / "mcp-tokens"
+
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return self._folder
+
+    def make(self, namespace: str, *, label: str = "", days: int | None = None) -> str:
+        """A new token for this namespace, which is kept nowhere as it is.
+
+        Args:
+            days: how long it holds; for ever by default.
+
+        Raises:
+            SettingsError: no namespace can have this name, or ``days`` is below 1 or above a hundred years.
+            OSError: the folder cannot be written.
+        """
+        if not 1 <= len(namespace) <= _MOST_NAMESPACE:
+            raise SettingsError(
+                f"Expected a namespace of 1 to {_MOST_NAMESPACE} characters, got {len(namespace)}. Name another.",
+                setting="namespace",
+            )
+        if days is not None and not 1 <= days <= _MOST_DAYS:
+            raise SettingsError(
+                f"Expected days of 1 to {_MOST_DAYS:,}, got {show(days)}. Leave it out for a token without an end."
+            )
+        token = _PREFIX + secrets.token_urlsafe(_BYTES)
+        now = int(time.time())
+        grant = Grant(_digest(token)[:_DIGITS], namespace, label, now, now + days * _DAY_S if days else 0)
+        form = asdict(grant)
+        del form["is_damaged"]
+        write_private(self._path(_digest(token)), form)
+        return token
+
+    def find(self, token: str) -> Grant | None:
+        """What this token allows; None where it is none, or expired."""
+        grant = _read(self._path(_digest(token)))
+        return None if grant is None or grant.is_expired or grant.is_damaged else grant
+
+    def grants(self) -> list[Grant]:
+        """All that were made and not revoked, the oldest first; those that expired or are damaged too."""
+        found = [grant for path in self._folder.glob("*.json") if (grant := _read(path)) is not None]
+        return sorted(found, key=lambda grant: (grant.created_at, grant.id))
+
+    def revoke(self, grant_id: str) -> Grant:
+        """Make a token worthless, by its id.
+
+        Raises:
+            SettingsError: there is no such token.
+        """
+        for grant in self.grants():
+            if grant.id == grant_id:
+                for path in self._folder.glob(f"{grant.id}*.json"):
+                    path.unlink(missing_ok=True)
+                return grant
+        known = ", ".join(grant.id for grant in self.grants()) or "none"
+        raise SettingsError(
+            f"Expected the id of a token ({known}), got {show(grant_id)}. List them with memgraph-rag mcp tokens."
+        )
+
+    def _path(self, digest: str) -> Path:
+        return self._folder / f"{digest}.json"
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _read(path: Path) -> Grant | None:
+    """The grant in a file, a damaged one where the file cannot be read as such; None where there is no file."""
+    if not path.is_file() or not _NAME.fullmatch(path.name):
+        return None
+    form = read_object(path) or {}
+    kinds = {"id": str, "namespace": str, "label": str, "created_at": int, "expires_at": int}
+    is_whole = form.keys() == kinds.keys() and all(type(form[name]) is kind for name, kind in kinds.items())
+    if not is_whole or not all(0 <= form[name] <= _LAST for name in ("created_at", "expires_at")):
+        return Grant(path.stem[:_DIGITS], "", "", 0, is_damaged=True)
+    return Grant(**form)

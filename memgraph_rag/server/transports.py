@@ -1,0 +1,187 @@
+"""How clients reach the server: standard streams for one, HTTP on this machine for many.
+
+It knows sockets and tokens, no tool. Invariants: over HTTP nobody is let in without a token, and a token reaches its
+namespace only; a browser's page on another site cannot reach the server (``Host`` and ``Origin`` are checked).
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Thread
+
+import anyio
+import anyio.to_thread
+import uvicorn
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import AnyHttpUrl
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import Route, request_response
+from starlette.types import ASGIApp
+
+from memgraph_rag.errors import MemgraphRagError, SettingsError
+from memgraph_rag.server.connections import BoundedConnection, most_waiting
+from memgraph_rag.server.gate import LOCAL_HOSTS, MOST_BODY, Gate
+from memgraph_rag.server.memories import Memories
+from memgraph_rag.server.problems import answer_unrouted
+from memgraph_rag.server.rest import ROUTE, RestApi
+from memgraph_rag.server.server import MemoryServer
+from memgraph_rag.server.sessions import SessionLimit
+from memgraph_rag.server.tokens import TokenFolder
+from memgraph_rag.server.tracing import Traced
+
+__all__ = ["HOST", "PATH", "http_app", "serve_http", "serve_stdio", "token_server"]
+
+HOST = "127.0.0.1"
+PATH = "/mcp"
+
+_SCOPE = "memory"
+_CLAIM = "namespace"
+_GOODBYE_S = 3  # that open streams are given when the server ends
+_IDLE_S = 150  # of a connection: longer than clients and proxies keep theirs, else one closes it while the other sends
+_LOOKUPS = 4  # tokens that are looked up at a time, in threads of their own: calls have all others
+
+
+def serve_stdio(memories: Memories, namespace: str) -> None:
+    """Serve one client on standard streams until it goes away; the memory is opened meanwhile."""
+    server = MemoryServer(memories, caller_namespace=lambda: namespace)
+    Thread(target=_open_ahead, args=(memories, namespace), daemon=True).start()
+    anyio.run(server.run_stdio_async)
+
+
+def serve_http(app: ASGIApp, *, port: int, ready: Callable[[str], None]) -> None:
+    """Serve clients at 127.0.0.1 until the process is told to end.
+
+    Args:
+        app: what ``http_app`` returns.
+        port: 0 takes one that is free.
+        ready: called with the address when clients can connect.
+
+    Raises:
+        SettingsError: the port cannot be had.
+    """
+    listening = _listen(port)
+    port = listening.getsockname()[1]
+    config = uvicorn.Config(
+        app,
+        loop="asyncio",
+        http=BoundedConnection,
+        ws="none",
+        backlog=most_waiting(),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GOODBYE_S,
+        timeout_keep_alive=_IDLE_S,
+    )
+    with listening:
+        ready(f"http://{HOST}:{port}")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def token_server(memories: Memories, tokens: TokenFolder) -> MemoryServer:
+    """Return a server that lets in whoever brings a token."""
+    return MemoryServer(
+        memories,
+        caller_namespace=_namespace_of_token,
+        token_verifier=_Verifier(tokens),
+        # There is no authorization server: tokens are made by hand. The field must be there all the same.
+        auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{HOST}"), resource_server_url=None, required_scopes=[_SCOPE]),
+    )
+
+
+def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Starlette:
+    """Return the application to be served.
+
+    Args:
+        allowed_hosts: further names in ``Host``, of a proxy in front of this server.
+    """
+    names = (*(f"{host}:*" for host in LOCAL_HOSTS), *LOCAL_HOSTS, *allowed_hosts)
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=list(names),
+        allowed_origins=[f"http://{name}" for name in names] + [f"https://{host}" for host in allowed_hosts],
+    )
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=security,
+        max_request_body_size=MOST_BODY,
+        host=HOST,
+    )
+    api = RestApi(server.services, server.memory_tools)
+    verifier = server.verifier
+    app.router.routes[:] = [
+        Route(PATH, Gate(SessionLimit(server.session_manager.handle_request), allowed_hosts, verifier)),
+        Route(
+            ROUTE, Traced(Gate(request_response(api.call), allowed_hosts, verifier), ROUTE, api.tools), methods=["POST"]
+        ),
+        *(
+            Route(path, Gate(request_response(answer), allowed_hosts), methods=["GET"])
+            for path, answer in (
+                ("/openapi.json", api.describe),
+                ("/docs", api.page),
+                ("/health", api.health),
+                ("/metrics", api.metrics),
+            )
+        ),
+    ]
+    app.add_exception_handler(HTTPException, answer_unrouted)
+    return app
+
+
+class _Verifier(TokenVerifier):
+    """Tokens of a folder, for the SDK."""
+
+    def __init__(self, tokens: TokenFolder) -> None:
+        self._tokens = tokens
+        self._threads = anyio.CapacityLimiter(_LOOKUPS)
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        grant = await anyio.to_thread.run_sync(self._tokens.find, token, limiter=self._threads)
+        if grant is None:
+            return None
+        return AccessToken(
+            token=token,
+            client_id=grant.id,
+            scopes=[_SCOPE],
+            expires_at=grant.expires_at or None,
+            subject=grant.namespace,
+            claims={_CLAIM: grant.namespace},
+        )
+
+
+def _namespace_of_token() -> str:
+    token = get_access_token()
+    namespace = (token.claims or {}).get(_CLAIM) if token is not None else None
+    if not isinstance(namespace, str):
+        raise ToolError("Expected a call with a token, got none. The user makes one: memgraph-rag mcp token")
+    return namespace
+
+
+def _open_ahead(memories: Memories, namespace: str) -> None:
+    """Open the memory and load what a search needs, so that the first call does not wait for it."""
+    with suppress(MemgraphRagError):  # the first call says what is wrong
+        memories.get(namespace).search(namespace, k=1)
+
+
+def _listen(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+        listening.listen(most_waiting())
+    except (OSError, OverflowError) as error:
+        listening.close()
+        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        got = "one that another program listens on" if taken else f"an error ({error})"
+        raise SettingsError(
+            f"Expected a port of {HOST} that is free, got {port}: {got}. Name another with --port.", port=port
+        ) from error
+    return listening

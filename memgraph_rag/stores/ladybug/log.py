@@ -1,0 +1,138 @@
+"""The write-ahead log of a Ladybug file, and what a stopped process or machine left torn at its end.
+
+It knows the frame of a log and no record's content: a header (database, whether checksums are on, checksum), then
+records, each its length, its payload, which begins with its kind, and a checksum of both. It opens no database. The
+invariant: what was committed before the first broken record stays in the log, and what is cut off after it is kept in
+a file of its own, for its owner only, where it holds anything that was committed.
+
+The engine cannot open a log that ends within the last 8 bytes of a record, and crashes on some others.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import struct
+from pathlib import Path
+
+import numpy as np
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import StoreReadOnly
+from memgraph_rag.stores.ladybug.errors import in_our_words
+from memgraph_rag.stores.ladybug.paths import LOGS
+from memgraph_rag.stores.ladybug.sidecars import name_log_aside
+
+__all__ = ["committed_bytes", "mend", "require_whole"]
+
+HEADER_BYTES = 25
+BEGIN_BYTES = 25  # of the record that begins each transaction
+CHECKSUM = struct.Struct("<Q")
+COMMIT, CHECKPOINT = 2, 254
+
+_WORD, _REST, _WORDS = 0xBF58476D1CE4E5B9, 0xC6A4A7935BD1E995, 2**64 - 1
+
+logger = logging.getLogger(__name__)
+
+
+def mend(place: str) -> None:
+    """Cut off what a log holds after its last whole transaction. The caller keeps everybody else from the file."""
+    with in_our_words(place):
+        for log in _logs(place):
+            content = log.read_bytes()
+            committed = committed_bytes(content)
+            if committed is not None and committed < len(content):
+                _cut(place, log, content, committed)
+
+
+def require_whole(place: str) -> None:
+    """Refuse a file to be read of which a log has to be mended first.
+
+    Raises:
+        StoreReadOnly: it has to be.
+    """
+    with in_our_words(place):
+        for log in _logs(place):
+            content = log.read_bytes()
+            if committed_bytes(content) not in (None, len(content)):
+                raise StoreReadOnly(
+                    f"Expected a log that ends with a whole write, got {show(log)}, of which the last write was cut "
+                    "off. Open the file once without read_only: that drops it.",
+                    path=place,
+                )
+
+
+def committed_bytes(log: bytes) -> int | None:
+    """How many bytes of a log end with its last whole transaction, or with a whole checkpoint.
+
+    Returns:
+        None for a frame that is not the one known here, which is left to the engine.
+    """
+    if not _is_sealed(log, 0, HEADER_BYTES):
+        is_known = len(log) < HEADER_BYTES + BEGIN_BYTES or not any(log) or _COMMITTED in log
+        return 0 if is_known else None
+    at, committed = HEADER_BYTES, 0
+    while at + CHECKSUM.size < len(log):
+        end = at + CHECKSUM.size + CHECKSUM.unpack_from(log, at)[0] + CHECKSUM.size
+        if not _is_sealed(log, at, end):
+            break
+        kind, at = log[at + CHECKSUM.size], end
+        if kind in (COMMIT, CHECKPOINT):
+            committed = at
+    is_known = at > HEADER_BYTES or len(log) < HEADER_BYTES + BEGIN_BYTES or _COMMITTED in log
+    return committed if is_known else None
+
+
+def _is_sealed(log: bytes, start: int, end: int) -> bool:
+    """Whether a stretch of a log ends with the checksum of what it holds."""
+    if end > len(log) or end - start <= CHECKSUM.size:
+        return False
+    return CHECKSUM.unpack_from(log, end - CHECKSUM.size)[0] == _checksum(log[start : end - CHECKSUM.size])
+
+
+def _checksum(content: bytes) -> int:
+    """The engine's: words times a constant, joined by exclusive or, and a MurmurHash of the bytes after them."""
+    words = np.frombuffer(content, "<u8", len(content) // 8)
+    value = 5381 ^ int(np.bitwise_xor.reduce(words * np.uint64(_WORD)))
+    if rest := content[words.nbytes :]:
+        mixed = 0xE17A1465 ^ (len(rest) * _REST & _WORDS) ^ int.from_bytes(rest, "little")
+        mixed = mixed * _REST & _WORDS
+        mixed = (mixed ^ mixed >> 47) * _REST & _WORDS
+        value ^= mixed ^ mixed >> 47
+    return value
+
+
+def _record(payload: bytes) -> bytes:
+    """A payload as it stands in a log."""
+    content = CHECKSUM.pack(len(payload)) + payload
+    return content + CHECKSUM.pack(_checksum(content))
+
+
+_COMMITTED = _record(bytes([COMMIT]) + bytes(8))
+
+
+def _logs(place: str) -> list[Path]:
+    """The logs that are there and hold something: none after the file was closed."""
+    logs = [Path(place + suffix) for suffix in LOGS]
+    return [log for log in logs if log.exists() and log.stat().st_size]
+
+
+def _cut(place: str, log: Path, content: bytes, committed: int) -> None:
+    if _COMMITTED in content[committed:]:
+        aside = name_log_aside(place)
+        _write_private(aside, content)
+        damage = f"damaged at byte {committed}; all that was written after it is dropped, and kept in {aside}"
+    else:
+        damage = "cut off within the last write, which was not finished and is dropped"
+    with log.open("rb+") as file:
+        file.truncate(committed)
+        os.fsync(file.fileno())
+    logger.warning("%s: its log was %s", place, damage)
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    """Write a file for its owner only; on the disk when this returns."""
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

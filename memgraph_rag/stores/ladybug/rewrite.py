@@ -1,0 +1,67 @@
+"""All tables of a Ladybug file, copied into an empty one of the same schema: what was deleted is not in the copy.
+
+It knows tables and columns as the engine lists them, and neither documents nor namespaces. The invariant: the copy
+holds the same rows and edges, or ``copy`` raises; the file that it reads is not changed.
+
+A name of a table or a column is no value, so it cannot be a parameter, and these statements cannot lie in files: they
+are made of the names that the engine itself gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores.ladybug.file import LadybugFile
+
+__all__ = ["copy"]
+
+SOURCE, TARGET = "from id", "to id"
+
+
+def copy(old: LadybugFile, new: LadybugFile, *, but: Sequence[str] = (), further_sources: Sequence[str] = ()) -> None:
+    """Copy the rows of all tables but these. One table at a time is in memory.
+
+    Args:
+        further_sources: tables of nodes whose edges are copied in any case.
+
+    Raises:
+        StoreError: the copy does not hold as many rows as the original.
+    """
+    tables = [(row["name"], row["type"]) for row in old.read("CALL show_tables() RETURN name, type", {})]
+    for name in (name for name, kind in tables if kind == "NODE" and name not in but):
+        _copy(old, new, name, f"MATCH (n:{name})", [], "")
+    for name in (name for name, kind in tables if kind == "REL"):
+        for row in old.read(f"CALL show_connection('{name}') RETURN *", {}):
+            source, target = row["source table name"], row["destination table name"]
+            if name in but and source not in further_sources:
+                continue
+            ends = [f"a.id AS `{SOURCE}`", f"b.id AS `{TARGET}`"]
+            _copy(
+                old,
+                new,
+                name,
+                f"MATCH (a:{source})-[n:{name}]->(b:{target})",
+                ends,
+                f"(from='{source}', to='{target}')",
+            )
+
+
+def _copy(old: LadybugFile, new: LadybugFile, name: str, match: str, ends: list[str], between: str) -> None:
+    """The rows of one table, or the edges of one table between two others."""
+    columns = [row["name"] for row in old.read(f"CALL table_info('{name}') RETURN name", {})]
+    returned = ", ".join([*ends, *(f"n.`{column}` AS `{column}`" for column in columns)])
+    rows = old.read_table(f"{match} RETURN {returned}", {})
+    if rows.num_rows:
+        listed = ", ".join(f"`{column}`" for column in rows.column_names)
+        text = f"COPY {name} FROM (LOAD FROM $rows RETURN {listed}) {between}"
+        new.transaction(lambda execute: execute(text, {"rows": rows}), row_bytes=rows.nbytes)
+    (counted,) = new.read(f"{match} RETURN count(*) AS count", {})
+    if counted["count"] != rows.num_rows:
+        raise StoreError(
+            f"Expected {rows.num_rows} rows of {name} in the copy of {show(old.place)}, got {counted['count']}. "
+            "The file was left as it was: run memgraph-rag doctor.",
+            path=old.place,
+            table=name,
+        )

@@ -1,0 +1,485 @@
+"""A graph in one Ladybug file.
+
+It knows no model and no other engine. The invariant: every statement it runs has its namespace bound; what it
+answers is what the file holds, keywords included, whose index is a cache that goes by the namespace's version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from typing_extensions import override
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores.ladybug import rewrite as ladybug_rewrite
+from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
+from memgraph_rag.stores.ladybug.file import IN_MEMORY, Execute, LadybugFile
+from memgraph_rag.stores.shared import graph_reads, graph_writes, queries, relation_rows, relation_writes, rows, schema
+from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, stored_graphs
+from memgraph_rag.stores.shared.linked_segments import entity_masses, linked_hits
+from memgraph_rag.stores.shared.segment_words import SegmentWords
+from memgraph_rag.types import (
+    DocumentGraph,
+    Hit,
+    IndexedName,
+    IndexedRelation,
+    IndexedSegment,
+    Matrix,
+    Neighbour,
+    Similar,
+    Vector,
+)
+
+__all__ = ["LadybugStore"]
+
+T = TypeVar("T")
+
+DIALECT: queries.Dialect = "ladybug"
+
+# Named, because to guess one pyarrow looks for pandas each time: 0.05 ms a column instead of 0.005.
+ARROW_TYPES: dict[type, pa.DataType] = {
+    str: pa.string(),
+    int: pa.int64(),
+    bool: pa.bool_(),
+    float: pa.float64(),
+    list: pa.list_(pa.string()),
+}
+
+
+SHARED_TABLES = ("Namespace",)
+"""Tables of nodes that no document owns."""
+
+RELATION_TABLES = ("RelationEmbedding", "RELATED_BY")
+"""Tables that documents' relations fill beside ``RELATES_TO``."""
+
+# A list of so few rows is stored faster than an arrow table, for which the engine plans the statement anew each time:
+# 8 mentions take 0.3 ms, not 1.4; 80 take 1.3, not 1.5.
+FEW_ROWS = 32
+
+
+class LadybugStore(graph_writes.WrittenGraph):
+    """One namespace of a Ladybug file. Implements ``contracts.GraphStore``."""
+
+    def __init__(self, file: LadybugFile, *, namespace: str, read_only: bool = False, dimension: int = 0) -> None:
+        self._file = file
+        super().__init__(namespace, read_only=read_only, dimension=dimension)
+        self._words: dict[bool, tuple[int, SegmentWords]] = {}
+        self._closed = False
+        self._generation = file.generation
+
+    def __repr__(self) -> str:
+        return f"LadybugStore({self._file.place!r}, namespace={self._namespace!r})"
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
+        if self._file.is_empty:
+            return {}
+        run = self._runner(self._file.read)  # whatever the embeddings are now
+        if all(row["name"] != "Schema" for row in run("read/list_tables")):
+            return {}
+        return next(iter(run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
+
+    def close(self) -> None:
+        """Let go of the file; a second call does nothing, nor does one in a forked child, where nothing is open."""
+        if not self._file.process.is_current:
+            return
+        with self._file.lock:
+            closed, self._closed = self._closed, True
+        if not closed:
+            self._file.close()
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        """The k segments of the largest cosine, by an exact scan."""
+        if documents is not None:
+            return graph_reads.score(self._run, vector, documents=documents, k=k)
+        return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.numbers(vector), k=k))
+
+    def matching(
+        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
+    ) -> list[Hit]:
+        """The k segments that match the words best, at least one word each."""
+        return self._segment_words(stemming).find(keywords, k=k, documents=documents)
+
+    @override
+    def expand(
+        self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
+    ) -> list[Neighbour]:
+        """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id.
+
+        By several statements, of which none goes to another machine: as one, the engine takes twice as long.
+        """
+        if vector is not None:
+            graph_reads.numbers(vector)  # refuses a vector without a direction; the engine takes the array itself
+        if not entity_ids or k < 1 or graph_reads.nowhere(documents):
+            return []
+        run = self._runner(self._file.look_up)
+        with self._file.lock:  # no write between the two
+            self._require_open()
+            near = run("read/find_places", entity_ids=list(dict.fromkeys(entity_ids)))
+            places = {value for row in near for value in (row["place"], row["near_place"]) if value is not None}
+            if not places:
+                return []
+            at = sorted(places)
+            if vector is None:
+                stated = run("read/list_neighbours", places=at, k=2 * k, **graph_reads.within(documents))
+            else:
+                stated = _nearest(run, at, vector, k, documents)
+            best = list({row["id"]: row for row in stated}.values())[:k]
+            if not best:
+                return []
+            joined = {value for row in best for value in (row["source_id"], row["target_id"])}
+            names = {row["id"]: row["name"] for row in run("read/find_entities", entity_ids=sorted(joined))}
+        named = ({"source": names[row["source_id"]], "target": names[row["target_id"]]} for row in best)
+        return relation_rows.decode_neighbours((row | both for row, both in zip(best, named, strict=True)), k)
+
+    @override
+    def _scored_naming(self, entity_ids: Sequence[str], **asked: Any) -> list[dict[str, Any]]:
+        """By two statements: from the places of entities the engine goes to what mentions them, and reads no others."""
+        run = self._runner(self._file.look_up)
+        with self._file.lock:  # no write between the two
+            self._require_open()
+            places = sorted(row["place"] for row in run("read/find_entity_places", entity_ids=entity_ids))
+            return run("read/score_naming", places=places, **asked) if places else []
+
+    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+        """All segments of the documents that a write later than version ``since`` stored; 0 for a missing embedding."""
+        with self._file.lock:  # no write between the two
+            self._require_open()
+            table = self._table("read/list_indexed_segments", since=since)
+            named = self._table("read/list_indexed_entities", since=since)
+        return _indexed(table, named)
+
+    def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
+        """These segments and the one before and behind each in its document; 0 for a missing embedding."""
+        if not segment_ids:
+            return []
+        with self._file.lock:  # no write between the two
+            self._require_open()
+            neighbours = self._table("read/list_neighbouring_segments", segment_ids=list(segment_ids))
+            wanted = list(dict.fromkeys([*segment_ids, *neighbours["id"].to_pylist()]))
+            table = self._table("read/find_indexed_segments", segment_ids=wanted)
+            named = self._table("read/find_indexed_entities", segment_ids=wanted)
+        return _indexed(table, named)
+
+    def linked_segments(
+        self,
+        masses: Mapping[str, float],
+        *,
+        entity_ids: Sequence[str] = (),
+        title_ids: Sequence[str] = (),
+        entity_mass: float = 0.0,
+        k: int,
+        documents: Sequence[str] | None = None,
+    ) -> list[Hit]:
+        """The k segments to which one step of a walk over shared entities brings the most; ties by id."""
+        run = self._runner(self._file.look_up)
+        with self._file.lock:  # no write between the two
+            self._require_open()
+            left = run("read/list_segment_edges", segment_ids=list(masses), entity_ids=list(entity_ids),
+                       title_ids=list(title_ids))  # fmt: skip
+            ids = sorted({row["entity_id"] for row in left})
+            edges = run("read/list_entity_edges", entity_ids=ids, **graph_reads.within(documents)) if ids else []
+        named = sorted({row["entity_id"] for row in left if not row["segment_id"]})
+        on_entities = entity_masses((row for row in left if row["segment_id"]), masses)
+        return linked_hits(edges, on_entities, named=named, entity_mass=entity_mass, k=k)
+
+    def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
+        """The relations of the documents that a write later than version ``since`` stored, by id."""
+        with self._file.lock:  # no write between the two
+            self._require_open()
+            embedded = self._embedded("read/list_indexed_relation_embeddings", since=since)
+            stated = self._table("read/list_indexed_relations", since=since).to_pylist()
+        embeddings = {row["id"]: row for row in embedded}
+        decoded = (
+            relation_rows.decode_indexed(row | embeddings[row["id"]]) for row in stated if row["id"] in embeddings
+        )
+        return sorted(decoded, key=lambda item: item.relation.id)
+
+    def indexed_names(self, *, since: int) -> list[IndexedName]:
+        """The entities that these documents mention and that have an embedding, by id."""
+        decoded = map(relation_rows.decode_name, self._embedded("read/list_indexed_names", since=since))
+        return sorted(decoded, key=lambda name: name.id)
+
+    def _embedded(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """The rows of a statement, the embedding of each as an array."""
+        with self._file.lock:
+            self._require_open()
+            table = self._table(name, **parameters)
+        vectors = _matrix(table["embedding"]) if table.num_rows else ()
+        listed = table.drop_columns("embedding").to_pylist()
+        return [row | {"embedding": vector} for row, vector in zip(listed, vectors, strict=True)]
+
+    @override
+    def kept_index(self) -> Path | None:
+        """The file that was made of just what the namespace holds now; None where there is none."""
+        digest = None if self._file.place == IN_MEMORY else self._state_digest()
+        return None if digest is None else self._file.kept.find(digest)
+
+    @override
+    def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
+        """Have a file made beside this one; every write to a document, of any namespace, removes it first."""
+        if self._read_only or self._file.place == IN_MEMORY:
+            return
+
+        def digest() -> str | None:
+            return self._state_digest() if self.version() == version else None
+
+        self._file.kept.keep(write, nbytes=nbytes, digest=digest)
+
+    def _state_digest(self) -> str | None:
+        """Tell the namespace as it is now from every other state of it, here or in a copy of the file.
+
+        The mark of the last write decides. None where an older version of this library made that write.
+        """
+        mark = next((row["mark"] for row in self._run("read/find_namespace_mark")), "")
+        if not mark:
+            return None
+        state = [self._namespace, mark, self._dimension]
+        return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16]
+
+    # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def migrate(self, *, embedder: str, dimension: int) -> None:
+        """Bring the schema up to date, in one transaction; on a new file, create it for this embedder."""
+        steps = queries.migrations(DIALECT)
+        with self._file.lock:
+            stored = self.schema
+            version = max(steps)
+            schema.check(stored, version=version, embedder=embedder, dimension=dimension, address=self._file.place)
+            if self._read_only:
+                schema.check_current(stored, version=version, address=self._file.place)
+            if stored.get("version", 0) < version:
+                self._file.change_schema(
+                    lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension),
+                    row_bytes=self._file.size if stored else 0,  # a step may write all of a table anew
+                    script="" if stored else queries.whole_schema(DIALECT, dimension),
+                )
+            self._dimension = dimension
+            self._generation = self._file.generation
+
+    def beside(self, namespace: str) -> LadybugStore:
+        """The same file, bound to another namespace."""
+        return LadybugStore(self._file, namespace=namespace, read_only=self._read_only, dimension=self._dimension)
+
+    def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
+        """Put a file with other embeddings in place of this one, by one rename; everybody else waits meanwhile.
+
+        The file is written anew, as by ``purge``, because the length of a vector is a column's type.
+        """
+        self._require_writable()
+        with self._file.lock:
+            self._require_open()
+            if self._file.place == IN_MEMORY:
+                raise StoreError(
+                    "Expected a file to embed anew, got a graph in memory only. Add its documents to a new one."
+                )
+            self._file.kept.remove()
+            self._file.rewrite(lambda fresh: self._fill_anew(fresh, embedder, dimension, again))
+            self._file.generation += 1
+
+    def _fill_anew(
+        self, fresh: LadybugFile, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]
+    ) -> None:
+        """Write all documents with their new embeddings; what no document owns is copied, before or after them."""
+        script = queries.whole_schema(DIALECT, dimension)
+        fresh.transaction(lambda execute: self._build(execute, 0, embedder, dimension), script=script)
+        tables = [row["name"] for row in self._run("read/list_tables")]
+        ladybug_rewrite.copy(self._file, fresh, but=[name for name in tables if name not in SHARED_TABLES])
+        for namespace in self.namespaces():
+            old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace, dimension=dimension)
+            graphs = map(again, stored_graphs(old, old.document_ids()))
+            for some in iter(lambda graphs=graphs: list(islice(graphs, DOCUMENTS_TOGETHER)), []):
+                new.write_many(some)
+            if _contributed(new.statistics()) != _contributed(old.statistics()):
+                raise StoreError(
+                    f"Expected all of namespace {show(namespace)}, {dict(old.statistics())}, with its new embeddings, "
+                    f"got {dict(new.statistics())}. The graph is damaged: memgraph-rag doctor --repair. Nothing "
+                    "was changed.",
+                    namespace=namespace,
+                )
+        own = ["Schema", *SHARED_TABLES, *rows.OF_DOCUMENTS, *RELATION_TABLES]
+        ladybug_rewrite.copy(self._file, fresh, but=own, further_sources=["Overview"])
+
+    def purge(self) -> None:
+        """Rewrite the file, of all namespaces, so that nothing of what was forgotten or replaced is left in it.
+
+        Takes about as long as writing everything anew, and as much room on the disk; everybody else waits.
+        """
+        self._require_open()
+        self._require_writable()
+        with self._file.lock:
+            stored = self.schema
+            self._file.kept.remove()
+            self._file.rewrite(lambda fresh: self._fill(fresh, stored))
+            ladybug_sidecars.remove_logs_aside(self._file.place)
+
+    def _fill(self, fresh: LadybugFile, stored: Mapping[str, Any]) -> None:
+        embedder, dimension = stored["embedder"], stored["dimension"]
+        script = queries.whole_schema(DIALECT, dimension)
+        fresh.transaction(lambda execute: self._build(execute, 0, embedder, dimension), script=script)
+        ladybug_rewrite.copy(self._file, fresh, but=["Schema"])
+
+    # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        with self._file.lock:
+            self._require_open()
+            return self._runner(self._file.read)(name, **parameters)
+
+    def _table(self, name: str, /, **parameters: Any) -> pa.Table:
+        statement = queries.statement(name, DIALECT)
+        return self._file.read_table(statement.text, statement.bind(self._bound, parameters))
+
+    def _runner(self, execute: Execute) -> graph_reads.Run:
+        def run(name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+            statement = queries.statement(name, DIALECT)
+            if len(parameters.get("document_ids", ())) == 1 and (keyed := queries.keyed(name)):
+                statement, parameters = keyed, parameters | {"document_ids": parameters["document_ids"][0]}
+            return execute(statement.text, statement.bind(self._bound, parameters))
+
+        return run
+
+    @override
+    def _transaction(
+        self,
+        operation: str,
+        work: Callable[[graph_reads.Run, rows.Create], T],
+        *,
+        row_bytes: int = 0,
+        first: str = graph_writes.COUNTED,
+    ) -> T:
+        self._require_writable()
+        with self._file.lock:  # what it waited for may have been that the file was closed, or embedded anew
+            self._require_open()
+
+            def begun(execute: Execute) -> T:
+                run = self._runner(execute)
+                if first == graph_writes.COUNTED and self._file.place != IN_MEMORY:
+                    self._file.kept.remove()
+                graph_writes.begin(run, first)
+                return work(run, self._creator(execute))
+
+            return self._file.transaction(begun, row_bytes=row_bytes)
+
+    @override
+    def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
+        """By an exact scan of the embedded names, once for all rows."""
+        similar_rows = run("read/find_near_names", rows=_arrow(columns), least=relation_writes.LOWEST_COSINE)
+        return [Similar(**row) for row in similar_rows]
+
+    def _creator(self, execute: Execute) -> rows.Create:
+        def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:
+            count = len(columns[next(iter(columns))])
+            few = queries.shared(name) if count <= FEW_ROWS else None
+            statement = few or queries.loading(name)
+            if count:
+                stored = rows.as_dicts(columns) if few else _arrow(columns)
+                execute(statement.text, statement.bind(self._bound, {"rows": stored, **parameters}))
+
+        return create
+
+    def _build(self, execute: Execute, version: int, embedder: str, dimension: int) -> None:
+        """Bring an older schema up to date, or call a whole one (``version`` 0) the newest."""
+        steps = queries.migrations(DIALECT)
+        for number, step in steps.items():
+            if 0 < version < number:
+                execute(step.text.replace("$dimension", str(int(dimension))), {})
+        self._runner(execute)(
+            "write/save_schema", schema_id=schema.SCHEMA_ID, version=max(steps), embedder=embedder, dimension=dimension
+        )
+
+    def _segment_words(self, stemming: bool) -> SegmentWords:
+        """The words of all segments; of what it held before, only documents that were written since are read again."""
+        with self._file.lock:  # no write between the version and the rows
+            version = self.version()
+            since, words = self._words.get(stemming, (-1, SegmentWords(stemming=stemming)))
+            if since != version:
+                self._words.pop(stemming, None)  # until they are whole: of what is interrupted here nothing is used
+                self._words[stemming] = version, self._renewed_words(words, since, stemming)
+            return self._words[stemming][1]
+
+    def _renewed_words(self, words: SegmentWords, since: int, stemming: bool) -> SegmentWords:
+        count = self._run("read/count_segments")[0]["count"]
+        words.put(self._run("read/list_segment_texts", since=since))
+        if len(words) != count:  # some were forgotten
+            words.keep(self.document_ids())
+        if len(words) != count or words.is_worn:
+            words = SegmentWords(stemming=stemming)
+            words.put(self._run("read/list_segment_texts", since=-1))
+        return words
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"{show(self)} is closed. Open it again.")
+        if self._generation != self._file.generation:
+            raise schema.embedded_anew(self._file.place)
+
+
+def _nearest(
+    run: graph_reads.Run, places: list[int], vector: Vector, k: int, documents: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """The k relations at the entities in these places that are nearest to the vector; some of them twice."""
+    asked: dict[str, Any] = {"places": places, "vector": vector, "k": 2 * k}  # one comes from each of its ends
+    if documents is None:
+        scored = run("read/find_neighbours", **asked)
+    else:
+        scored = run("read/find_neighbours_of", **asked, document_ids=list(documents))
+    scores = dict(islice({row["id"]: row["score"] for row in scored}.items(), k))
+    if not scores:
+        return []
+    stated = run("read/find_relations_at", places=places, relation_ids=list(scores))
+    return [{**row, "score": scores[row["id"]]} for row in stated]
+
+
+def _contributed(counts: Mapping[str, int]) -> dict[str, int]:
+    """What documents contribute that does not depend on embeddings."""
+    return {name: counts[name] for name in rows.OF_DOCUMENTS if name != "SIMILAR_TO"}
+
+
+def _indexed(table: pa.Table, named: pa.Table) -> list[IndexedSegment]:
+    """Segments by (document id, index), with what ``named`` says that they and their documents name."""
+    entities: dict[str, list[str]] = {}
+    for node_id, entity_id in zip(named["node_id"].to_pylist(), named["entity_id"].to_pylist(), strict=True):
+        entities.setdefault(node_id, []).append(entity_id)
+    vectors = _matrix(table["embedding"]) if table.num_rows else ()
+    listed = table.drop_columns("embedding").to_pylist()
+    segments = (
+        rows.decode_indexed(
+            row
+            | {"embedding": vector}
+            | {"entities": entities.get(row["id"], ()), "titles": entities.get(row["document_id"], ())}
+        )
+        for row, vector in zip(listed, vectors, strict=True)
+    )
+    return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
+
+
+def _matrix(column: pa.ChunkedArray) -> Matrix:
+    """(n, d) float32, 0 where an embedding is missing: ``flatten`` leaves such a one out."""
+    joined = column.combine_chunks()
+    matrix = np.zeros((len(joined), joined.type.list_size), np.float32)
+    matrix[np.asarray(joined.is_valid())] = np.asarray(joined.flatten(), np.float32).reshape(-1, matrix.shape[1])
+    return matrix
+
+
+def _arrow(columns: rows.Columns) -> pa.Table:
+    """Columns as an arrow table; from one the engine reads ten times faster than from a list of rows."""
+    return pa.table({name: _arrow_column(values) for name, values in columns.items()})
+
+
+def _arrow_column(values: Any) -> pa.Array:
+    if isinstance(values, np.ndarray):
+        flat = pa.array(np.ascontiguousarray(values, np.float32).reshape(-1))
+        return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+    return pa.array(values, ARROW_TYPES[type(values[0])])

@@ -1,0 +1,347 @@
+"""The files from which ``neo4j-admin database import full`` makes a database: those of one namespace.
+
+It stands where a transaction stands: ``graph_writes.replace`` and ``overview_writes.write_overviews`` run over it as
+over an empty database, and what they create goes into CSV files, one a label or relationship type. Entities are
+gathered in an SQLite file until the end, because many documents write one. Invariant: what is imported from these files
+and then opened once (``neo4j_first_opening``) is what a store would have written, property by property; memory does not
+grow with the number of documents.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute, csv
+
+from memgraph_rag.stores.shared import graph_writes, rows, schema
+from memgraph_rag.stores.shared.overview_writes import write_overviews
+from memgraph_rag.types import DocumentGraph, Matrix, OverviewRows, Similar
+
+__all__ = ["BulkFiles", "BulkWriter"]
+
+NODES = {
+    "write/create_documents": "Document",
+    "write/create_segments": "Segment",
+    "write/create_points": "InformationPoint",
+    "write/create_sections": "Section",
+    "write/create_annotations": "Annotation",
+    "write/create_overviews": "Overview",
+}
+"""Statements that create nodes, and the labels of these."""
+
+EDGES = {
+    "write/link_segments": ("NEXT", "source_id", "target_id"),
+    "write/link_points_to_segments": ("SUMMARIZES", "source_id", "target_id"),
+    "write/link_points_to_points": ("SUMMARIZES", "source_id", "target_id"),
+    "write/link_mentions": ("MENTIONS", "segment_id", "entity_id"),
+    "write/link_titles": ("TITLED", "document_id", "entity_id"),
+    "write/link_relations": ("RELATES_TO", "source_id", "target_id"),
+    "write/link_sections_to_sections": ("CONTAINS", "source_id", "target_id"),
+    "write/link_sections_to_segments": ("CONTAINS", "source_id", "target_id"),
+    "write/link_annotations": ("ANNOTATES", "source_id", "target_id"),
+    "write/link_overviews_to_documents": ("RESTS_ON", "source_id", "target_id"),
+    "write/link_members": ("HAS_MEMBER", "source_id", "target_id"),
+    "write/link_overviews_to_segments": ("SUMMARIZES", "source_id", "target_id"),
+}
+"""Statements that create relationships: the type, and the columns that hold the ids of both ends."""
+
+LATER = {
+    "write/link_similar": "after the import, when the database can compute the cosines",
+    "write/link_overviews_to_points": "has the rows of link_overviews_to_segments again, of which each finds its own",
+    "write/link_overviews_to_overviews": "likewise",
+}
+"""Statements of which nothing is written, and why."""
+
+PROPERTIES_TOO = {"RELATES_TO": ("source_id", "target_id"), "TITLED": ("document_id",)}
+"""Of a relationship type, the ids of ends that are properties, too."""
+
+BETWEEN = "\x1f"
+"""Between the values of an array: no name and no id holds it, because those can be printed."""
+
+_UTF8_BYTES = 4  # of a character, at most; of a quote, which is written twice, two
+
+ROWS_AT_ONCE = 2000  # of a file: with 384 dimensions, 10 MB of text
+
+FIRST_VERSION = 1
+"""The namespace's version: everything is one write."""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkFiles:
+    """Files for ``neo4j-admin``, and how many documents, segments and entities are in them."""
+
+    folder: Path
+    database: str
+    options: tuple[str, ...]
+    documents: int
+    segments: int
+    entities: int
+
+    @property
+    def arguments(self) -> list[str]:
+        """Those of ``neo4j-admin``, which runs in the folder while the database is stopped."""
+        return ["database", "import", "full", *self.options, "--overwrite-destination=true", self.database]
+
+
+class BulkWriter:
+    """Writes the files of one namespace into a folder that is there; a context manager, which closes them."""
+
+    def __init__(self, folder: Path, *, database: str, namespace: str, embedder: str, dimension: int) -> None:
+        self._folder = folder
+        self._database = database
+        self._namespace = namespace
+        self._schema = {"embedder": embedder, "dimension": dimension}
+        self._tables: dict[str, _Table] = {}
+        self._entities = _Entities(folder / "entities.sqlite")
+        self._documents = self._segments = 0
+
+    def __enter__(self) -> BulkWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for table in self._tables.values():
+            table.close()
+        self._entities.close()
+
+    def write(self, graphs: Sequence[DocumentGraph]) -> None:
+        """Add documents, none of which was added before."""
+        graph_writes.replace(self._run, self._create, _none_near, graphs)
+        self._documents += len(graphs)
+        self._segments += sum(len(graph.segments) for graph in graphs)
+
+    def write_overviews(self, overviews: OverviewRows) -> None:
+        """Add overviews that rest on documents which were added."""
+        write_overviews(self._run, self._create, overviews, as_of=FIRST_VERSION)
+
+    def finish(self) -> BulkFiles:
+        """Close the files; nothing is added after it."""
+        entities = 0
+        for columns in self._entities.batches():
+            entities += len(columns["id"])
+            self._node("Entity", columns)
+        self._node("Schema", self._schema_columns())
+        self._node("Namespace", self._namespace_columns())
+        for table in self._tables.values():
+            table.close()
+        self._entities.remove()
+        longest = _UTF8_BYTES * max(table.longest for table in self._tables.values())
+        options = [table.option for table in self._tables.values()]
+        options += [
+            "--multiline-fields=true",
+            f"--array-delimiter=U+{ord(BETWEEN):04X}",
+            f"--read-buffer-size={max(2**22, longest)}",
+        ]
+        return BulkFiles(self._folder, self._database, tuple(options), self._documents, self._segments, entities)
+
+    # ── what a transaction gives ─────────────────────────────────────────────────────────────────────────
+
+    def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """The rows of a reading statement, over what was added."""
+        return self._reads[name](parameters)
+
+    @property
+    def _reads(self) -> dict[str, Callable[[dict[str, Any]], list[dict[str, Any]]]]:
+        return {
+            "read/find_documents": lambda _: [],  # each document comes once
+            "read/find_surfaces": lambda given: self._entities.surfaces(given["entity_ids"]),
+            "read/count_relations": lambda given: self._entities.joined(given["entity_ids"]),
+            "read/find_unchanged_documents": lambda given: [{"id": item} for item in given["document_ids"]],
+            "read/find_overview_ids": lambda _: [],
+            "read/count_overview_edges": lambda _: [],  # none is torn: nobody else writes
+        }
+
+    def _create(self, name: str, columns: rows.Columns, /, **_: Any) -> None:
+        """Store columns as the statement of that name would."""
+        if name in LATER or not len(next(iter(columns.values()))):
+            return
+        if name in NODES:
+            self._node(NODES[name], self._computed(NODES[name], dict(columns)))
+        elif name in EDGES:
+            self._edge(*EDGES[name], dict(columns))
+        else:
+            self._entities.store(name, columns)
+        if name == "write/create_segments":
+            self._edge("HAS_SEGMENT", "document_id", "id", {name: columns[name] for name in ("document_id", "id")})
+
+    def _computed(self, label: str, columns: rows.Columns) -> rows.Columns:
+        """With what the statement itself says of a node of that label."""
+        if label == "Document":
+            columns["version"] = [FIRST_VERSION] * len(columns["id"])
+        if label == "Segment":
+            within = rows.namespace_id(self._namespace)
+            columns["namespace_id"] = ["" if echo else within for echo in columns["echo"]]
+        return columns
+
+    def _node(self, label: str, columns: rows.Columns) -> None:
+        ids = columns["id"]
+        constant = {} if label == "Schema" else {"namespace": [self._namespace] * len(ids)}
+        others = {name: values for name, values in columns.items() if name != "id"}
+        self._table(f"--nodes={label}", {"id:ID": ids, **constant, **others})
+
+    def _edge(self, kind: str, source: str, target: str, columns: rows.Columns) -> None:
+        ends = {":START_ID": columns[source], ":END_ID": columns[target]}
+        kept = PROPERTIES_TOO.get(kind, ())
+        others = {name: values for name, values in columns.items() if name in kept or name not in (source, target)}
+        if kind == "RELATES_TO":
+            others["namespace"] = [self._namespace] * len(columns["id"])
+        self._table(f"--relationships={kind}", ends | others)
+
+    def _table(self, option: str, columns: rows.Columns) -> None:
+        if option not in self._tables:
+            self._tables[option] = _Table(option, self._folder)
+        self._tables[option].append(columns)
+
+    def _schema_columns(self) -> rows.Columns:
+        """Version 0: the next opening builds the schema, for this embedder only."""
+        columns: rows.Columns = {"id": [schema.SCHEMA_ID], "version": [0], "name": [self._schema["embedder"]]}
+        return columns | {name: [value] for name, value in self._schema.items()}
+
+    def _namespace_columns(self) -> rows.Columns:
+        own_id = rows.namespace_id(self._namespace)
+        return {"id": [own_id], "name": [self._namespace], "version": [FIRST_VERSION]}
+
+
+def _none_near(_run: object, _columns: rows.Columns) -> list[Similar]:
+    """Near-synonyms wait for the first opening."""
+    return []
+
+
+class _Table:
+    """One CSV file, with its header; each value is quoted where it is text, and left out where it is None."""
+
+    def __init__(self, option: str, folder: Path) -> None:
+        kind, _, name = option.removeprefix("--").partition("=")
+        self._path = folder / f"{kind}-{name}.csv"
+        self._file: BinaryIO | None = None
+        self._names: list[str] = []
+        self.option = f"{option}=./{self._path.name}"  # 2026 asks for a folder in front
+        self.longest = 0
+
+    def append(self, columns: rows.Columns) -> None:
+        """Write rows; a file has the columns of its first ones."""
+        if self._file is None:
+            self._names = list(columns)
+            self._file = self._path.open("xb")
+            header = ",".join(f"{name}{_type(name, values)}" for name, values in columns.items())
+            self._file.write(f"{header}\n".encode())
+        ordered = [columns[name] for name in self._names]
+        for start in range(0, len(ordered[0]), ROWS_AT_ONCE):
+            cells = [_cells(values[start : start + ROWS_AT_ONCE]) for values in ordered]
+            table = pa.table(cells, names=self._names)
+            csv.write_csv(table, self._file, csv.WriteOptions(include_header=False))
+        lengths = (_characters(value) for values in columns.values() for value in values)
+        self.longest = max(self.longest, max(lengths, default=0))
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _type(name: str, values: Sequence[Any] | Matrix) -> str:
+    """The type in a header, as Neo4j names it; ids have it in their name."""
+    if "ID" in name:
+        return ""
+    if isinstance(values, np.ndarray) or name == "embedding":
+        return ":float[]"
+    (first, *_) = values
+    names = {str: "string", bool: "boolean", int: "long", float: "double", list: "string[]"}
+    return f":{names[type(first)]}"
+
+
+def _characters(value: object) -> int:
+    """Of a text, or of an array of texts; 0 for what is never long."""
+    if isinstance(value, list):
+        return sum(map(len, value)) + len(value)
+    return len(value) if isinstance(value, str) else 0
+
+
+def _cells(values: Sequence[Any] | Matrix) -> pa.Array:
+    """A column as a CSV file holds it: an array as text; float32 in the shortest form that is read back the same."""
+    if isinstance(values, np.ndarray):
+        numbers = pa.array(np.ascontiguousarray(values, np.float32).ravel()).cast(pa.string())
+        offsets = pa.array(np.arange(len(values) + 1, dtype=np.int32) * values.shape[1])
+        rows_of_numbers = pa.ListArray.from_arrays(offsets, numbers)
+        return compute.call_function("binary_join", [rows_of_numbers, pa.scalar(BETWEEN)])
+    if any(isinstance(value, list) for value in values):
+        return pa.array([BETWEEN.join(value) if value else None for value in values], pa.string())
+    return pa.array(values)
+
+
+class _Entities:
+    """What is known of the entities so far: a table by id, in a file that is gone at the end."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._database = sqlite3.connect(path, isolation_level=None)
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
+            self._database.execute(f"PRAGMA {pragma}")
+        self._database.execute(
+            "CREATE TABLE entities"
+            "(id TEXT PRIMARY KEY, normal TEXT, name TEXT, kinds TEXT, surfaces TEXT, embedding BLOB) WITHOUT ROWID"
+        )
+
+    def store(self, name: str, columns: rows.Columns) -> None:
+        """Do what the statement of that name does to entities."""
+        if name in ("write/create_entities", "write/save_entities"):
+            encoded = columns | {"kinds": [json.dumps(kinds) for kinds in columns["kinds"]]}
+            listed = [encoded[column] for column in ("normal", "name", "kinds", "surfaces", "id")]
+            change = "INSERT INTO entities(normal, name, kinds, surfaces, id) VALUES (?, ?, ?, ?, ?)"
+            if name == "write/save_entities":
+                change = "UPDATE entities SET normal = ?, name = ?, kinds = ?, surfaces = ? WHERE id = ?"
+        elif name == "write/embed_entities":
+            listed = [[row.tobytes() for row in np.asarray(columns["embedding"], np.float32)], columns["id"]]
+            change = "UPDATE entities SET embedding = ? WHERE id = ?"
+        else:
+            raise KeyError(name)
+        self._database.execute("BEGIN")
+        self._database.executemany(change, zip(*listed, strict=True))
+        self._database.execute("COMMIT")
+
+    def surfaces(self, entity_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """How these entities are written; of those that are known."""
+        found = self._find("normal, surfaces", entity_ids)
+        return [{"id": entity_id, "normal": row[0], "surfaces": row[1]} for entity_id, row in found]
+
+    def joined(self, entity_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Of these entities, which relations join, whether they have an embedding."""
+        found = self._find("embedding IS NOT NULL", entity_ids)
+        return [{"id": entity_id, "is_embedded": bool(row[0]), "count": 1} for entity_id, row in found]
+
+    def _find(self, selected: str, entity_ids: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        for entity_id in entity_ids:
+            row = self._database.execute(f"SELECT {selected} FROM entities WHERE id = ?", (entity_id,)).fetchone()  # noqa: S608
+            if row is not None:
+                yield entity_id, row
+
+    def batches(self) -> Iterator[rows.Columns]:
+        """All entities as columns, some at a time; those without an embedding apart."""
+        for has_embedding in ("NULL", "NOT NULL"):
+            with closing(self._database.cursor()) as cursor:
+                cursor.execute(f"SELECT * FROM entities WHERE embedding IS {has_embedding} ORDER BY id")  # noqa: S608
+                while listed := cursor.fetchmany(ROWS_AT_ONCE):
+                    ids, normals, names, kinds, surfaces, embeddings = zip(*listed, strict=True)
+                    yield {
+                        "id": ids,
+                        "normal": normals,
+                        "name": names,
+                        "kinds": [json.loads(of_entity) for of_entity in kinds],
+                        "surfaces": surfaces,
+                        "embedding": embeddings
+                        if embeddings[0] is None
+                        else np.frombuffer(b"".join(embeddings), np.float32).reshape(len(ids), -1),
+                    }
+
+    def close(self) -> None:
+        self._database.close()
+
+    def remove(self) -> None:
+        self.close()
+        self._path.unlink()

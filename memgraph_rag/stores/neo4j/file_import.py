@@ -1,0 +1,93 @@
+"""Puts imported files in place of the empty database of a local server, which stands still meanwhile.
+
+It knows neither what the files hold nor how they are made. Invariants: a server that ran runs afterwards, at the same
+ports; where the import fails or is killed, the next start of the server brings the database back that there was.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from memgraph_rag.errors import StoreError, StoreLocked
+from memgraph_rag.stores.neo4j import server as neo4j_server
+from memgraph_rag.stores.neo4j.bulk import BulkFiles
+from memgraph_rag.stores.neo4j.distribution import Distribution, fetch
+from memgraph_rag.stores.neo4j.home import Home
+from memgraph_rag.stores.neo4j.server import RunningServer
+
+__all__ = ["import_files"]
+
+_MAIN_CLASS = "org.neo4j.cli.AdminTool"
+
+_OPENED = "--add-opens=java.base/java.nio=ALL-UNNAMED"
+"""What the importer of 2026 asks Java for."""
+
+_MEMORY = "--max-off-heap-memory=1g"
+"""By default it takes nine tenths of what is free."""
+
+_START_S = 600.0
+"""How long a server may take to start over a large database."""
+
+
+def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:
+    """Stop a server, make its database from files, and start it again.
+
+    Nobody else may use it meanwhile: what is written between the last look at the database and the stop is lost.
+
+    Raises:
+        StoreError: neo4j-admin failed; the server runs again, and the database is as it was.
+        StoreLocked: somebody else starts a server in the folder.
+    """
+    neo4j, home = fetch(server.version), Home(server.home)  # before the stop, which it may prevent
+    neo4j_server.stop(server.home)
+    try:
+        with _locked(home) as lock:
+            home.forget_server()  # else neo4j-admin, which holds the lock too, is taken for the server that was
+            home.set_aside(files.database)
+            _run(neo4j, home, files, lock)
+            home.drop_aside()
+    finally:
+        started = neo4j_server.start(
+            server.home,
+            version=server.version,
+            bolt_port=server.bolt_port,
+            http_port=server.http_port,
+            timeout_s=_START_S,
+        )
+    return started
+
+
+@contextmanager
+def _locked(home: Home) -> Iterator[int]:
+    lock = home.lock()
+    if lock is None:
+        message = f"Expected the folder {home.path} for itself, got one in which a server starts. Try again soon."
+        raise StoreLocked(message, home=home.path)
+    try:
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def _run(neo4j: Distribution, home: Home, files: BulkFiles, lock: int) -> None:
+    """Let neo4j-admin import; it holds the lock too, so that no server starts beside it should we be killed."""
+    java, *options = neo4j_server.java_command(neo4j)
+    done = subprocess.run(  # noqa: S603
+        [java, _OPENED, *options, _MAIN_CLASS, *files.arguments, _MEMORY],
+        env={"LANG": "C.UTF-8", "NEO4J_HOME": str(home.path), "NEO4J_CONF": str(home.conf)},
+        cwd=files.folder,
+        pass_fds=[lock],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        raise StoreError(
+            f"Expected Neo4j {neo4j.version} to import the files, got exit status {done.returncode}: "
+            f"{' | '.join(said[-5:])[-500:]}. The database is as it was; look at the disk's room, then try again.",
+            home=home.path,
+        )

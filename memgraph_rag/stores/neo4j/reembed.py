@@ -1,0 +1,47 @@
+"""New vectors for a namespace of a Neo4j database, gathered from its documents, and which names are near by them.
+
+It knows no connection and runs no statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from memgraph_rag.contracts import GraphStore
+from memgraph_rag.stores.shared import relation_writes
+from memgraph_rag.stores.shared.document_reader import stored_graphs
+from memgraph_rag.stores.shared.embedding_updates import Vectors
+from memgraph_rag.stores.shared.rows import Columns
+from memgraph_rag.types import DocumentGraph
+
+__all__ = ["pairs_among", "vectors_of"]
+
+ROWS_AT_ONCE = 1000
+
+
+def vectors_of(store: GraphStore, again: Callable[[DocumentGraph], DocumentGraph]) -> Vectors:
+    """Those of all documents, some read together."""
+    vectors = Vectors()
+    for graph in map(again, stored_graphs(store, store.document_ids())):
+        vectors.documents.append(graph.document.id)
+        vectors.segments.update(zip((segment.id for segment in graph.segments), graph.segment_embeddings, strict=True))
+        vectors.points.update(zip((segment.id for segment in graph.points), graph.point_embeddings, strict=False))
+        for relation, vector in zip(graph.relations, graph.relation_embeddings, strict=False):
+            vectors.relations[relation.id] = relation.source_id, vector
+        vectors.names.update(zip(graph.ends, graph.end_embeddings, strict=False))
+    return vectors
+
+
+def pairs_among(columns: Columns) -> set[tuple[str, str]]:
+    """The pairs of rows with a cosine that near-synonyms may have, some rows at a time."""
+    matrix, ids = np.asarray(columns["embedding"]), [str(row) for row in columns["id"]]
+    unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True) if len(ids) else matrix
+    pairs: set[tuple[str, str]] = set()
+    for start in range(0, len(ids), ROWS_AT_ONCE):
+        cosines = unit[start : start + ROWS_AT_ONCE] @ unit.T
+        for row, other in zip(*np.nonzero(cosines >= relation_writes.LOWEST_COSINE), strict=True):
+            if start + row < other:
+                pairs.add((ids[start + row], ids[other]))
+    return pairs

@@ -1,0 +1,88 @@
+"""A document that grows: segments stored behind those that it has, without writing these again.
+
+It knows no engine and begins no transaction. Invariant: afterwards the graph holds what writing the whole document
+would have stored; nothing is changed where the stored content is not the one that was extended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import DocumentChanged, StoreError
+from memgraph_rag.stores.layer_rows import KINDS, DocumentWrite
+from memgraph_rag.stores.shared import relation_rows, rows
+from memgraph_rag.stores.shared.graph_reads import Run
+from memgraph_rag.stores.shared.rows import Create
+from memgraph_rag.types import DocumentGraph
+
+__all__ = ["append", "check_appended", "require_content"]
+
+
+def check_appended(graph: DocumentGraph, kept: int) -> None:
+    """Refuse a graph of which a part would be lost when only its last segments are stored.
+
+    Raises:
+        StoreError: no segment is new, or the graph has rows that are no annotations of single segments.
+    """
+    others = (graph.points, graph.mentions, graph.titles, graph.relations, graph.sections)
+    is_whole = not any(others) and all(len(item.segment_ids) == 1 for item in graph.annotations)
+    if not 0 < kept < len(graph.segments) or not is_whole:
+        raise StoreError(
+            f"Expected a document of more than {kept} segments with annotations of single segments alone, got "
+            f"{show(graph.document.key)} with {len(graph.segments)}. Write it whole.",
+            document_id=graph.document.id,
+        )
+
+
+def require_content(run: Run, graph: DocumentGraph, before: str, *, kept: int) -> Mapping[str, Any] | None:
+    """The stored row of the document; None where none is stored, and ``before`` is empty.
+
+    Raises:
+        DocumentChanged: what is stored is not the content of that hash; or, with ``kept``, has other layers.
+    """
+    stored = run("read/find_documents", document_ids=[graph.document.id])
+    is_same = (stored[0]["sha256"] if stored else "") == before
+    if not is_same or (kept and stored and sorted(stored[0]["layers"]) != sorted(graph.document.layers)):
+        raise DocumentChanged(
+            f"Expected document {show(graph.document.key)} with the content that was read, got another: somebody else "
+            "changed or forgot it meanwhile. Read it again, and write then.",
+            document_id=graph.document.id,
+        )
+    return stored[0] if stored else None
+
+
+def append(run: Run, create: Create, write: DocumentWrite, graph: DocumentGraph, *, kept: int) -> None:
+    """Store the segments behind the first ``kept``, what annotates them, and the record of the whole.
+
+    The vector of a turn takes in what was said around it, so that of the last kept segment changes, and that of the
+    last kept one of its kind (evidence or echo).
+    """
+    document, segments = graph.document, graph.segments
+    added = replace(graph, segments=segments[kept:], segment_embeddings=graph.segment_embeddings[kept:])
+    last = replace(graph, segments=segments[kept - 1 :])
+    run("write/revise_document", document_id=document.id, **_content(graph))
+    create("write/create_segments", rows.segment_columns([added]))
+    create("write/link_segments", rows.next_columns([last]))
+    places = sorted({max(_places(graph, kept, echo=echo), default=kept - 1) for echo in (False, True)})
+    vectors = [np.asarray(graph.segment_embeddings[place]) for place in places]
+    create("write/embed_segments", relation_rows.embedded_columns([segments[place].id for place in places], vectors))
+    new = {segment.id for segment in added.segments}
+    annotations = tuple(item for item in graph.annotations if new.issuperset(item.segment_ids))
+    for kind in KINDS:
+        if "annotations" in kind.fields:
+            kind.create(write, [replace(added, annotations=annotations)])
+
+
+def _places(graph: DocumentGraph, kept: int, *, echo: bool) -> list[int]:
+    return [place for place, segment in enumerate(graph.segments[:kept]) if segment.echo is echo]
+
+
+def _content(graph: DocumentGraph) -> dict[str, Any]:
+    columns = rows.document_columns([graph])
+    names = ("sha256", "text_sha256", "characters", "segments", "metadata", "echoes")
+    return {name: columns[name][0] for name in names}

@@ -1,0 +1,162 @@
+"""Reads by one function that runs a named statement, for stores and for what runs within a transaction.
+
+It knows no engine: ``run`` is given, and has the namespace bound already. The invariant: equal calls on an equal
+graph give equal lists, whatever the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores.shared import overview_rows, relation_rows, rows
+from memgraph_rag.types import (
+    Annotation,
+    Hit,
+    Mention,
+    Node,
+    Relation,
+    Section,
+    Title,
+    Vector,
+)
+
+__all__ = [
+    "NO_LIMIT", "Run", "annotations_in", "counts_of", "layer_annotations", "mentions_in", "nodes", "nowhere", "numbers",
+    "relations_in", "score", "sections_in", "titles_in", "within",
+]  # fmt: skip
+
+T = TypeVar("T")
+
+NO_LIMIT = 2**31 - 1
+
+
+class Run(Protocol):
+    """Runs the statement of that name and gives its rows; the namespace is bound already."""
+
+    def __call__(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """Rows by column name, in the statement's order."""
+        ...
+
+
+def numbers(vector: Vector) -> list[float]:
+    """A query's vector as a parameter.
+
+    Raises:
+        StoreError: the vector is zero, so that nothing is near it; Neo4j would refuse it, Ladybug answer 0.
+    """
+    if not np.isfinite(vector).all() or not vector.any():
+        raise StoreError(
+            f"Expected a vector of finite numbers, not all 0, got one of shape {vector.shape} with norm "
+            f"{float(np.linalg.norm(vector))}. Embed a text that says something."
+        )
+    return vector.tolist()
+
+
+def within(documents: Sequence[str] | None) -> dict[str, Any]:
+    """The parameters by which a statement keeps to some documents, or looks everywhere."""
+    return {"everywhere": documents is None, "document_ids": list(documents or ())}
+
+
+def nowhere(documents: Sequence[str] | None) -> bool:
+    """Whether a reader asks for documents, but for none."""
+    return documents is not None and not documents
+
+
+def score(
+    run: Run,
+    vector: Vector,
+    *,
+    documents: Sequence[str],
+    k: int = NO_LIMIT,
+    statement: str = "read/score_segments",
+    **further: str,
+) -> list[Hit]:
+    """The k segments, or what the statement scores, of these documents with the largest cosine."""
+    if not documents:
+        return []
+    return rows.decode_hits(run(statement, vector=numbers(vector), document_ids=list(documents), k=k, **further))
+
+
+def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
+    """The nodes of these ids that exist, in the order of ``node_ids``."""
+    wanted = list(dict.fromkeys(node_ids))
+    segments = run("read/find_segments", node_ids=wanted) if wanted else []
+    nodes_by_id: dict[str, Node] = {row["id"]: rows.decode_segment(row) for row in segments}
+    missing = [node_id for node_id in wanted if node_id not in nodes_by_id]
+    points = run("read/find_points", node_ids=missing) if missing else []
+    nodes_by_id |= {row["id"]: rows.decode_point(row) for row in points}
+    missing = [node_id for node_id in missing if node_id not in nodes_by_id]
+    overviews = run("read/find_overviews", node_ids=missing) if missing else []
+    nodes_by_id |= {row["id"]: overview_rows.decode_overview(row) for row in overviews}
+    return [nodes_by_id[node_id] for node_id in node_ids if node_id in nodes_by_id]
+
+
+def mentions_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
+    """All mentions of each of these documents, by place."""
+    mentions = _of_documents(run, "read/list_mentions", document_ids, rows.decode_mention)
+    for listed in mentions.values():
+        listed.sort(key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
+    return mentions
+
+
+def titles_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Title]]:
+    """What the title of each of these documents names, by entity."""
+    return _of_documents(run, "read/list_titles", document_ids, lambda row: Title(**row))
+
+
+def relations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Relation]]:
+    """All relations that each of these documents states, by id."""
+    return _of_documents(run, "read/list_relations", document_ids, relation_rows.decode_relation)
+
+
+def annotations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Annotation]]:
+    """All annotations of each of these documents, by layer and index, the segments of each by their place."""
+    annotation_rows = run("read/list_annotations", document_ids=list(document_ids))
+    segment_ids: dict[str, list[str]] = {}
+    for row in run("read/list_annotated", document_ids=list(document_ids)) if annotation_rows else ():
+        segment_ids.setdefault(row["annotation_id"], []).append(row["segment_id"])
+    annotations: dict[str, list[Annotation]] = {document_id: [] for document_id in document_ids}
+    for row in annotation_rows:
+        annotations[row["document_id"]].append(rows.decode_annotation(row, segment_ids.get(row["id"], ())))
+    return annotations
+
+
+def sections_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section]]:
+    """The outline of each of these documents, by index."""
+    sections: dict[str, list[Section]] = {document_id: [] for document_id in document_ids}
+    for row in run("read/list_sections", document_ids=list(document_ids)):
+        sections[row["document_id"]].append(Section(**row))
+    return sections
+
+
+def _of_documents(
+    run: Run, name: str, document_ids: Sequence[str], decode: Callable[[rows.Row], T]
+) -> dict[str, list[T]]:
+    """What a statement lists of each of these documents; it runs once for all."""
+    stored = rows.by_document(run(name, document_ids=list(document_ids)), document_ids)
+    return {document_id: list(map(decode, of_document)) for document_id, of_document in stored.items()}
+
+
+def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
+    """What a layer says of segments, by (document id, index), the segments of each by their place."""
+    annotation_rows: dict[str, dict[str, Any]] = {}
+    targets: dict[str, list[tuple[int, str]]] = {}
+    for row in run("read/list_layer_annotations", layer=layer, since=since):
+        targets.setdefault(row["id"], []).append((row.pop("place"), row.pop("segment_id")))
+        annotation_rows[row["id"]] = row
+    annotations = [
+        rows.decode_annotation(row, [segment_id for _, segment_id in sorted(targets[key])])
+        for key, row in annotation_rows.items()
+    ]
+    return sorted(annotations, key=lambda item: (item.document_id, item.index))
+
+
+def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """What the graph holds of each of these documents, by label and by relationship type; a count of 0 is left out."""
+    listed = run("read/count_by_document", document_ids=list(document_ids)) if document_ids else []
+    by_document = rows.by_document(listed, document_ids)
+    return {document_id: rows.counts_of_document(counted) for document_id, counted in by_document.items()}

@@ -1,0 +1,73 @@
+"""One step of a walk over segments and the entities that they name, from rows of edges.
+
+It knows no engine. Invariant: equal rows give equal hits, whatever their order.
+
+Source of the step: personalised PageRank; HippoRAG (2405.14831), section 2.3.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from memgraph_rag.stores.shared.rows import Row
+from memgraph_rag.types import Hit
+
+__all__ = ["MOST_LINKS", "TITLE_WEIGHT", "entity_masses", "linked_hits"]
+
+MOST_LINKS = 1000
+"""Segments that an entity may link: one with more of them brings each less than a thousandth of its mass."""
+
+TITLE_WEIGHT = 4.0
+"""Of the edge from a segment to what its document's title names; a mention weighs 1."""
+
+Edges = dict[str, dict[str, float]]
+
+
+def entity_masses(edges: Iterable[Row], masses: Mapping[str, float]) -> dict[str, float]:
+    """What the segments' masses bring to each entity; 0 to those that no segment names.
+
+    Args:
+        edges: with ``segment_id`` (possibly none of ``masses``), ``entity_id`` and ``weight``.
+    """
+    on_entities: dict[str, float] = defaultdict(float)
+    for segment_id, weights in sorted(_gathered(edges, "segment_id", "entity_id").items()):
+        total = sum(weights.values())
+        for entity_id, weight in weights.items():
+            on_entities[entity_id] += masses.get(segment_id, 0.0) * weight / total
+    return on_entities
+
+
+def linked_hits(
+    edges: Iterable[Row], on_entities: Mapping[str, float], *, named: Iterable[str], entity_mass: float, k: int
+) -> list[Hit]:
+    """The k segments to which the entities bring the most; ties by id.
+
+    Args:
+        edges: with ``entity_id``, ``segment_id`` (or None, to be left out) and ``weight``; of two edges between the
+            same two the heavier counts.
+        named: entities that share ``entity_mass`` beside, each the more the fewer segments name it.
+    """
+    by_entity = _gathered(edges, "entity_id", "segment_id")
+    shares = {entity_id: 1 / len(by_entity[entity_id]) for entity_id in named if entity_id in by_entity}
+    scores: dict[str, float] = defaultdict(float)
+    for entity_id, weights in sorted(by_entity.items()):
+        if len(weights) <= MOST_LINKS:
+            mass = on_entities.get(entity_id, 0.0)
+            if entity_id in shares:
+                mass += entity_mass * shares[entity_id] / sum(shares.values())
+            total = sum(weights.values())
+            for segment_id, weight in weights.items():
+                scores[segment_id] += mass * weight / total
+    hits = (Hit(segment_id, round(score, 12)) for segment_id, score in scores.items())
+    return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))[:k]
+
+
+def _gathered(edges: Iterable[Row], one: str, other: str) -> Edges:
+    """By one end of the edges the weight to each other end."""
+    gathered: Edges = defaultdict(dict)
+    for row in edges:
+        if row[one] is not None and row[other] is not None:
+            weights = gathered[row[one]]
+            weights[row[other]] = max(row["weight"], weights.get(row[other], 0.0))
+    return gathered

@@ -1,0 +1,75 @@
+"""Overviews to rows of a database, and back.
+
+It knows no engine, as ``rows``. Invariant: what is decoded equals what was encoded, field by field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores.shared.rows import Columns, Row, caption
+from memgraph_rag.types import Finding, Overview, Span, Summarizes
+
+__all__ = ["decode_overview", "is_torn", "overview_columns", "target_columns"]
+
+
+def overview_columns(overviews: Sequence[Overview], edges: Iterable[Summarizes]) -> Columns:
+    """The overviews' own nodes, each with the number of its parts: of the edges that leave it."""
+    parts = Counter(edge.source_id for edge in edges)
+    return {
+        "id": [item.id for item in overviews],
+        "name": [caption(item.title or item.text) for item in overviews],
+        "layer": [item.layer for item in overviews],
+        "key": [item.key for item in overviews],
+        "level": [item.level for item in overviews],
+        "title": [item.title for item in overviews],
+        "text": [item.text for item in overviews],
+        "tokens": [item.tokens for item in overviews],
+        "documents": [list(item.documents) for item in overviews],
+        "entities": [list(item.entities) for item in overviews],
+        "findings": [_encode_findings(item.findings) for item in overviews],
+        "rating": [float(item.rating) for item in overviews],
+        "parts": [parts[item.id] for item in overviews],
+    }
+
+
+def target_columns(targets: Iterable[tuple[str, Sequence[str]]]) -> Columns:
+    """Edges without a number: from each overview to each of its targets."""
+    pairs = [(source, target) for source, of_source in targets for target in of_source]
+    return {"source_id": [source for source, _ in pairs], "target_id": [target for _, target in pairs]}
+
+
+def _encode_findings(findings: Iterable[Finding]) -> str:
+    listed = [[item.text, [[span.segment_id, span.start, span.end] for span in item.spans]] for item in findings]
+    return json.dumps(listed, ensure_ascii=False)
+
+
+def decode_overview(row: Row) -> Overview:
+    """An overview.
+
+    Raises:
+        StoreError: its findings cannot be read.
+    """
+    try:
+        findings = tuple(
+            Finding(str(text), tuple(Span(str(segment), int(start), int(end)) for segment, start, end in spans))
+            for text, spans in json.loads(row["findings"])
+        )
+    except (TypeError, ValueError) as exc:
+        raise StoreError(
+            f"Expected the findings of overview {row['id']} as lists of text and spans, got something else. The graph "
+            f"is damaged: remove_layer({show(row['layer'])}), then deepen() builds it again.",
+            node_id=row["id"],
+        ) from exc
+    lists = {name: tuple(row[name] or ()) for name in ("documents", "entities")}
+    return Overview(**{**row, **lists, "findings": findings})
+
+
+def is_torn(overview: Row) -> bool:
+    """Whether an overview lacks an edge: what it rests on is gone."""
+    tied = overview["resting"], overview["members"], overview["targets"]
+    return tied != (len(overview["documents"] or ()), len(overview["entities"] or ()), overview["parts"])

@@ -1,0 +1,190 @@
+"""Kept questions to rows of a database, and back.
+
+It knows no engine, as ``rows``. The invariant: what is decoded equals what was encoded, field by field; a question of
+which something is gone without a change that says so is none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import astuple
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import StoreError
+from memgraph_rag.stores.shared.rows import Columns, Row, caption
+from memgraph_rag.types import (
+    Action,
+    Answer,
+    AnswerWarning,
+    Change,
+    Citation,
+    Node,
+    Overview,
+    Question,
+    Step,
+    StopReason,
+    Usage,
+    WarningKind,
+)
+
+__all__ = ["change_columns", "decode_changes", "decode_questions", "question_columns", "read_columns"]
+
+_NOT_ASKED = -1.0
+"""P(Yes) of a step after which the model was not asked: a row has no null, whose type an engine would have to guess."""
+
+
+def question_columns(question: Question) -> Columns:
+    """The question's own node."""
+    answer = question.answer
+    read = (document_id for step in answer.trace for document_id in _rests_on(step.node))
+    documents = {cited.document_id for cited in answer.citations}.union(read)
+    row = {
+        "id": question.id,
+        "name": caption(question.text),
+        "text": question.text,
+        "asked_at": question.asked_at,
+        "answer": answer.text,
+        "abstained": answer.abstained,
+        "stop_reason": answer.stop_reason.value,
+        "strategy": answer.strategy,
+        "model": answer.model,
+        "nodes": len(answer.trace),
+        "prompt_tokens": answer.usage.prompt_tokens,
+        "generated_tokens": answer.usage.generated_tokens,
+        "model_calls": answer.usage.model_calls,
+        "seconds": float(answer.usage.seconds),
+        "citations": json.dumps([astuple(cited) for cited in answer.citations], ensure_ascii=False, default=float),
+        "documents": sorted(documents),
+        "changes": _encode_changes(question.changes),
+        "warnings": json.dumps([astuple(warning) for warning in answer.warnings], ensure_ascii=False),
+        "short": answer.short,
+    }
+    return {name: [value] for name, value in row.items()}
+
+
+def _rests_on(node: Node) -> Collection[str]:
+    """The ids of the documents without which a node goes."""
+    return node.documents if isinstance(node, Overview) else (node.document_id,)
+
+
+def change_columns(changes: Mapping[str, Iterable[Change]], lost: Mapping[str, int]) -> Columns:
+    """What changed for questions.
+
+    Args:
+        changes: all of each question, by its id.
+        lost: how many nodes that were read for each go with the latest.
+    """
+    return {
+        "id": list(changes),
+        "changes": [_encode_changes(of_question) for of_question in changes.values()],
+        "lost": [lost[question] for question in changes],
+    }
+
+
+def _encode_changes(changes: Iterable[Change]) -> str:
+    in_order = sorted(changes, key=lambda change: (change.document_key, change.document_id))
+    return json.dumps([astuple(change) for change in in_order], ensure_ascii=False)
+
+
+def decode_changes(row: Row) -> list[Change]:
+    """What changed since a question was answered, by document key.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    with _damage_told(row["id"]):
+        return [
+            Change(str(document_id), str(key), Action(action), str(changed_at), int(reads))
+            for document_id, key, action, changed_at, reads in json.loads(row["changes"])
+        ]
+
+
+def read_columns(question: Question, kind: str) -> Columns:
+    """READ edges to the nodes of one kind; ``order`` counts all nodes that were read, from 1."""
+    read = [(order, step) for order, step in enumerate(question.answer.trace, 1) if step.node.kind == kind]
+    steps = [step for _, step in read]
+    return {
+        "question_id": [question.id] * len(read),
+        "node_id": [step.node.id for step in steps],
+        "order": [order for order, _ in read],
+        "score": [float(step.score) for step in steps],
+        "attention": [float(step.attention) for step in steps],
+        "p_yes": [_NOT_ASKED if step.p_yes is None else float(step.p_yes) for step in steps],
+        "sources": [json.dumps(dict(step.sources), default=float) for step in steps],
+        "via": [step.via for step in steps],
+        "reason": [step.reason for step in steps],
+        "stop": ["" if step.stop is None else step.stop.value for step in steps],
+        "dropped": [list(step.dropped) for step in steps],
+    }
+
+
+def decode_questions(
+    question_rows: Iterable[Row], reads: Iterable[Row], nodes: Mapping[str, Node]
+) -> Iterator[Question]:
+    """The questions of these rows.
+
+    Args:
+        reads: their READ edges, by question in order.
+        nodes: what these lead to, by id.
+
+    Raises:
+        StoreError: one cannot be read.
+    """
+    traces: dict[str, list[Step]] = {}
+    for row in reads:
+        if row["node_id"] in nodes:
+            with _damage_told(row["question_id"]):
+                step = _decode_step(row, nodes[row["node_id"]])
+            traces.setdefault(row["question_id"], []).append(step)
+    for row in question_rows:
+        trace = traces.get(row["id"], [])
+        if len(trace) == row["nodes"]:  # else it went, with what was read, while it was read
+            with _damage_told(row["id"]):
+                answer = _decode_answer(row, tuple(trace))
+            yield Question(row["id"], row["asked_at"], answer, tuple(decode_changes(row)))
+
+
+@contextmanager
+def _damage_told(question_id: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError) as exc:  # of the JSON in it, or of what that holds
+        raise StoreError(
+            f"Expected a kept question as it was written, got {question_id}, which cannot be read ({show(exc)}). "
+            f"Forget it: memgraph-rag forget --question {question_id}",
+            question_id=question_id,
+        ) from exc
+
+
+def _decode_step(row: Row, node: Node) -> Step:
+    return Step(
+        node,
+        row["score"],
+        row["attention"],
+        None if row["p_yes"] < 0 else row["p_yes"],
+        StopReason(row["stop"]) if row["stop"] else None,
+        json.loads(row["sources"]),
+        row["via"],
+        row["reason"],
+        tuple(row["dropped"]),
+    )
+
+
+def _decode_answer(row: Row, trace: tuple[Step, ...]) -> Answer:
+    return Answer(
+        question=row["text"],
+        text=row["answer"],
+        abstained=row["abstained"],
+        stop_reason=StopReason(row["stop_reason"]),
+        citations=tuple(Citation(*cited) for cited in json.loads(row["citations"])),
+        trace=trace,
+        usage=Usage(row["prompt_tokens"], row["generated_tokens"], row["model_calls"], row["seconds"]),
+        strategy=row["strategy"],
+        model=row["model"],
+        warnings=tuple(
+            AnswerWarning(WarningKind(kind), str(quote), str(key)) for kind, quote, key in json.loads(row["warnings"])
+        ),
+        short=row["short"],
+    )

@@ -1,0 +1,113 @@
+"""Relations and near-synonyms to rows of a database, and back.
+
+It knows no engine: a row that comes is a mapping by column name; rows that go are columns, which each engine takes
+in its own way. The invariant: what is decoded equals what was encoded, field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from memgraph_rag.stores.shared.rows import Columns, Row
+from memgraph_rag.types import DocumentGraph, IndexedName, IndexedRelation, Matrix, Neighbour, Relation, Similar, Vector
+
+__all__ = [
+    "decode_indexed",
+    "decode_name",
+    "decode_neighbours",
+    "decode_relation",
+    "decode_similar",
+    "embedded_columns",
+    "relation_columns",
+    "similar_columns",
+    "without_relations",
+]
+
+
+def relation_columns(graphs: Sequence[DocumentGraph]) -> Columns:
+    """RELATES_TO edges."""
+    owned = [(graph.document.id, relation) for graph in graphs for relation in graph.relations]
+    relations = [relation for _, relation in owned]
+    return {
+        "id": [relation.id for relation in relations],
+        "document_id": [document_id for document_id, _ in owned],
+        "source_id": [relation.source_id for relation in relations],
+        "target_id": [relation.target_id for relation in relations],
+        "segment_id": [relation.segment_id for relation in relations],
+        "description": [relation.description for relation in relations],
+        "embedding": _stacked([row for graph in graphs if graph.relations for row in graph.relation_embeddings]),
+    }
+
+
+def embedded_columns(entity_ids: Sequence[str], vectors: Sequence[Vector]) -> Columns:
+    """The embeddings of entities' names."""
+    return {"id": list(entity_ids), "embedding": _stacked(vectors)}
+
+
+def similar_columns(pairs: Iterable[Similar]) -> Columns:
+    """SIMILAR_TO edges."""
+    listed = list(pairs)
+    return {
+        "source_id": [pair.source_id for pair in listed],
+        "target_id": [pair.target_id for pair in listed],
+        "score": [pair.score for pair in listed],
+    }
+
+
+def without_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentGraph:
+    """The graph without the relations of these ids, and without the embeddings that only they need."""
+    places = [place for place, relation in enumerate(graph.relations) if relation.id not in known]
+    fewer = replace(graph, relations=tuple(graph.relations[place] for place in places))
+    left = set(fewer.ends)
+    ends = [place for place, end in enumerate(graph.ends) if end in left]
+    return replace(
+        fewer, relation_embeddings=graph.relation_embeddings[places], end_embeddings=graph.end_embeddings[ends]
+    )
+
+
+def decode_relation(row: Row) -> Relation:
+    """A relation."""
+    return Relation(**row)
+
+
+def decode_indexed(row: Row) -> IndexedRelation:
+    """A relation for an index in memory; its embedding becomes an array at once."""
+    relation = {name: value for name, value in row.items() if name not in ("document_id", "embedding")}
+    return IndexedRelation(Relation(**relation), row["document_id"], np.asarray(row["embedding"], np.float32))
+
+
+def decode_name(row: Row) -> IndexedName:
+    """The end of a relation for an index in memory, likewise."""
+    similar = tuple(sorted(zip(row["others"], row["scores"], strict=True)))
+    return IndexedName(row["id"], np.asarray(row["embedding"], np.float32), similar)
+
+
+def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:
+    """The k best, ties by id."""
+    neighbours = [
+        Neighbour(
+            Relation(row["id"], row["source_id"], row["target_id"], row["description"], row["segment_id"]),
+            row["source"],
+            row["target"],
+            row["score"],
+        )
+        for row in rows
+    ]
+    return sorted(neighbours, key=lambda neighbour: (-neighbour.score, neighbour.relation.id))[:k]
+
+
+def decode_similar(rows: Iterable[Row]) -> list[Similar]:
+    """SIMILAR_TO edges, from rows of the one end, ``id``, and the other, None where it has none; each edge once."""
+    pairs = {
+        Similar(min(row["id"], row["other_id"]), max(row["id"], row["other_id"]), row["score"])
+        for row in rows
+        if row["other_id"] is not None
+    }
+    return sorted(pairs, key=lambda pair: (pair.source_id, pair.target_id))
+
+
+def _stacked(vectors: Sequence[Vector]) -> Matrix:
+    return np.stack(vectors).astype(np.float32) if len(vectors) else np.zeros((0, 0), np.float32)

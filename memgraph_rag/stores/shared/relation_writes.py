@@ -1,0 +1,105 @@
+"""Relations of a write, and what follows from them: embedded names and near-synonyms.
+
+It knows no engine; how to find near names is given. The invariant: after a write an entity has the embedding of its
+name while a relation joins it, and two of them are tied by SIMILAR_TO where ``name_similarity.least_cosine`` of their
+names is reached by the cosine. Both depend on nothing else in the graph, so neither does the order of writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import StoreError
+from memgraph_rag.lexical.name_similarity import LEAST_COSINE, least_cosine
+from memgraph_rag.stores.shared import relation_rows
+from memgraph_rag.stores.shared.graph_reads import Run, relations_in
+from memgraph_rag.stores.shared.rows import Columns, Create
+from memgraph_rag.types import DocumentGraph, Relation, Similar, Vector, ends_of
+
+__all__ = ["LOWEST_COSINE", "FindNear", "check_named", "embed_names", "settle", "take_away", "tie_names"]
+
+FindNear = Callable[[Run, Columns], list[Similar]]
+"""All pairs of an entity of these rows (``id``, ``embedding``) with another embedded one, from ``LOWEST_COSINE`` on.
+
+The rows are stored already. A pair may come more than once; its score is the engine's exact cosine of what it stores.
+"""
+
+LOWEST_COSINE = LEAST_COSINE - 0.001
+"""From where on pairs are candidates: somewhat lower, for an engine may round a cosine in one place otherwise."""
+
+
+def take_away(run: Run, document_ids: Sequence[str], relations: Sequence[Relation] | None = None) -> set[str]:
+    """Remove relations of documents, by default all; the entities that they joined, for ``settle``."""
+    if relations is None:
+        relations = list(chain.from_iterable(relations_in(run, document_ids).values()))
+    if relations:
+        run("write/delete_relations", document_ids=document_ids, relation_ids=[relation.id for relation in relations])
+    return set(ends_of(relations))
+
+
+def settle(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph], gone: set[str]) -> None:
+    """Store the documents' relations, and make embeddings and near-synonyms follow from all relations there are.
+
+    Args:
+        gone: entities that removed relations joined.
+    """
+    vectors = {end: row for graph in graphs for end, row in zip(graph.ends, graph.end_embeddings, strict=False)}
+    create("write/link_relations", relation_rows.relation_columns(graphs))
+    touched = sorted(gone | vectors.keys())
+    count_rows = run("read/count_relations", entity_ids=touched) if touched else []
+    idle = sorted(row["id"] for row in count_rows if row["is_embedded"] and not row["count"])
+    if idle:
+        run("write/delete_similar", entity_ids=idle)
+        run("write/clear_entities", entity_ids=idle)
+    joined = sorted(row["id"] for row in count_rows if row["count"] and not row["is_embedded"])
+    if joined:
+        embed_names(run, create, find_near, joined, vectors)
+
+
+def embed_names(
+    run: Run, create: Create, find_near: FindNear, entity_ids: Sequence[str], vectors: Mapping[str, Vector]
+) -> None:
+    """Give entities the embeddings of their names, and tie them to their near-synonyms."""
+    rows = relation_rows.embedded_columns(entity_ids, [vectors[entity_id] for entity_id in entity_ids])
+    create("write/embed_entities", rows)
+    tie_names(run, create, find_near, rows)
+
+
+def tie_names(run: Run, create: Create, find_near: FindNear, rows: Columns) -> None:
+    """Tie the entities of these rows (``id``, ``embedding``), which have their embeddings, to their near-synonyms."""
+    create("write/link_similar", relation_rows.similar_columns(_near_synonyms(run, find_near(run, rows))))
+
+
+def _near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:
+    """Of these pairs those of near-synonymous names, each once, from the smaller id to the larger."""
+    both = {(min(pair.source_id, pair.target_id), max(pair.source_id, pair.target_id)): pair.score for pair in pairs}
+    ids = sorted({entity_id for pair in both for entity_id in pair})
+    entity_rows = run("read/find_entities", entity_ids=ids) if ids else []
+    normal = {row["id"]: row["normal"] for row in entity_rows}
+    return [
+        Similar(source, target, score)
+        for (source, target), score in sorted(both.items())
+        if score >= least_cosine(normal[source], normal[target])
+    ]
+
+
+def check_named(graph: DocumentGraph, named: set[tuple[str, str]]) -> None:
+    """Refuse relations between entities that their segments do not mention.
+
+    Args:
+        named: (segment id, entity id) of all mentions.
+
+    Raises:
+        StoreError: there is one.
+    """
+    for relation in graph.relations:
+        for end in (relation.source_id, relation.target_id):
+            if (relation.segment_id, end) not in named:
+                raise StoreError(
+                    f"Expected relations between entities that their segment mentions, in document "
+                    f"{show(graph.document.key)}, got {show(relation.description)} with an end, {end}, that it does "
+                    "not. Give the mention too.",
+                    relation=relation,
+                )

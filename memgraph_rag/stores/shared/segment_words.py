@@ -1,0 +1,72 @@
+"""Keyword search beside an engine that has none of its own.
+
+It knows no database: rows come in, hits come out. The invariant: it is a cache; everything in it stands in the rows
+that it was given last of each document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from memgraph_rag.lexical.bm25 import KeywordIndex
+from memgraph_rag.stores.shared.rows import Row
+from memgraph_rag.types import Hit
+
+__all__ = ["SegmentWords"]
+
+MOST_DROPPED = 1000
+"""Dropped rows that it may keep, beside as many as there are others."""
+
+
+class SegmentWords:
+    """The words of segments and of their documents' titles.
+
+    Args:
+        stemming: whether words are compared by their stems.
+    """
+
+    def __init__(self, *, stemming: bool = False) -> None:
+        self._index = KeywordIndex(stemming=stemming)
+        self._ids: list[str] = []
+        self._rows: dict[str, list[int]] = {}
+
+    def __len__(self) -> int:
+        """How many segments can be found."""
+        return sum(map(len, self._rows.values()))
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether so much was dropped, which the index keeps, that a new one is smaller."""
+        return len(self._index) > 2 * len(self) + MOST_DROPPED
+
+    def put(self, rows: Sequence[Row]) -> None:
+        """Take segments in, in place of those that it has of their documents.
+
+        Args:
+            rows: with ``id``, ``document_id``, ``title`` and ``text``; all of each document.
+
+        Where this is interrupted, let go of the whole: it is half-built.
+        """
+        first = len(self._index)
+        self._index.append((row["title"], row["text"]) for row in rows)
+        self._ids += [row["id"] for row in rows]
+        self._rows |= {row["document_id"]: [] for row in rows}
+        for number, row in enumerate(rows, first):
+            self._rows[row["document_id"]].append(number)
+
+    def keep(self, documents: Collection[str]) -> None:
+        """Drop what is of other documents."""
+        for document_id in self._rows.keys() - set(documents):
+            del self._rows[document_id]
+
+    def find(self, query: str, *, k: int, documents: Collection[str] | None = None) -> list[Hit]:
+        """The k segments that match best, of these documents only where some are given; ties by id."""
+        rows = np.sort(np.fromiter((row for rows in self._rows.values() for row in rows), np.int64))
+        scores = self._index.scores(self._index.terms(query), rows)
+        if documents is not None:
+            wanted = [row for document_id in set(documents) for row in self._rows.get(document_id, ())]
+            scores[~np.isin(rows, wanted)] = 0
+        hits = [Hit(self._ids[rows[place]], float(scores[place])) for place in np.flatnonzero(scores > 0)]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))[:k]

@@ -1,0 +1,162 @@
+"""What a store refuses to write: graphs of which it could store a part only, and documents that are another user's.
+
+It knows no engine. The invariant: a graph that passes can be written whole, and every node
+of it found again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import DocumentError, StoreError
+from memgraph_rag.stores.layer_rows import KINDS
+from memgraph_rag.stores.layer_rows.kind import require
+from memgraph_rag.stores.shared import relation_writes, tiling
+from memgraph_rag.stores.shared.rows import are_distinct, encode_scalars
+from memgraph_rag.stores.shared.vector_norms import are_units
+from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, MetadataValue, Question, owner_of
+
+__all__ = ["check", "check_group", "check_metadata", "check_owner", "check_question"]
+
+
+def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bool = False) -> None:
+    """Refuse a graph that could only be stored in part. ``extending``: its segments are stored already.
+
+    Raises:
+        StoreError: the segments do not tile the document; a node comes twice, or says nothing; an edge leads to a node
+            outside the graph, or to none below its source; embeddings have another shape than the nodes, or another
+            length than 1; a mention does not stand where it says; a relation's segment does not mention its ends.
+        DocumentError: a text holds half a surrogate pair, which no database can store.
+    """
+    _check_text(graph)
+    if not extending:
+        tiling.check_tiling(graph)
+    require(graph, {"each node once": are_distinct(item.id for item in (*graph.segments, *graph.points))})
+    for kind in KINDS:
+        kind.check(graph, namespace=namespace)
+    _check_echoes(graph)
+    if not extending:
+        named = {(mention.segment_id, mention.entity_id) for mention in graph.mentions}
+        relation_writes.check_named(graph, named)
+    if not extending or len(graph.segment_embeddings):
+        _check_embeddings(graph, graph.segments, graph.segment_embeddings, dimension)
+    for embedded in (embedded for kind in KINDS for embedded in kind.embedded(graph)):
+        _check_embeddings(graph, embedded.rows, embedded.embeddings, dimension)
+
+
+def _check_embeddings(graph: DocumentGraph, nodes: Sequence[object], matrix: Matrix, dimension: int) -> None:
+    if nodes and matrix.shape != (len(nodes), dimension):
+        raise StoreError(
+            f"Expected embeddings of shape {(len(nodes), dimension)} for document {show(graph.document.key)}, got "
+            f"{matrix.shape}. Embed every node, relation and name of a relation's end with the embedder that the "
+            "store was built with.",
+            shape=matrix.shape,
+        )
+    if nodes and not are_units(matrix):
+        raise StoreError(
+            f"Expected embeddings of length 1 for document {show(graph.document.key)}, got one of another length, or "
+            "one with a number that is not finite. It would distort every search: give what Embedder.embed promises.",
+            key=graph.document.key,
+        )
+
+
+def _check_echoes(graph: DocumentGraph) -> None:
+    """Refuse what is derived from an echo: by it, what is no evidence would be found after all."""
+    echoes = {segment.id for segment in graph.segments if segment.echo}
+    if any(segment_id in echoes for kind in KINDS for segment_id in kind.segment_ids(graph)):
+        raise StoreError(
+            f"Expected rows of layers that rest on evidence only in document {show(graph.document.key)}, got some of "
+            "segments that are echoes of answers. Leave these out.",
+            key=graph.document.key,
+        )
+
+
+def check_group(graphs: Sequence[DocumentGraph], dimension: int, *, namespace: str, extending: bool = False) -> None:
+    """Refuse a group of which one graph could only be stored in part, or in which a document comes twice.
+
+    Raises:
+        StoreError, DocumentError: as ``check``; a document comes twice.
+    """
+    for graph in graphs:
+        check(graph, dimension, namespace=namespace, extending=extending)
+    twice = [key for key, number in Counter(graph.document.key for graph in graphs).items() if number > 1]
+    if twice:
+        raise StoreError(
+            f"Expected each document once in a write, got {show(twice[0])} more than once. Write the one that is to "
+            "stay.",
+            key=twice[0],
+        )
+
+
+def check_question(question: Question) -> None:
+    """Refuse a question that could not be stored as it is.
+
+    Raises:
+        StoreError: a text of it holds half a surrogate pair.
+    """
+    answer = question.answer
+    texts = [
+        question.text,
+        answer.text,
+        answer.short,
+        answer.strategy,
+        answer.model,
+        *(cited.quote for cited in answer.citations),
+    ]
+    for text in (*texts, *(text for step in answer.trace for text in (step.via, step.reason))):
+        try:
+            text.encode()
+        except UnicodeEncodeError as exc:
+            raise StoreError(
+                f"Expected text in a question and its answer, got half a surrogate pair, {show(text[exc.start])}. Keep "
+                "it without.",
+                question_id=question.id,
+            ) from exc
+
+
+def check_owner(stored: DocumentRecord, metadata: Mapping[str, MetadataValue]) -> None:
+    """Refuse to give a stored document another user or session: whoever it was stored for would lose it.
+
+    The message names no stored user: it may go to another one.
+
+    Raises:
+        DocumentError: the metadata name another owner than the stored document has.
+    """
+    if owner_of(stored.metadata) != owner_of(metadata):
+        raise DocumentError(
+            f"Expected the user and session that document {show(stored.key)} is stored with, got others in the "
+            "metadata. Choose another key; or forget the document first, if it is yours.",
+            key=stored.key,
+        )
+
+
+def check_metadata(record: DocumentRecord) -> None:
+    """Refuse metadata that cannot be stored.
+
+    Raises:
+        DocumentError: they hold half a surrogate pair.
+    """
+    _check_storable(record, [encode_scalars(record.metadata)])
+
+
+def _check_text(graph: DocumentGraph) -> None:
+    record = graph.document
+    check_metadata(record)
+    texts = [record.id, record.key, record.title, record.source, record.model, record.recognizer, *record.layers]
+    texts += [text for item in graph.segments for text in (item.id, item.text, item.speaker, item.time)]
+    texts += [text for kind in KINDS for text in kind.texts(graph)]
+    _check_storable(record, texts)
+
+
+def _check_storable(record: DocumentRecord, texts: Iterable[str]) -> None:
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as exc:
+            raise DocumentError(
+                f"Expected text in document {show(record.key)}, got half a surrogate pair, {show(text[exc.start])}, at "
+                f"character {exc.start}. Decode the source with errors='replace'.",
+                key=record.key,
+            ) from exc

@@ -1,0 +1,77 @@
+"""Which facts hold: the rivals that are shown, and the time that many facts of one speaker take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.facts.fact_index import Fact, by_subject, standings
+
+MOST_RIVALS = 8
+
+
+def a_fact(index: int, attribute: str, value: str, *, kind: str = "value", former: str = "", at: float = 0.0) -> Fact:
+    key = ("user", "ann", attribute)
+    return Fact(key, kind, value, "quote", "Ann", str(at), at, f"document {index}", f"segment {index}", 0, former)
+
+
+@given(st.lists(st.sampled_from("ABC"), min_size=1, max_size=60), st.booleans())
+def test_rivals_are_the_first_of_another_value(values: Sequence[str], are_events: bool) -> None:
+    kind = "event" if are_events else "value"
+    facts = [a_fact(index, "home", value, kind=kind) for index, value in enumerate(values)]
+    facts.sort(key=lambda fact: fact.document_id)
+
+    stood = standings(facts)
+
+    if len(set(values)) > 1:  # said at one moment in different documents: all of them clash
+        for fact in facts:
+            others = [other.rival for other in facts if other.value != fact.value]
+            assert list(stood[fact.segment_id, 0].rivals) == others[:MOST_RIVALS]
+    else:
+        assert all(not standing.rivals for standing in stood.values())
+
+
+@given(st.lists(st.sampled_from(["Ann", "Ann Lee", "Tom", "Tom Lee"]), max_size=30))
+def test_a_former_value_is_of_the_only_attribute_that_had_it(values: Sequence[str]) -> None:
+    """Each value gives up the one before, and names no attribute but at first."""
+    facts = [a_fact(0, "boss", "Eve"), a_fact(0, "dentist", "Max")]
+    for index, (former, value) in enumerate(zip(["Eve", *values], values, strict=False), 1):
+        facts.append(a_fact(index, "", value, former=former, at=float(index)))
+
+    read = by_subject(facts)
+
+    assert [fact.value for fact in read["user", "ann", "dentist"]] == ["Max"]
+    assert [fact.value for fact in read["user", "ann", "boss"]] == ["Eve", *values]
+
+
+def test_a_value_that_is_taken_back_never_held() -> None:
+    said = [("value", "Paris"), ("value", "Bonn"), ("denial", "Bonn"), ("denial", "Rome"), ("value", "Rome")]
+    facts = [a_fact(n, "home", value, kind=kind, at=float(n)) for n, (kind, value) in enumerate(said)]
+
+    assert [fact.value for fact in by_subject(facts)["user", "ann", "home"]] == ["Paris", "Rome"]
+    held = standings(by_subject(facts[:4])["user", "ann", "home"])
+    assert [(standing.state, standing.value) for standing in held.values()] == [("holds", "Paris")]
+
+
+KINDS: dict[str, Callable[[int], Fact]] = {
+    "values": lambda index: a_fact(index, "home", f"Town{index}"),
+    "events": lambda index: a_fact(index, "go rome", "never" if index % 2 else "yes", kind="event", at=float(index)),
+    "formers": lambda index: a_fact(index, "home", f"Town{index + 1}", former=f"Town{index}", at=float(index)),
+    "attributes": lambda index: a_fact(index, f"thing {index}", f"Town{index}", former=f"Old{index}", at=float(index)),
+    "shared words": lambda index: a_fact(
+        index, f"thing {index}", f"the town {index}", former=f"the old {index}", at=float(index)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_facts_take_linear_time(kind: str) -> None:
+    facts = [KINDS[kind](index) for index in range(8_000)]
+    began = time.process_time()
+    for of_subject in by_subject(facts).values():
+        standings(of_subject)
+    assert time.process_time() - began < 5  # comparing all with all took more than 15 s

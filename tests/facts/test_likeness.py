@@ -1,0 +1,131 @@
+"""What holds now is found without reading a value: of statements about one matter the newest comes first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from memories import options
+
+from memgraph_rag import Memory
+from memgraph_rag.facts.likeness import newest_alike
+from memgraph_rag.search.graph import Found
+from memgraph_rag.types import Evidence, Segment
+
+QUESTION = "How do I get to the lab?"
+BUS, BIKE, LUNCH = "I take the bus to the lab.", "So it's the bike to the lab now.", "Lunch was good."
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    """With the packaged embedder: what is tried is what its vectors tell."""
+    parts = options(layers=())
+    del parts["embedder"]
+    with Memory(":memory:", **parts) as memory:
+        yield memory
+
+
+def results(*said: tuple[str, str, float], speaker: str = "user") -> tuple[list[Evidence], dict]:
+    """Texts with the day in May on which each was said and its cosine to the question, best first."""
+    items, found = [], {}
+    for place, (text, moment, cosine) in enumerate(said):
+        time = f"2026-05-{moment}T10:00" if moment else ""
+        segment = Segment(f"s{place}", "d", place, f"{speaker}: {text}", 0, 9, 9, speaker=speaker, time=time)
+        vector = np.array([cosine, (1 - cosine**2) ** 0.5, 0.0], np.float32)
+        items.append(Evidence(segment, "d", 1.0, {}))
+        found[segment.id] = Found(segment.id, 1.0, {}, (), cosine, vector)
+    return items, found
+
+
+def newest(*said: tuple[str, str, float], question: str = QUESTION, speaker: str = "user") -> str | None:
+    best = newest_alike(question, *results(*said, speaker=speaker), {})
+    return best.segment.text.partition(": ")[2] if best else None
+
+
+OTHERS: Sequence[tuple[str, str, float]] = [(LUNCH, "20", 0.05), ("It rained.", "21", 0.02), ("Fine.", "22", 0.01)]
+
+
+def test_of_two_statements_of_one_matter_the_later_holds() -> None:
+    assert newest((BUS, "01", 0.8), (BIKE, "12", 0.75), *OTHERS) == BIKE
+    assert newest((BIKE, "01", 0.75), (BUS, "12", 0.8), *OTHERS) == BUS
+
+
+def test_a_quoted_statement_supersedes_nothing() -> None:
+    assert newest((BUS, "01", 0.8), (f"> {BIKE}", "12", 0.75), *OTHERS) == BUS
+
+
+def test_what_is_later_and_of_another_matter_supersedes_nothing() -> None:
+    assert newest((BUS, "01", 0.8), *OTHERS) == BUS
+
+
+def test_what_a_machine_or_nobody_at_a_known_time_said_is_no_candidate() -> None:
+    assert newest((BUS, "01", 0.8), *OTHERS, speaker="assistant") is None
+    assert newest((BUS, "", 0.8)) is None
+
+
+def test_what_asks_is_no_candidate() -> None:
+    assert newest((QUESTION, "12", 1.0), (BUS, "01", 0.8), *OTHERS) == BUS
+
+
+def test_a_question_that_names_a_speaker_has_no_answer_by_likeness() -> None:
+    assert newest((BUS, "01", 0.8), *OTHERS, question="How does Ann get to the lab?", speaker="Ann") is None
+
+
+def test_results_without_vectors_change_nothing() -> None:
+    items, found = results((BUS, "01", 0.8), *OTHERS)
+    assert newest_alike(QUESTION, items, {key: Found(key, 1.0, {}) for key in found}, {}) is None
+    assert newest_alike(QUESTION, [], {}, {}) is None
+
+
+def test_another_user_supersedes_nothing() -> None:
+    items, found = results((BUS, "01", 0.8), *OTHERS)
+    theirs, more = results((BIKE, "30", 0.79))
+    (other,) = theirs
+    other = Evidence(replace(other.segment, id="t0", document_id="e"), "e", 1.0, {})
+    known = {**found, "t0": more["s0"]}
+    best = newest_alike(QUESTION, [*items, other], known, {"d": "ann", "e": "tom"})
+    assert best is not None
+    assert best.segment.document_id == "d"
+
+
+def say(memory: Memory, text: str, day: str) -> None:
+    memory.session(user="ann", session=day).add([{"role": "user", "content": text, "time": day}])
+
+
+def test_search_gives_what_was_said_last_of_a_matter_no_rule_reads(memory: Memory) -> None:
+    say(memory, "The red bus takes me to the lab.", "2026-05-12")
+    say(memory, "Sold my bus pass, so these days I cycle to the lab.", "2026-05-20")
+    for number in range(8):
+        say(memory, f"It rained on the {number} of them.", f"2026-06-0{number + 1}")
+
+    assert "cycle" in memory.search("How do I get to the lab?", user="ann", k=1)[0].text
+    assert "red bus" in memory.search("How do I get to the lab?", user="ann", k=1, at="2026-05-15")[0].text
+    assert "red bus" in memory.search("Which bus took me to the lab before?", user="ann", k=1)[0].text
+
+
+def test_likeness_reads_no_more_where_facts_are_known(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(memory, "The red bus takes me to the lab.", "2026-05-12")
+    say(memory, "My bank is Wise.", "2026-05-13")
+    reads: Counter[str] = Counter()
+    for name in ("version", "documents", "nodes"):
+        monkeypatch.setattr(
+            memory._parts.search._graph, name, counted(reads, name, getattr(memory._parts.search._graph, name))
+        )
+
+    memory.search("How do I get to the lab?", user="ann", k=1)
+    of_now = Counter(reads)
+    reads.clear()
+    memory.search("How did I get to the lab before?", user="ann", k=1)
+    assert of_now == reads
+
+
+def counted(reads: Counter[str], name: str, read: Callable[..., Any]) -> Callable[..., Any]:
+    def counting(*given: Any, **more: Any) -> Any:
+        reads[name] += 1
+        return read(*given, **more)
+
+    return counting

@@ -1,0 +1,84 @@
+"""Two values told in one clause: which was given up for which, and what gives up nothing."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.facts.grammar.replacements import replacement_in
+from memgraph_rag.facts.grammar.statements import statements
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "former", "value"),
+    [
+        ("I switched from Novartis to Ericsson.", "", "Novartis", "Ericsson"),
+        ("We've switched over from Evernote to Joplin last week.", "", "Evernote", "Joplin"),
+        ("I gave up the flute for the cello.", "", "the flute", "the cello"),
+        ("I ditched my old Nokia for a Pixel, at last.", "", "Nokia", "a Pixel"),
+        ("I replaced the Canon with a Fuji.", "", "the Canon", "a Fuji"),
+        ("I switched from Word to Scrivener on May 5.", "", "Word", "Scrivener"),
+        ("No longer Vim, now Helix.", "", "Vim", "Helix"),
+        ("I no longer use Vim, I use Helix now.", "", "Vim", "Helix"),
+        ("I'm no longer with Chrome, now it's Vivaldi.", "", "Chrome", "Vivaldi"),
+        ("I use Wise instead of Nordea.", "", "Nordea", "Wise"),
+        ("I switched my phone from a Nokia to a Pixel because it broke.", "phone", "a Nokia", "a Pixel"),
+        ("We moved from Hamburg to Lisbon.", "home", "Hamburg", "Lisbon"),
+        ("I no longer live in Oslo but in Bergen.", "home", "Oslo", "Bergen"),
+        ("I don't drive a Skoda any more but a Volvo.", "car", "a Skoda", "a Volvo"),
+        ("My dog's name is no longer Rocky, it's Bruno now.", "dog name", "Rocky", "Bruno"),
+        ("My favourite band is Blur instead of Muse now.", "favourite band", "Muse", "Blur"),
+    ],
+)
+def test_both_values_are_read(text: str, attribute: str, former: str, value: str) -> None:
+    read = [(said.attribute, said.former, said.value) for said in statements(text) if said.kind == "value"]
+    assert read == [(attribute, former, value)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I drove from Bonn to Berlin.",
+        "I went from Bonn to Berlin by train.",
+        "I walked from the gym to the lake.",
+        "I changed trains from Prague to Vienna.",
+        "I work from Monday to Friday.",
+        "Tom switched from Vim to Helix.",
+        "My brother gave up coffee for tea.",
+        "She no longer uses Vim, now it's Helix.",
+        "Should I switch from Vim to Helix?",
+        "I want to switch from Vim to Helix.",
+        "I might give up coffee for tea.",
+        "I never switched from Vim to Helix.",
+        "I haven't moved from Oslo to Bergen.",
+        "If I switched from Vim to Helix, would it be faster?",
+        "I used to use Vim instead of Helix.",
+        "I took the bus instead of the car today.",
+        "I left Bosch for lunch.",
+        "I sat at home instead of going out.",
+        "The meeting was moved from Tuesday to Thursday.",
+        "We moved the sofa from the window to the wall.",
+        "I swapped seats with Tom.",
+    ],
+)
+def test_who_travels_plans_or_speaks_of_others_gives_up_nothing(text: str) -> None:
+    assert [said.former for said in statements(text) if said.former] == []
+
+
+@given(st.text())
+def test_any_text_is_read_and_both_values_stand_in_it(text: str) -> None:
+    told = replacement_in(text)
+    assert told is None or (told.former in text and told.value in text)
+
+
+@pytest.mark.parametrize(
+    "part", ["I switched from a ", "no longer, ", "instead of ", "I left it for ", "my is no longer "]
+)
+def test_long_clauses_take_linear_time(part: str) -> None:
+    began = time.process_time()
+    statements(". ".join([part * 20] * 300))
+    statements(part * (100_000 // len(part)))
+    assert time.process_time() - began < 5

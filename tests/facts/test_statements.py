@@ -1,0 +1,228 @@
+"""What people say of themselves, by rules: what is read, and what is left alone."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memgraph_rag.facts.grammar.asked_attributes import asked_attribute
+from memgraph_rag.facts.grammar.attributes import attribute_form, value_form
+from memgraph_rag.facts.grammar.deeds import asked_deed, deed_form, denies
+from memgraph_rag.facts.grammar.statements import Statement, statements
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "value"),
+    [
+        ("I live in Hamburg, near the river.", "home", "Hamburg"),
+        ("I live in Berlin with a wooden box.", "home", "Berlin"),
+        ("By the way, I've just moved to New York last week.", "home", "New York"),
+        ("We are living in Rome now", "home", "Rome"),
+        ("I work for Siemens these days.", "employer", "Siemens"),
+        ("I'm working as a nurse.", "job", "a nurse"),
+        ("My new favorite color is dark green!", "favourite colour", "dark green"),
+        ("Green is now my favourite colour.", "favourite colour", "Green"),
+        ("I switched my phone from a Nokia to a Pixel because it broke.", "phone", "a Pixel"),
+        ("My sister's dog is called Rex.", "sister dog name", "Rex"),
+        ("My email address is ann.lee@mail.example.org.", "email", "ann.lee@mail.example.org"),
+        ("Hi!\nMy doctor is Dr. Weber", "doctor", "Dr. Weber"),
+        ("When it comes to my diet, I have gone with keto.", "diet", "keto"),
+        ("Kate took over as my editor last month.", "editor", "Kate"),
+        ("My bank has changed to Monzo.", "bank", "Monzo"),
+        ("I've got a new gym: Ironhall.", "gym", "Ironhall"),
+        ("My dentist? Dr. Novak, since Monday.", "dentist", "Dr. Novak"),
+        ("I've replaced my phone; it's a Nokia now.", "phone", "Nokia"),
+        ("Wolf replaced my old doctor.", "doctor", "Wolf"),
+        ("From today my team will be Hawks.", "team", "Hawks"),
+        ("Oslo is where I live these days.", "home", "Oslo"),
+        ("We found a flat in Lisbon.", "home", "Lisbon"),
+        ("I handed in my notice and Bosch is where I work now.", "employer", "Bosch"),
+        ("Airbus hired me last week.", "employer", "Airbus"),
+        ("I earn my living as a baker.", "job", "a baker"),
+        ("There's a Tesla in my garage now.", "car", "a Tesla"),
+    ],
+)
+def test_values_are_read(text: str, attribute: str, value: str) -> None:
+    assert [(said.attribute, said.value) for said in statements(text) if said.kind == "value"] == [(attribute, value)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do I live in Rome?",
+        "I used to live in Oslo.",
+        "If I lived in Rome, my favourite food would be pasta.",
+        "I might move to Oslo.",
+        "I want to move to Oslo.",
+        "Tom lives in Rome.",
+        "My phone is not what it was.",
+        "You live in Rome.",
+        "It is my favourite colour.",
+        "Tom told me that blue is his favourite colour.",
+        "My sister's favourite colour is blue, says my mother.",
+        "One of my favourite foods is pasta.",
+        "My dentist told Ann about it today.",
+        "I met my boss at Starbucks today.",
+        "I'm moving in the right direction.",
+        "I joined a chess club and practice with others.",
+        "Our city held a pride parade last weekend.",
+        "My goal is to give kids a loving home.",
+        "My week's been busy.",
+        "I bought a console for my partner.",
+        "",
+        "...",
+        "x" * 100_000,
+    ],
+)
+def test_what_states_nothing_is_left_alone(text: str) -> None:
+    own = [said for said in statements(text) if said.kind == "value" and not said.attribute.startswith("sister")]
+    assert own == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I dreamt that I live in Rome.",
+        "Last night I dreamed my phone is a Nokia.",
+        "In our school play I live in Verona.",
+        "In a nightmare, I work for Globex.",
+        "I work for Globex in my new novel.",
+        "It isn't true that I work for Globex.",
+        "It's a rumour that I moved to Oslo.",
+        "It is simply wrong that my dentist is Dr. Novak.",
+        "Sure, and I live in Rome.",
+        "In 1999 I joined Bosch.",
+        "I moved to Oslo in 2003.",
+        "I joined Bosch when I was twenty.",
+        "As a kid I moved to Oslo.",
+        "We're living in Oslo for the summer.",
+        "I'm working for Bosch for three weeks.",
+        "On vacation I drive a Fiat.",
+        "My former employer is Bosch.",
+        "Our previous landlord is Hansen.",
+        "I moved to Django 4.2.",
+    ],
+)
+def test_what_is_invented_false_or_over_gives_no_value(text: str) -> None:
+    assert [said for said in statements(text) if said.kind == "value"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("I have lived in Oslo for two weeks.", "Oslo"),
+        ("I've been working for Bosch for three days now.", "Bosch"),
+        ("I've worked for Bosch since I was twenty.", "Bosch"),
+        ("My old phone was replaced with a Nokia.", "a Nokia"),
+        ("It is true that I live in Oslo.", "Oslo"),
+        ("My favourite game is Go.", "Go"),
+    ],
+)
+def test_what_goes_on_gives_a_value(text: str, value: str) -> None:
+    assert [said.value for said in statements(text) if said.kind == "value"] == [value]
+
+
+@pytest.mark.parametrize(
+    ("text", "taken_back"),
+    [
+        ("Sorry, that was wrong: I did not move to Bonn.", ["Bonn"]),
+        ("I made a mistake. I don't work for Globex.", ["Globex"]),
+        ("I was only joking, I have never lived in Oslo.", ["Oslo"]),
+        ("I did not move to Bonn.", []),
+        ("It was wrong of him. I live in Bonn.", []),
+    ],
+)
+def test_a_correction_takes_a_value_back(text: str, taken_back: list[str]) -> None:
+    assert [said.value for said in statements(text) if said.kind == "denial"] == taken_back
+
+
+@pytest.mark.parametrize(
+    ("never", "done"),
+    [
+        ("I have never been to Japan.", "I visited Japan last week."),
+        ("Not once have I eaten oysters.", "Guess what, I ate fresh oysters on Sunday."),
+        ("I haven't ridden a camel yet.", "Tom and I rode a camel last month."),
+        ("Oysters? Never eaten them.", "I actually did eat oysters on Friday."),
+        ("Riding a camel is something I have never done.", "We finally got to ride a camel yesterday!"),
+        ("I don't think I've ever met a minister.", "I met a minister once, back in May."),
+        ("I've never attended any workshops or courses on law.", "I just attended a workshop on writing."),
+    ],
+)
+def test_never_denies_what_was_done(never: str, done: str) -> None:
+    denied = {said.attribute for said in statements(never) if said.value == "never"}
+    deeds = [said for said in statements(done) if said.kind == "event"]
+    assert [said.value for said in deeds] == ["yes"]
+    assert any(denies(form, deeds[0].attribute) for form in denied)
+    assert text_of(done, deeds[0]) == done
+
+
+def text_of(text: str, said: Statement) -> str:
+    return text[said.start : said.end].strip()
+
+
+def test_more_than_was_done_is_not_denied() -> None:
+    assert not denies(deed_form("eaten oyster tart"), deed_form("ate oysters"))
+    assert not denies(deed_form("sold a car"), deed_form("bought a car"))
+    assert asked_deed("Have I ever been to Japan?") == deed_form("went to Japan") == "go japan"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Always answer in metric units.", "instruction"),
+        ("From now on, please keep replies short.", "instruction"),
+        ("Whenever I ask for code, add type hints.", "instruction"),
+        ("I prefer few dependencies.", "preference"),
+        ("I'd rather not say.", None),
+        ("Write me a poem, please.", None),
+    ],
+)
+def test_wishes_are_told_from_requests(text: str, kind: str | None) -> None:
+    kinds = [said.kind for said in statements(text) if said.kind in ("instruction", "preference")]
+    assert kinds == ([kind] if kind else [])
+
+
+@pytest.mark.parametrize(
+    ("question", "attribute", "speaker", "is_past"),
+    [
+        ("Where do I live now?", "home", "", False),
+        ("Do you remember which city I live in?", None, "", False),
+        ("Tell me, what's my favorite color these days?", "favourite colour", "", False),
+        ("What was my job before?", "job", "", True),
+        ("What is the name of my dog?", "dog name", "", False),
+        ("Where does Ann Lee live?", "home", "Ann Lee", False),
+        ("What is Ann's phone number?", "phone number", "Ann", False),
+        ("Who built a wooden box?", None, "", False),
+        ("?", None, "", False),
+    ],
+)
+def test_what_is_asked_for(question: str, attribute: str | None, speaker: str, is_past: bool) -> None:
+    asked = asked_attribute(question)
+    assert (asked and asked.attribute) == attribute
+    if asked:
+        assert (asked.speaker, asked.is_past) == (speaker, is_past)
+
+
+@given(st.text())
+def test_any_text_is_read_and_spans_stand_in_it(text: str) -> None:
+    for said in statements(text):
+        assert 0 <= said.start < said.end <= len(text)
+        assert said.kind != "value" or said.value in text
+    asked_attribute(text)
+    form = attribute_form(text)
+    assert attribute_form(form) == form
+    assert value_form(value_form(text)) == value_form(text)
+
+
+@pytest.mark.parametrize(
+    "part", ["I my ", "and my ", "my a is ", "well, ", "now ", "is my ", "from to ", "I've ", "'s "]
+)
+def test_long_texts_take_linear_time(part: str) -> None:
+    text = part * (200_000 // len(part))
+    began = time.process_time()
+    statements(text)
+    statements(". ".join([part * 60] * 300))
+    assert time.process_time() - began < 5
