@@ -28,6 +28,7 @@ KEPT ?= $(HOME)/.cache/memgraph_rag/benchmarks$(call apart,$(WALKS))
 WORKERS ?= 2
 DEVICE ?= cuda
 CHECKED = $(addprefix tests/,test_architecture.py test_docs.py test_fakes.py test_settings.py text lexical strategies search evaluation)
+MESSAGES_SINCE := 9a190f9fd7b3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL = $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python $$(cat $(VENV)/.torch)
@@ -70,7 +71,8 @@ fault-tests: $(VENV)/.has-test ## Kills, lost servers, full disks, crowds and fu
 	@$(BIN)/python tests/faults/long.py --share $(SHARE) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(ENGINES),--engines $(ENGINES)) --fuzz-seconds $(FUZZ_SECONDS)
 
-lint: $(VENV)/.has-test ## Lint, format and types
+lint: $(VENV)/.has-test ## Lint, format, types and commit messages
+	@.githooks/commit-msg --since $(MESSAGES_SINCE)
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/pyright --pythonpath $(BIN)/python
