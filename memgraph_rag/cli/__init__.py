@@ -1,7 +1,8 @@
 """The command line: ``memgraph-rag``.
 
-It uses the public API only, and holds no algorithm. Invariants: what a program reads goes to standard output alone,
-everything else to standard error; nothing heavy is imported before a command runs, so that help comes at once.
+Open ``app.py`` first: it lists the commands, a module for each group. ``options.py`` holds the options that commands
+share. This room holds no algorithm. Invariants: standard output gets only what a program reads, standard error gets
+everything else; help comes at once, because nothing heavy is imported before a command runs.
 """
 
 from __future__ import annotations
