@@ -1,7 +1,8 @@
 """What the rooms promise one another: Protocols, no code.
 
-They know neither torch nor a database. The invariant: the middle rooms (text, models, layers, search,
-strategies, stores) never import one another; they meet here, and in ``types``.
+Open ``graph.py`` for what a store must offer, ``models.py`` for models, ``layers.py`` and ``strategies.py`` for
+plug-ins. The contracts know neither torch nor a database. Invariant: the middle rooms (text, models, layers, search,
+strategies, stores) never import one another; they meet here and in ``types``.
 """
 
 from __future__ import annotations

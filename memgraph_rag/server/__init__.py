@@ -1,8 +1,9 @@
-"""A Model Context Protocol server over ``Memory``: what an agent remembers, recalls, asks and forgets.
+"""A server over ``Memory`` for agents and programs: the Model Context Protocol, and plain HTTP.
 
-It uses the library as any program does, by its public face, and the official SDK (extra ``mcp``). Importing this
-package imports neither; its modules do. Invariants: a caller reaches one namespace, its own; whatever fails reaches the
-model as a sentence that it can act on.
+Open ``tools.py`` first: the seven tools. ``rest.py`` offers them over HTTP, ``transports.py`` starts the server. The
+room uses the public face of the library and the official SDK (extra ``mcp``). Importing this package imports neither;
+its modules do. Invariants: a caller reaches one namespace, its own; each failure reaches the model as a sentence that
+it can act on.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Everything that can be set, what each value may be, and how a value that cannot work is refused.
 
-Where values come from is in ``sources``. Invariants: a value that cannot work is refused here, when the memory
-is opened, with the name of the setting, what it may be and where it was given; a secret stands in no message; a secret
-of the user goes to no other machine that a file of the project names.
+Open ``sources.py`` for where values come from. Invariants: a value that cannot work is refused when the memory is
+opened, with the name of the setting, what it may be and where it was given; no message holds a secret; a secret of the
+user goes to no other machine that a file of the project names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Databases that hold the graph: Neo4j, or one Ladybug file.
 
-It knows no model, no layer and no strategy. The invariant: importing it imports no driver and no engine; opening a
-store imports the one that is asked for.
+Open ``base_store.py`` first: the class that every store inherits, with the members that a store must write. ``neo4j``
+and ``ladybug`` are the engines, ``shared`` is what both use. This room never knows a model, a layer or a strategy.
+Invariant: importing it imports no driver and no engine; opening a store imports its engine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ways to search the graph, by name: those of the core, and those that installed systems bring.
 
-Invariant: a strategy is known to the rest of the library only through this table and the contract; users may bring
-their own.
+Open ``walk.py`` first: the default. Invariant: the rest of the library knows a strategy only through this table and
+the contract; users may bring their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The plain records that pass between rooms, and the ids that name them.
 
-Frozen, without behaviour beyond what follows from their own fields; they know no database, no model and no file. What
-leaves the process knows its plain form, ``as_dict()``: the command line, MCP, HTTP and the adapters give that one.
+Open ``graph.py`` first: segments, points, entities. Records are frozen and know no database, no model and no file. A
+record that leaves the process has a plain form, ``as_dict()``; the command line, MCP, HTTP and the adapters use that
+form.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Recognizers of names, and which one is used: stanza, spaCy, or rules that need nothing installed.
 
-It knows what is installed; finding loads no model and imports no model library. Invariant: a namespace is read with
-the recognizer that built it, so that a question's names and the graph's are found alike; where that one is missing
-it is an error, never a silent change.
+Open ``spacy_model.py`` first: the default. The room knows what is installed; finding a recognizer loads no model and
+imports no model library. Invariant: a namespace is read with the recognizer that built it, so that the names of a
+question and of the graph are found alike; a missing recognizer is an error, never a silent change.
 """
 
 from __future__ import annotations

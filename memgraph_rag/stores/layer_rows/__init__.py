@@ -1,7 +1,8 @@
-"""The rows of layers, a module a kind: how they are checked, stored, read, counted, archived and forgotten.
+"""The rows of layers, a module for each kind of row: how rows are checked, stored, read, archived and forgotten.
 
-A layer that is not named here has annotations. Invariants: each row of a document's graph is of just one kind; kinds
-are in the order in which their rows are stored, and removed in the opposite one.
+Open ``kind.py`` first: the members of a kind. A layer that is not named here has annotations. Invariants: each row of
+a document's graph is of one kind; kinds are in the order in which their rows are stored, and are removed in the
+opposite order.
 """
 
 from __future__ import annotations
