@@ -24,7 +24,7 @@ from fault_world import Place
 
 from memgraph_rag import Memory
 from memgraph_rag.contracts import MemoryLayer
-from memgraph_rag.layers.library.library import library
+from memgraph_rag.layers.library import library
 from memgraph_rag.systems.graphrag import communities
 from memgraph_rag.types import Action, Document, Failure
 
