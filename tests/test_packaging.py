@@ -92,7 +92,7 @@ def test_an_unpacked_wheel_finds_its_statements_and_its_example(wheel: zipfile.Z
         "import sys; sys.path.insert(0, 'site')\n"
         "from pathlib import Path\n"
         "import memgraph_rag\n"
-        "from memgraph_rag.stores import queries\n"
+        "from memgraph_rag.stores.shared import queries\n"
         "assert Path(memgraph_rag.__file__).resolve().parent.parent.name == 'site', memgraph_rag.__file__\n"
         "print(queries.folder())\n"
         "print(*(max(queries.migrations(dialect)) for dialect in queries.DIALECTS))\n"

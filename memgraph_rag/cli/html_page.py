@@ -1,6 +1,6 @@
 """A neighbourhood as a page: the graph to move about in, and the text beside it with what is named or cited marked.
 
-One file that needs no network: the graph is drawn by Cytoscape.js (MIT), which lies in the room ``mcp`` (its own page
+One file that needs no network: the graph is drawn by Cytoscape.js (MIT), which lies in the room ``server`` (its own page
 needs it too) and is written into the page. Invariants: every text is escaped, by the template engine; the page forbids
 itself everything but the two scripts that it brings, so that a text which got through could do nothing.
 """
@@ -73,7 +73,7 @@ class _Passage:
 
 def page(neighbourhood: Neighbourhood) -> str:
     """The whole page, as HTML."""
-    library, script = _asset("cytoscape.min.js", room="mcp"), _asset("page.js")
+    library, script = _asset("cytoscape.min.js", room="server"), _asset("page.js")
     centre = neighbourhood.centre
     kinds = {type_of(thing) for thing in neighbourhood.things.values()}
     colours = {name: colour for name, colour in COLOURS.items() if name in kinds}
