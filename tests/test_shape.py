@@ -17,9 +17,9 @@ PACKAGE = Path(memgraph_rag.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 59_400, 403
+MOST_LINES, MOST_MODULES = 59_330, 403
 """Of the package without its systems. The aim is 40,000 in 270."""
-MOST_LINES_OF_SYSTEMS = 5_500
+MOST_LINES_OF_SYSTEMS = 5_560
 
 MOST_FILES = 25
 FULL_ROOMS = {"models": 53, "operations": 53, "stores": 45, "lexical": 34}

@@ -13,7 +13,6 @@ from memgraph_rag.contracts.layers import Layer, LearningLayer, MemoryLayer, Spl
 from memgraph_rag.contracts.models import (
     UNCALIBRATED_YES,
     AttentiveModel,
-    AttentiveSession,
     Calibration,
     Embedder,
     EntityRecognizer,
@@ -34,7 +33,6 @@ __all__ = [
     "MODES",
     "UNCALIBRATED_YES",
     "AttentiveModel",
-    "AttentiveSession",
     "Calibration",
     "Embedder",
     "EntityRecognizer",

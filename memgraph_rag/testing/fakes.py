@@ -26,7 +26,6 @@ from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Self
 
 from memgraph_rag.contracts import Calibration, Embedder, EntityRecognizer, LanguageModel, Named, Parser, Progress
@@ -276,17 +275,6 @@ class FakeSession:
             texts, cost = self._calls.pop()
             del self._read[len(self._read) - texts :]
             self._held -= cost
-
-    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
-        """Each token's characters, and 0.1 where it stood before, in ``after`` or in the text, else 1.0."""
-        known, surprises, offsets = set(_tokens(after)), [], []
-        for match in _TOKEN.finditer(text):
-            token = match.group().casefold()
-            surprises.append(0.1 if token in known else 1.0)
-            offsets.append(match.span())
-            known.add(token)
-        self.usage += Usage(prompt_tokens=len(_tokens(after)) + len(offsets), model_calls=1)
-        return np.array(offsets, np.int64).reshape(-1, 2), np.array(surprises, np.float32)
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:  # noqa: ARG002
         """What was scripted, else the read sentence that shares most words with the question, token by token."""
