@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memgraph_rag.contracts import Progress
-from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.errors import MemgraphRagError, WindowExceeded
 from memgraph_rag.models.endpoint import Ask, Endpoint, Reply
 from memgraph_rag.models.endpoint_session import EndpointSession
 from memgraph_rag.models.journal import Journal, journal_key
@@ -153,7 +153,7 @@ class EndpointModel:
             for written in pool.imap_unordered(write_next, places):
                 if written is not None:
                     yield written
-        except Exception:
+        except MemgraphRagError:
             has_failed.set()
             pool.close()
             pool.join()
