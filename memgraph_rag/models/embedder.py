@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from memgraph_rag.models.garbage_pause import without_garbage_collection
 from memgraph_rag.models.model_files import model_files
 from memgraph_rag.types import Matrix, QuestionBreadth, RelevanceCurve
 
@@ -78,7 +77,6 @@ class SentenceEmbedder:
                 self._network = self._load()
             return self._network
 
-    @without_garbage_collection()
     def _load(self) -> _Network:
         from memgraph_rag.models.hardware import find_device
         from memgraph_rag.models.sentence_bert import SentenceBert, is_plain_bert

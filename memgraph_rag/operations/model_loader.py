@@ -25,7 +25,6 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import ModelNotFound, SettingsError
 from memgraph_rag.models.address import is_address, parse_address
-from memgraph_rag.models.garbage_pause import without_garbage_collection
 from memgraph_rag.models.journal import Journal
 from memgraph_rag.operations.checked_models import CheckedEmbedder, CheckedModel, CheckedRecognizer
 from memgraph_rag.settings import Neo4j, Settings
@@ -218,7 +217,6 @@ class FoundModels:
 
         return PenAndEye(CheckedModel(pen), eye)
 
-    @without_garbage_collection()
     def _open_weights(self, name: str, folder: str) -> AttentiveModel:
         settings = self._settings
         from memgraph_rag.models.catalogue import find_calibration
