@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ctypes
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
@@ -23,8 +22,6 @@ from typing import NamedTuple
 import torch
 from scipy.linalg import hadamard
 from torch import Tensor, nn
-
-from memgraph_rag.models.single_core import open_single_core_pool
 
 __all__ = ["Int8Linear", "Int8Output", "is_faster", "use_int8"]
 
@@ -144,21 +141,16 @@ def use_int8(network: nn.Module, *, output: nn.Module | None = None) -> None:
 
 
 @cache
+@torch.inference_mode()
 def is_faster(inputs: int, outputs: int, dtype: torch.dtype) -> bool:
     """Whether this processor, tried now, is faster by a fifth with integers, in a layer of that shape.
 
-    It takes 0.4 s of a processor for 14 M weights, on one core and by its own time, so that what else runs decides
-    nothing.
+    It takes 0.4 s of a processor for 14 M weights, by the calling thread's own time, so that what else runs decides
+    little.
 
     Args:
         dtype: of the layer to compare with.
     """
-    with open_single_core_pool("int8") or ThreadPoolExecutor(1) as pool:
-        return pool.submit(_wins, inputs, outputs, dtype).result()
-
-
-@torch.inference_mode()
-def _wins(inputs: int, outputs: int, dtype: torch.dtype) -> bool:
     linear = nn.Linear(inputs, outputs, bias=False, dtype=dtype, device="meta").to_empty(device="cpu")
     nn.init.ones_(linear.weight)
     integers = Int8Linear(linear)

@@ -78,24 +78,6 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.usefixtures("two_threads")
-def test_a_short_text_is_embedded_by_one_core(monkeypatch):
-    name, folder = find_embedder("auto")
-    embedder = SentenceEmbedder(folder, name=name, device="cpu")
-    cores: list[int] = []
-    encode = embedder.network.encode
-
-    def counted(texts):
-        cores.append(torch.get_num_threads())
-        return encode(texts)
-
-    monkeypatch.setattr(embedder.network, "encode", counted)
-    short = embedder.embed(["Where does the mill stand?"])
-    embedder.embed(["The mill by the river belongs to Ann Lee. " * 20])
-    assert cores == [1, 2]
-    np.testing.assert_allclose(short[0], embedder.embed(["Where does the mill stand?", "x" * 400])[0], atol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("question", "is_whole"),
     [
