@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import torch
 from scipy.linalg import hadamard
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 __all__ = ["Int8Linear", "Int8Output", "is_faster", "use_int8"]
@@ -145,8 +146,8 @@ def use_int8(network: nn.Module, *, output: nn.Module | None = None) -> None:
 def is_faster(inputs: int, outputs: int, dtype: torch.dtype) -> bool:
     """Whether this processor, tried now, is faster by a fifth with integers, in a layer of that shape.
 
-    It takes 0.4 s of a processor for 14 M weights, by the calling thread's own time, so that what else runs decides
-    little.
+    It takes 0.4 s of a processor for 14 M weights, on one core and by the calling thread's own time: threads that share
+    a product wait for each other on a busy machine, and what else runs would decide.
 
     Args:
         dtype: of the layer to compare with.
@@ -154,7 +155,8 @@ def is_faster(inputs: int, outputs: int, dtype: torch.dtype) -> bool:
     linear = nn.Linear(inputs, outputs, bias=False, dtype=dtype, device="meta").to_empty(device="cpu")
     nn.init.ones_(linear.weight)
     integers = Int8Linear(linear)
-    return all(_MARGIN * _seconds(integers, rows, dtype) < _seconds(linear, rows, dtype) for rows in _TRIED_ROWS)
+    with threadpool_limits(1, user_api="openmp"):  # OpenMP keeps a number for each thread: only this one's changes
+        return all(_MARGIN * _seconds(integers, rows, dtype) < _seconds(linear, rows, dtype) for rows in _TRIED_ROWS)
 
 
 def _seconds(layer: Int8Linear | nn.Linear, rows: int, dtype: torch.dtype) -> float:

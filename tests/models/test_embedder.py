@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import torch
@@ -67,15 +65,6 @@ def test_many_texts_keep_their_order(minilm):
     alone = np.concatenate([minilm.embed([text]) for text in texts[::15]])
     assert (many[::15] * alone).sum(axis=1).min() > 0.9998
     assert torch.get_num_threads() == threads, "the caller keeps its cores"
-
-
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    """Products of the calling thread on two cores, whatever the machine has."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize(
