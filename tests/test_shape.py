@@ -19,7 +19,7 @@ SYSTEMS = PACKAGE / "systems"
 
 MOST_LINES, MOST_MODULES = 59_880, 423
 """Of the package without its systems. The aim is 40,000 in 270."""
-MOST_LINES_OF_SYSTEMS = 5_500
+MOST_LINES_OF_SYSTEMS = 5_560
 
 MOST_FILES = 25
 
@@ -36,7 +36,7 @@ TAKES_MORE = {
     "testing": {"__init__", "make_graph"},
 }
 
-MOST_BROAD_EXCEPTS = 21
+MOST_BROAD_EXCEPTS = 16
 MOST_LAZY_IMPORTS = 162
 
 

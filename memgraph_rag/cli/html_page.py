@@ -1,6 +1,6 @@
 """A neighbourhood as a page: the graph to move about in, and the text beside it with what is named or cited marked.
 
-One file that needs no network: the graph is drawn by Cytoscape.js (MIT), which lies in the room ``server`` (its own page
+One file that needs no network: Cytoscape.js (MIT) draws the graph; it is in the room ``server`` (its own page
 needs it too) and is written into the page. Invariants: every text is escaped, by the template engine; the page forbids
 itself everything but the two scripts that it brings, so that a text which got through could do nothing.
 """

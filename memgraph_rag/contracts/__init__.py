@@ -14,7 +14,6 @@ from memgraph_rag.contracts.layers import Layer, LearningLayer, MemoryLayer, Spl
 from memgraph_rag.contracts.models import (
     UNCALIBRATED_YES,
     AttentiveModel,
-    AttentiveSession,
     Calibration,
     Embedder,
     EntityRecognizer,
@@ -35,7 +34,6 @@ __all__ = [
     "MODES",
     "UNCALIBRATED_YES",
     "AttentiveModel",
-    "AttentiveSession",
     "Calibration",
     "Embedder",
     "EntityRecognizer",

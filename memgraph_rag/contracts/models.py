@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
 
 __all__ = [
     "UNCALIBRATED_YES",
     "AttentiveModel",
-    "AttentiveSession",
     "Calibration",
     "Embedder",
     "EntityRecognizer",
@@ -118,10 +114,6 @@ class AttentiveModel(LanguageModel, Protocol):
         """
         ...
 
-    def open_session(self, question: str) -> AttentiveSession:
-        """As ``LanguageModel.open_session``; the session attends."""
-        ...
-
 
 class Calibration(Protocol):
     """What labelled questions told of a language model's signals."""
@@ -147,7 +139,7 @@ class ReadingSession(Protocol):
 
     @property
     def attends(self) -> bool:
-        """Whether it tells what the nodes attend to; it is then an ``AttentiveSession``."""
+        """Whether it tells what the nodes attend to; as those of an ``AttentiveModel`` do."""
         ...
 
     @property
@@ -224,22 +216,6 @@ class ReadingSession(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
-
-
-class AttentiveSession(ReadingSession, Protocol):
-    """A session of an ``AttentiveModel``."""
-
-    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
-        """How little each token of a text was to be expected behind another, apart from all that was read.
-
-        Returns:
-            (T, 2) the characters of ``text`` that each token covers, and (T,) its negative log likelihood in nats; 0
-            for a token behind nothing.
-
-        Raises:
-            WindowExceeded: the two do not fit the window.
-        """
-        ...
 
 
 class Embedder(Protocol):

@@ -25,7 +25,6 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import ModelNotFound, SettingsError
 from memgraph_rag.models.endpoints.address import is_address, parse_address
-from memgraph_rag.models.engine.garbage_pause import without_garbage_collection
 from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder, CheckedModel, CheckedRecognizer
 from memgraph_rag.settings import Neo4j, Settings
@@ -218,7 +217,6 @@ class FoundModels:
 
         return PenAndEye(CheckedModel(pen), eye)
 
-    @without_garbage_collection()
     def _open_weights(self, name: str, folder: str) -> AttentiveModel:
         settings = self._settings
         from memgraph_rag.models.engine.language_model import TransformersModel

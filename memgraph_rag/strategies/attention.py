@@ -5,16 +5,14 @@ It knows the session by its contract. Invariant: what is returned attends.
 
 from __future__ import annotations
 
-from typing import cast
-
-from memgraph_rag.contracts import AttentiveSession, ReadingSession
+from memgraph_rag.contracts import ReadingSession
 from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError
 
 __all__ = ["require_attention"]
 
 
-def require_attention(session: ReadingSession, strategy: str) -> AttentiveSession:
+def require_attention(session: ReadingSession, strategy: str) -> ReadingSession:
     """The session, known to attend.
 
     Raises:
@@ -26,4 +24,4 @@ def require_attention(session: ReadingSession, strategy: str) -> AttentiveSessio
             'without a reader. Give it one: Memory(model=…, reader="auto"), or ask with strategy="walk".',
             strategy=strategy,
         )
-    return cast(AttentiveSession, session)
+    return session

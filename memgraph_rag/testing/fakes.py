@@ -26,18 +26,17 @@ from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Self
 
 from memgraph_rag.contracts import Calibration, Embedder, EntityRecognizer, LanguageModel, Named, Parser, Progress
 from memgraph_rag.errors import QuestionError, WindowExceeded
+from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
 
 __all__ = ["FakeEmbedder", "FakeLanguageModel", "FakeModels", "FakeRecognizer", "FakeSession"]
 
 _TOKEN = re.compile(r"\w{1,8}|[^\w\s]")
 _WRITTEN_TOKEN = re.compile(r"[^\S\n]?(?:\w{1,8}|[^\w\s])|\s")  # with the blank before it, as tokenizers do
-_SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 _FILLER = re.compile(
     "an?|and|are|as|at|be|but|by|did|do|does|for|from|had|has|have|he|her|him|his|how|in|is|it|its|not|of|on|or|she|"
     "that|the|their|them|they|this|to|was|were|what|when|where|which|who|whom|whose|why|will|with|you"
@@ -277,17 +276,6 @@ class FakeSession:
             del self._read[len(self._read) - texts :]
             self._held -= cost
 
-    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
-        """Each token's characters, and 0.1 where it stood before, in ``after`` or in the text, else 1.0."""
-        known, surprises, offsets = set(_tokens(after)), [], []
-        for match in _TOKEN.finditer(text):
-            token = match.group().casefold()
-            surprises.append(0.1 if token in known else 1.0)
-            offsets.append(match.span())
-            known.add(token)
-        self.usage += Usage(prompt_tokens=len(_tokens(after)) + len(offsets), model_calls=1)
-        return np.array(offsets, np.int64).reshape(-1, 2), np.array(surprises, np.float32)
-
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:  # noqa: ARG002
         """What was scripted, else the read sentence that shares most words with the question, token by token."""
         self.usage += Usage(prompt_tokens=1, model_calls=1)
@@ -314,10 +302,10 @@ class FakeSession:
         """The first of those that share most words with what is wanted; empty where none shares one."""
         best, most = "", 0
         for text in self._read:
-            for match in _SENTENCE.finditer(text):
-                shared = len(wanted & set(_tokens(match.group())))
+            for start, end in sentences(text):
+                shared = len(wanted & set(_tokens(text[start:end])))
                 if shared > most:
-                    best, most = match.group().strip(), shared
+                    best, most = text[start:end].strip(), shared
         return best
 
     def __enter__(self) -> Self:
@@ -418,9 +406,9 @@ def _first_words(text: str) -> list[str]:
 
 def _filled(schema: Mapping[str, Any], inputs: Sequence[str]) -> dict[str, Any]:
     """What a schema of lists can take of these inputs."""
-    sentences = [match.group().strip() for text in inputs for match in _SENTENCE.finditer(text)]
-    names = [list(dict.fromkeys(_CAPITALS.findall(sentence))) for sentence in sentences]
-    pairs = [[*of_one[:2], sentence] for of_one, sentence in zip(names, sentences, strict=True) if len(of_one) > 1]
+    found = [text[start:end].strip() for text in inputs for start, end in sentences(text)]
+    names = [list(dict.fromkeys(_CAPITALS.findall(sentence))) for sentence in found]
+    pairs = [[*of_one[:2], sentence] for of_one, sentence in zip(names, found, strict=True) if len(of_one) > 1]
     all_names = list(dict.fromkeys(chain.from_iterable(names)))
     return {
         name: (pairs if part.get("items", {}).get("type") == "array" else all_names)[: part.get("maxItems")]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import torch
@@ -67,33 +65,6 @@ def test_many_texts_keep_their_order(minilm):
     alone = np.concatenate([minilm.embed([text]) for text in texts[::15]])
     assert (many[::15] * alone).sum(axis=1).min() > 0.9998
     assert torch.get_num_threads() == threads, "the caller keeps its cores"
-
-
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    """Products of the calling thread on two cores, whatever the machine has."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("two_threads")
-def test_a_short_text_is_embedded_by_one_core(monkeypatch):
-    name, folder = find_embedder("auto")
-    embedder = SentenceEmbedder(folder, name=name, device="cpu")
-    cores: list[int] = []
-    encode = embedder.network.encode
-
-    def counted(texts):
-        cores.append(torch.get_num_threads())
-        return encode(texts)
-
-    monkeypatch.setattr(embedder.network, "encode", counted)
-    short = embedder.embed(["Where does the mill stand?"])
-    embedder.embed(["The mill by the river belongs to Ann Lee. " * 20])
-    assert cores == [1, 2]
-    np.testing.assert_allclose(short[0], embedder.embed(["Where does the mill stand?", "x" * 400])[0], atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,21 @@ def test_integers_are_faster_if_steps_and_passes_both_are(
         int8_linear, "_seconds", lambda layer, rows, _: 1.0 if isinstance(layer, Int8Linear) else of_plain[rows]
     )
     assert int8_linear.is_faster.__wrapped__(32, 64, torch.float32) is expected
+
+
+def test_integers_are_tried_on_one_core_of_this_thread(monkeypatch: pytest.MonkeyPatch):
+    """Cores that share a product wait for each other on a busy machine, and other threads keep their number."""
+    cores, before = [], torch.get_num_threads()
+
+    def counted(*_: object) -> float:
+        with ThreadPoolExecutor(1) as pool:
+            cores.append((torch.get_num_threads(), pool.submit(torch.get_num_threads).result()))
+        return 1.0
+
+    monkeypatch.setattr(int8_linear, "_seconds", counted)
+    int8_linear.is_faster.__wrapped__(32, 64, torch.float32)
+    assert set(cores) == {(1, before)}
+    assert torch.get_num_threads() == before
 
 
 def test_seconds_are_those_of_this_thread(monkeypatch: pytest.MonkeyPatch):

@@ -61,14 +61,13 @@ def test_session_has_the_eyes_attention_and_the_pens_words(graded: bool, monkeyp
     model = of_two(yes=[0.5, 0.9], answer="Ann did.", said=["A fox."], judged=[0.75])
     with model.open_session(QUESTION) as session, EYE.open_session(QUESTION) as eye:
         if not graded:
-            monkeypatch.setattr(session, "_says_yes", session._eye)
+            monkeypatch.setattr(session, "_says_yes", session.eye)
         np.testing.assert_array_equal(session.append(NODES[:1]), eye.append(NODES[:1]))
         np.testing.assert_array_equal(session.append(NODES[1:]), eye.append(NODES[1:]))
         assert session.probability_of_yes() == pytest.approx(0.5 if graded else 0.25)
         assert "".join(session.answer(max_tokens=9)) == "Ann did."
         assert session.reply("What?", max_tokens=9) == "A fox."
         assert session.judge("Is it red?") == (0.75 if graded else 1.0)
-        np.testing.assert_array_equal(session.surprise("a fox")[1], eye.surprise("a fox")[1])
         assert session.attends
         assert session.usage.prompt_tokens > eye.usage.prompt_tokens
 

@@ -159,23 +159,6 @@ def test_the_answer_is_the_same_and_leaves_no_trace(fast, twin):
         assert used.model_calls <= most.model_calls, "guesses save passes"
 
 
-@pytest.mark.parametrize("after", ["", QUESTION])
-def test_how_little_a_text_was_to_be_expected(fast, twin, after):
-    with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
-        session.append([NODES[0]])
-        left = session.tokens_left
-        (offsets, losses), (expected, of_twin) = (reader.surprise(NODES[1], after=after) for reader in (session, plain))
-        assert session.tokens_left == left, "it is apart from what was read"
-        np.testing.assert_array_equal(offsets, expected)
-        np.testing.assert_allclose(losses, of_twin, rtol=2e-4, atol=2e-4)
-        assert (losses[0] == 0) == (not after)
-        assert (losses[1:] > 0).all()
-        assert session.surprise("")[0].shape == plain.surprise("")[0].shape == (0, 2)
-        for reader in (session, plain):
-            with pytest.raises(WindowExceeded, match="at once"):
-                reader.surprise("word " * 9_000)
-
-
 def test_an_answer_without_a_node(fast, twin):
     answers = []
     for model in (fast, twin):

@@ -10,14 +10,12 @@ import copy
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from memgraph_rag.models.engine.garbage_pause import without_garbage_collection
 from memgraph_rag.models.files.model_files import model_files
 from memgraph_rag.types import Matrix, QuestionBreadth, RelevanceCurve
 
@@ -35,8 +33,7 @@ _RELEVANCE = {"all-MiniLM-L6-v2": RelevanceCurve(half=0.626, slope=6.12)}
 BREADTH_FILE = Path(__file__).with_name("question_breadth.json")
 """Fitted: benchmarks/fit_breadth.py; docs/decisions, part "Layers of the memory"."""
 _SPECIAL_TOKENS = 2  # around a text; a model with fewer is given a little less than it takes
-_TASK_CHARACTERS = 16_000  # that one core embeds at a time, padding included: about 4,000 tokens
-_SHORT_CHARACTERS = 300  # of what one core embeds alone
+_TASK_CHARACTERS = 16_000  # of one pass, padding included: about 4,000 tokens
 
 
 class SentenceEmbedder:
@@ -78,7 +75,6 @@ class SentenceEmbedder:
                 self._network = self._load()
             return self._network
 
-    @without_garbage_collection()
     def _load(self) -> _Network:
         from memgraph_rag.models.embedders.sentence_bert import SentenceBert, is_plain_bert
         from memgraph_rag.models.engine.hardware import find_device
@@ -107,19 +103,10 @@ class SentenceEmbedder:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         network = self.network if len(texts) < _FEW else self._fast_network()
-        # Texts of one length together, so that little is padding; tasks beside one another, each on a core of its own:
-        # cores that share one product wait for each other, the more so when something else runs. Of what is short, such
-        # as a question, they save one to four milliseconds, and lose fifty or more on a busy machine.
-        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
-        tasks = list(_tasks(order, texts))
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))  # little is padding
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        is_apart = len(tasks) > 1 or len(texts) * len(texts[order[0]]) <= _SHORT_CHARACTERS
-        workers = self._workers if is_apart and network.device.type == "cpu" else None
-        encoded = (workers.map if workers else map)(
-            partial(_encode, network), ([texts[place] for place in task] for task in tasks)
-        )
-        for task, of_task in zip(tasks, encoded, strict=True):
-            vectors[task] = of_task
+        for task in _tasks(order, texts):
+            vectors[task] = _encode(network, [texts[place] for place in task])
         return vectors
 
     def _fast_network(self) -> _Network:
@@ -135,13 +122,6 @@ class SentenceEmbedder:
         with self._loading:
             halved = self._halved = self._halved or network.in_dtype(dtype)
             return halved
-
-    @cached_property
-    def _workers(self) -> ThreadPoolExecutor | None:
-        from memgraph_rag.models.embedders.single_core import open_single_core_pool
-
-        with self._loading:
-            return open_single_core_pool("embedder")
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, without special tokens."""

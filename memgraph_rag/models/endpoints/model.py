@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memgraph_rag.contracts import Progress
-from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.errors import MemgraphRagError, WindowExceeded
 from memgraph_rag.models.endpoints.client import Ask, Endpoint, Reply
 from memgraph_rag.models.endpoints.json_check import JsonCheck, bare_json
 from memgraph_rag.models.endpoints.session import EndpointSession
@@ -27,7 +27,7 @@ from memgraph_rag.models.files.journal import Journal, journal_key
 from memgraph_rag.types import Generation, Prompt
 
 if TYPE_CHECKING:
-    from memgraph_rag.models.calibration.calibration import YesCalibration
+    from memgraph_rag.models.calibration.calibration.calibration import YesCalibration
 
 __all__ = ["EndpointModel"]
 
@@ -153,7 +153,7 @@ class EndpointModel:
             for written in pool.imap_unordered(write_next, places):
                 if written is not None:
                     yield written
-        except Exception:
+        except MemgraphRagError:
             has_failed.set()
             pool.close()
             pool.join()

@@ -15,13 +15,11 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Self
 
 from memgraph_rag.contracts import (
     UNCALIBRATED_YES,
     AttentiveModel,
-    AttentiveSession,
     Calibration,
     LanguageModel,
     Progress,
@@ -109,9 +107,9 @@ class PenAndEyeSession:
 
     attends = True
 
-    def __init__(self, pen: ReadingSession, eye: AttentiveSession) -> None:
+    def __init__(self, pen: ReadingSession, eye: ReadingSession) -> None:
         self._pen = pen
-        self._eye = eye
+        self.eye = eye
         self._says_yes: ReadingSession = pen if pen.is_graded else eye
         """Whose P(Yes) counts: the pen's where it is a probability."""
 
@@ -123,8 +121,8 @@ class PenAndEyeSession:
     @property
     def calibration(self) -> Calibration | None:
         """The eye's of attention, and that of the one who says Yes."""
-        of_eye, of_pen = self._eye.calibration, self._pen.calibration
-        if self._says_yes is self._eye or of_eye is None:
+        of_eye, of_pen = self.eye.calibration, self._pen.calibration
+        if self._says_yes is self.eye or of_eye is None:
             return of_eye
         if of_pen is None:
             return _JoinedCalibration(of_eye.attention_weight)
@@ -133,17 +131,17 @@ class PenAndEyeSession:
     def ignore_calibration(self) -> None:
         """See ``ReadingSession.ignore_calibration``; of both."""
         self._pen.ignore_calibration()
-        self._eye.ignore_calibration()
+        self.eye.ignore_calibration()
 
     @property
     def usage(self) -> Usage:
         """What both have cost."""
-        return self._pen.usage + self._eye.usage
+        return self._pen.usage + self.eye.usage
 
     @property
     def tokens_left(self) -> int:
         """How many tokens of nodes still fit both."""
-        return min(self._pen.tokens_left, self._eye.tokens_left)
+        return min(self._pen.tokens_left, self.eye.tokens_left)
 
     def append(self, texts: Sequence[str]) -> Vector:
         """Read nodes; (n,) attention of each to the question, by the eye.
@@ -155,7 +153,7 @@ class PenAndEyeSession:
             return np.zeros(0, np.float32)
         self._pen.append(texts)
         try:
-            return self._eye.append(texts)
+            return self.eye.append(texts)
         except WindowExceeded:
             self._pen.take_back(1)
             raise
@@ -163,15 +161,11 @@ class PenAndEyeSession:
     def take_back(self, calls: int) -> None:
         """See ``ReadingSession.take_back``; of both."""
         self._pen.take_back(calls)
-        self._eye.take_back(calls)
+        self.eye.take_back(calls)
 
     def probability_of_yes(self) -> float:
         """P(Yes) by the pen where that is a probability, else by the eye."""
         return self._says_yes.probability_of_yes()
-
-    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
-        """See ``AttentiveSession.surprise``: the eye's."""
-        return self._eye.surprise(text, after=after)
 
     def judge(self, request: str) -> float:
         """P(Yes) to another question, by whom ``probability_of_yes`` is.
@@ -200,4 +194,4 @@ class PenAndEyeSession:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._pen.__exit__(kind, error, trace)
-        self._eye.__exit__(kind, error, trace)
+        self.eye.__exit__(kind, error, trace)

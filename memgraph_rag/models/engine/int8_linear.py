@@ -15,18 +15,14 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
 import torch
 from scipy.linalg import hadamard
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
-
-from memgraph_rag.models.embedders.single_core import open_single_core_pool
-from memgraph_rag.models.engine.packed_weights import Packer, pack
 
 __all__ = ["Int8Linear", "Int8Output", "is_faster", "use_int8"]
 
@@ -62,19 +58,18 @@ class Int8Linear(nn.Module):
 
     Args:
         linear: the layer that it stands for; its weights are copied.
-        pack: brings integers into the form that products take; a ``Packer`` is faster for several layers of a shape.
 
     Attributes:
         levels: 126.5 or 90.
     """
 
-    def __init__(self, linear: nn.Linear, *, pack: Callable[[Tensor], Tensor] = pack) -> None:
+    def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.levels, self._zero = _range()
         self._turn = _turn(linear.in_features).to(linear.weight.dtype)
         integers, scales = self._integers(linear.weight.detach())
-        self.weight = nn.Parameter(pack(integers), requires_grad=False)  # a parameter, so that it counts as such
+        self.weight = nn.Parameter(_packed(integers), requires_grad=False)  # a parameter, so that it counts as such
         self._scales = scales[:, 0].float()
         self._zeros = torch.zeros(linear.out_features, dtype=torch.int32)
         self.bias = linear.bias
@@ -136,11 +131,10 @@ def use_int8(network: nn.Module, *, output: nn.Module | None = None) -> None:
     """
     linears = {name: layer for name, layer in network.named_modules() if type(layer) is nn.Linear}
     least = max((layer.weight.numel() for layer in linears.values() if layer is not output), default=0) / _LEAST_SHARE
-    packer = Packer()
     for name in [name for name, layer in linears.items() if layer.weight.numel() >= least]:
         place, _, own_name = name.rpartition(".")
         layer = linears.pop(name)
-        replacement = Int8Output(layer) if layer is output else Int8Linear(layer, pack=packer)
+        replacement = Int8Output(layer) if layer is output else Int8Linear(layer)
         setattr(network.get_submodule(place), own_name, replacement)
     # Of what was freed between the layers glibc, which alone has the call, keeps some 500 MB.
     with suppress(AttributeError, OSError, TypeError):
@@ -148,25 +142,21 @@ def use_int8(network: nn.Module, *, output: nn.Module | None = None) -> None:
 
 
 @cache
+@torch.inference_mode()
 def is_faster(inputs: int, outputs: int, dtype: torch.dtype) -> bool:
     """Whether this processor, tried now, is faster by a fifth with integers, in a layer of that shape.
 
-    It takes 0.4 s of a processor for 14 M weights, on one core and by its own time, so that what else runs decides
-    nothing.
+    It takes 0.4 s of a processor for 14 M weights, on one core and by the calling thread's own time: threads that share
+    a product wait for each other on a busy machine, and what else runs would decide.
 
     Args:
         dtype: of the layer to compare with.
     """
-    with open_single_core_pool("int8") or ThreadPoolExecutor(1) as pool:
-        return pool.submit(_wins, inputs, outputs, dtype).result()
-
-
-@torch.inference_mode()
-def _wins(inputs: int, outputs: int, dtype: torch.dtype) -> bool:
     linear = nn.Linear(inputs, outputs, bias=False, dtype=dtype, device="meta").to_empty(device="cpu")
     nn.init.ones_(linear.weight)
     integers = Int8Linear(linear)
-    return all(_MARGIN * _seconds(integers, rows, dtype) < _seconds(linear, rows, dtype) for rows in _TRIED_ROWS)
+    with threadpool_limits(1, user_api="openmp"):  # OpenMP keeps a number for each thread: only this one's changes
+        return all(_MARGIN * _seconds(integers, rows, dtype) < _seconds(linear, rows, dtype) for rows in _TRIED_ROWS)
 
 
 def _seconds(layer: Int8Linear | nn.Linear, rows: int, dtype: torch.dtype) -> float:
@@ -191,10 +181,15 @@ def _turn(features: int) -> Tensor:
 def _range() -> _Range:
     """What this processor adds up without loss, found out by products of which two do not fit in 16 bits."""
     largest, weights = torch.full((64, 64), 255, dtype=torch.uint8), torch.full((64, 64), 127, dtype=torch.int8)
-    packed = pack(weights)
+    packed = _packed(weights)
     scales, zeros = torch.ones(64), torch.zeros(64, dtype=torch.int32)
     total = _product(largest, packed, scales, zeros, zero=0, dtype=torch.float32)
     return _WHOLE if (total == 64 * 255 * 127).all() else _SHORT
+
+
+def _packed(integers: Tensor) -> Tensor:
+    """Return (outputs, inputs) int8 in the form that ``onednn.qlinear_pointwise`` takes."""
+    return torch.ops.onednn.qlinear_prepack(integers, None)
 
 
 def _product(

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from transformers import AutoConfig, GenerationConfig, PreTrainedModel
 from typing_extensions import Self
@@ -249,21 +248,6 @@ class PlainSession:
         probabilities = self._model.probabilities(ids)
         yes, no = (float(probabilities[spellings].sum()) for spellings in (self._tokens.yes, self._tokens.no))
         return yes / (yes + no) if yes + no > 0 else 0.0
-
-    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
-        """(T, 2) characters of each token of a text, and its (T,) negative log likelihood behind another text."""
-        before, own = self._tokens.encode(after).ids, self._tokens.encode(text)
-        ids, surprises = [*before, *own.ids], []
-        check_window(len(ids), self._model.window)
-        if len(ids) > 1 and own.ids:
-            started = time.perf_counter()
-            logs = self._model.log_probabilities(ids)
-            self._count(len(ids), 0, started)
-            surprises = [
-                -float(logs[place - 1, ids[place]]) if place else 0.0 for place in range(len(before), len(ids))
-            ]
-        offsets = np.array(own.offsets, np.int64).reshape(-1, 2)
-        return offsets, np.array(surprises or [0.0] * len(own.ids), np.float32)
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
         """The answer, in one piece, from what was read; the probe's own turn, answered Yes, stands before it."""

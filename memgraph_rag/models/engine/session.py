@@ -28,11 +28,11 @@ from memgraph_rag.models.engine.kv_cache import RowCache
 from memgraph_rag.models.engine.prompt_lookup import PromptLookup
 from memgraph_rag.models.engine.sampling import Draw
 from memgraph_rag.models.engine.shared_batches import Pass
-from memgraph_rag.models.engine.window import ANSWER_ROOM, check_nodes, check_question, check_request, check_window
+from memgraph_rag.models.engine.window import ANSWER_ROOM, check_nodes, check_question, check_request
 from memgraph_rag.types import Usage, Vector
 
 if TYPE_CHECKING:
-    from memgraph_rag.models.calibration.calibration import HeadCalibration
+    from memgraph_rag.models.calibration.calibration.calibration import HeadCalibration
     from memgraph_rag.models.engine.language_model import TransformersModel
 
 __all__ = ["KVSession"]
@@ -64,13 +64,17 @@ class _Reading:
 
 
 class KVSession:
-    """A reading session on a transformers model. A context manager; leaving it frees the cache."""
+    """A reading session on a transformers model. A context manager; leaving it frees the cache.
+
+    Attributes:
+        model: the model, for strategies that run passes of their own.
+    """
 
     attends = True
     is_graded = True
 
     def __init__(self, model: TransformersModel, question: str) -> None:
-        self._model = model
+        self.model = model
         self._tokens = model.tokens
         self._text = question
         self._calibration = model.calibration
@@ -88,16 +92,16 @@ class KVSession:
     def _cache(self) -> RowCache:
         """Begins with the question, which is read when something else is: weights load beside what looks for it."""
         started, first = time.perf_counter(), self._question[0]
-        cache = self._model.borrow_cache()
-        cache.add_row(self._model.beginning(self._ids[:first]))
-        self._model.read(Pass(self._ids[first:], cache, None))
+        cache = self.model.borrow_cache()
+        cache.add_row(self.model.beginning(self._ids[:first]))
+        self.model.read(Pass(self._ids[first:], cache, None))
         self.usage += Usage(len(self._ids), 0, 1, time.perf_counter() - started)
         return cache
 
     @property
     def tokens_left(self) -> int:
         """How many tokens of nodes still fit, with room kept for the probe and the answer."""
-        return self._model.window - self._stages[-1][0] - self._room
+        return self.model.window - self._stages[-1][0] - self._room
 
     @property
     def calibration(self) -> HeadCalibration | None:
@@ -152,10 +156,10 @@ class KVSession:
 
     def _read(self, texts: Sequence[str], *, by_head: bool = False) -> _Reading:
         """Read nodes in one pass, with the probe behind them, which is taken back."""
-        question = Spans([[self._question]], length=self._question[1], device=self._model.device)
+        question = Spans([[self._question]], length=self._question[1], device=self.model.device)
         meter = AttentionMeter(question, by_head=by_head or self.calibration is not None)
         ids, spans = self._tokens.nodes(texts)
-        check_nodes(len(ids), self.tokens_left, self._model.window)
+        check_nodes(len(ids), self.tokens_left, self.model.window)
         before, probe = self._cache.get_seq_length() - self._question[1], self._tokens.turns.reply
         self._lookup.extend(ids)
         logits = self._forward([*ids, *probe], meter)
@@ -168,30 +172,6 @@ class KVSession:
         yes = float(probabilities[self._tokens.yes].sum())
         no = float(probabilities[self._tokens.no].sum())
         return yes / (yes + no) if yes + no > 0 else 0.0
-
-    def surprise(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
-        """How little each token of a text was to be expected behind another, apart from all that was read.
-
-        Returns:
-            (T, 2) the characters that each token covers, and (T,) its negative log likelihood in nats; 0 for a token
-            behind nothing.
-
-        Raises:
-            WindowExceeded: the two do not fit the window.
-        """
-        before, own = self._tokens.encode(after).ids, self._tokens.encode(text)
-        ids = [*before, *own.ids]
-        check_window(len(ids), self._model.window)
-        surprises = np.zeros(len(own.ids), np.float32)
-        foreseen = range(max(len(before) - 1, 0), len(ids) - 1)  # after these tokens the next one is the text's
-        if own.ids and foreseen:
-            started = time.perf_counter()
-            logits = self._model.forward([ids], RowCache(), logits_of=foreseen)[0].float()
-            wanted = torch.tensor([ids[place + 1] for place in foreseen], device=logits.device)
-            losses = logits.logsumexp(dim=-1) - logits.gather(1, wanted[:, None])[:, 0]
-            surprises[len(own.ids) - len(foreseen) :] = losses.cpu().numpy()
-            self.usage += Usage(len(ids), 0, 1, time.perf_counter() - started)
-        return np.array(own.offsets, np.int64).reshape(-1, 2), surprises
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
         """The answer in pieces, from what was read; leaves the cache as it was.
@@ -235,7 +215,7 @@ class KVSession:
     def _turn(self, request: str, *, says_yes: bool) -> list[int]:
         """The request as tokens, where there is room for it."""
         turn = self._tokens.request_turn(request, says_yes=says_yes)
-        check_request(len(turn), self._model.window - self._cache.get_seq_length(), self._model.window)
+        check_request(len(turn), self.model.window - self._cache.get_seq_length(), self.model.window)
         return turn
 
     def _said(self, turn: Sequence[int], max_tokens: int, draw: Draw) -> Iterator[str]:
@@ -245,7 +225,7 @@ class KVSession:
         as the model says the same.
         """
         length = self._cache.get_seq_length()
-        max_tokens = min(max_tokens, self._model.window - length - len(turn))
+        max_tokens = min(max_tokens, self.model.window - length - len(turn))
         self._lookup.extend(turn)
         written: list[int] = []
         guess: list[int] = []
@@ -264,7 +244,7 @@ class KVSession:
                     guess, logits = guess[1:], logits[1:]
                 elif left := max_tokens - len(written):
                     self._cache.take_back(len(guess))
-                    guess = self._lookup.guess(min(self._model.most_guessed, left - 1))
+                    guess = self._lookup.guess(min(self.model.most_guessed, left - 1))
                     logits = self._forward([token, *guess], logits_of=range(1 + len(guess)), reads=False)
         finally:
             self._cache.take_back(self._cache.get_seq_length() - length)
@@ -279,7 +259,7 @@ class KVSession:
     ) -> Tensor:
         """(n, V) logits after n of these tokens, the last by default; counts what it cost, and them if it ``reads``."""
         started = time.perf_counter()
-        logits = self._model.read(Pass(ids, self._cache, meter, logits_of=logits_of))
+        logits = self.model.read(Pass(ids, self._cache, meter, logits_of=logits_of))
         self.usage += Usage(len(ids) if reads else 0, 0, 1, time.perf_counter() - started)
         return logits
 
@@ -291,4 +271,4 @@ class KVSession:
     ) -> None:
         cache = self.__dict__.pop("_cache", None)  # none where nothing was read
         if cache is not None:
-            self._model.give_back(cache)
+            self.model.give_back(cache)

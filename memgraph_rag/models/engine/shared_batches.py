@@ -15,6 +15,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
+from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.models.engine.attention import AttentionMeter
 from memgraph_rag.models.engine.kv_cache import RowCache
 
@@ -52,11 +53,8 @@ class Pass:
 class _Waiting:
     wanted: Pass
     logits: Tensor | None = None
-    error: Exception | None = None
-
-    @property
-    def is_done(self) -> bool:
-        return self.logits is not None or self.error is not None
+    is_alone: bool = False
+    """Whether a batch with it was begun: unless that gives its logits, its own thread runs it, and raises its error."""
 
 
 class SharedPasses:
@@ -80,40 +78,35 @@ class SharedPasses:
             self._gathered.append(waiting)
         try:
             with self.turn:
-                while not waiting.is_done:  # else one before took it along
-                    self._run_next()
+                while waiting.logits is None:  # else one before took it along
+                    if waiting.is_alone:
+                        self._answer([waiting])
+                    else:
+                        self._run_next(waiting)
         finally:
             with self._gathering:
                 if waiting in self._gathered:
                     self._gathered.remove(waiting)
-        if waiting.error is not None:
-            raise waiting.error
-        assert waiting.logits is not None
         return waiting.logits
 
-    def _run_next(self) -> None:
+    def _run_next(self, waiting: _Waiting) -> None:
+        """Run a batch; where it fails or is interrupted, the thread of each request in it runs that one alone."""
         some = self._next()
         try:
             self._answer(some)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is its asker's
-            if len(some) == 1:
-                some[0].error = error
-                return
-            for request in some:
-                try:
-                    self._answer([request])
-                except Exception as of_one:  # noqa: BLE001 - so with each alone
-                    request.error = of_one
-        finally:
-            with self._gathering:
-                self._gathered[:0] = [request for request in some if not request.is_done]
+        except (MemgraphRagError, RuntimeError):  # too little memory, or whatever else torch refuses
+            if some == [waiting]:
+                raise
 
     def _next(self) -> list[_Waiting]:
         """As many as fit, those that came first."""
         with self._gathering:
             ends = accumulate(len(request.wanted.ids) for request in self._gathered)
             count = max(1, sum(end <= _MOST_TOKENS for end in ends))
-            some, self._gathered = self._gathered[:count], self._gathered[count:]
+            some = self._gathered[:count]
+            for request in some:
+                request.is_alone = True
+            del self._gathered[:count]
             return some
 
     def _answer(self, some: Sequence[_Waiting]) -> None:

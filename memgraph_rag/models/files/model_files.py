@@ -33,7 +33,7 @@ def model_files(expected: str, advice: str, *, name: str, error: type[ModelError
         yield
     except (MemgraphRagError, MemoryError):
         raise
-    except Exception as exc:
+    except Exception as exc:  # the libraries have no common class of errors; tokenizers raises a bare Exception
         said = " ".join(str(exc).split())[:_SHOWN].rstrip(".") or type(exc).__name__
         raise error(f"Expected {expected}, got an error: {said}. {advice}", name=name) from exc
 

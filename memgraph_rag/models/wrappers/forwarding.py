@@ -45,7 +45,7 @@ class ForwardingModel:
         return self.unwrapped.count_tokens(texts)
 
     def open_session(self, question: str) -> Any:
-        """See ``LanguageModel.open_session``; the session is an ``AttentiveSession`` where the model attends."""
+        """See ``LanguageModel.open_session``; the session attends where the model does."""
         return self.unwrapped.open_session(question)
 
     def generate(

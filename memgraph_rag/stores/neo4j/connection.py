@@ -12,7 +12,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import neo4j
@@ -272,26 +273,25 @@ class Neo4jConnection:
             return retrying(self._once, access, once)
 
     def _once(self, access: str, once: Callable[[neo4j.Session], T]) -> T:
-        with self._driver.session(
-            database=self.database, default_access_mode=access, bookmark_manager=self._bookmarks
-        ) as session:
-            try:
-                return once(session)
-            except Exception:
-                raise
-            except BaseException:
-                _abandon(session)
-                raise
+        with (
+            self._driver.session(
+                database=self.database, default_access_mode=access, bookmark_manager=self._bookmarks
+            ) as session,
+            ExitStack() as stack,
+        ):
+            stack.push(partial(_abandon_interrupted, session))
+            return once(session)
 
 
-def _abandon(session: neo4j.Session) -> None:
-    """Break the session's connection off, without a farewell: Ctrl-C came, perhaps in the middle of a message.
+def _abandon_interrupted(session: neo4j.Session, kind: type[BaseException] | None, *_: object) -> None:
+    """After Ctrl-C, perhaps in the middle of a message, break the session's connection off without a farewell.
 
     With half a message in it the connection would let whoever uses it next wait for the other half; and to end the
     transaction in good order is to wait for all of its answer. For a task that is cancelled the driver does this
     itself; threads are given no public way to it.
     """
-    session._handle_cancellation(message="interrupted")
+    if kind is not None and not issubclass(kind, Exception):
+        session._handle_cancellation(message="interrupted")
 
 
 class TornRead(Exception):

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.strategies.attention import require_attention
 from memgraph_rag.systems.baselines.compression import (
     best_within,
     kept_shares,
@@ -28,6 +27,7 @@ from memgraph_rag.systems.baselines.compression import (
     read_compressed,
     target_within,
 )
+from memgraph_rag.systems.baselines.token_losses import TokenLosses
 from memgraph_rag.types import Step
 
 __all__ = ["LLMLingua"]
@@ -50,14 +50,14 @@ class LLMLingua:
         self._coarse = coarse
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a segment, in the order of the search; see ``Strategy.read``. Its score is its mean surprise.
+        """One step a segment, in the order of the search; see ``Strategy.read``. Its score is its mean loss.
 
         Raises:
-            StrategyError: the session tells no surprise.
+            StrategyError: the model's weights are not in this process.
         """
-        session, target = require_attention(context.session, self.name), target_within(self._target, context)
+        losses, target = TokenLosses(context.session, self.name), target_within(self._target, context)
         evidence = context.search.find(question, k=self._candidates, mode="hybrid", documents=context.documents)
-        tokens = {item.segment.id: session.surprise(item.segment.text) for item in evidence}
+        tokens = {item.segment.id: losses.of(item.segment.text) for item in evidence}
         scored = [(mean_loss(tokens[item.segment.id][1]), item.segment) for item in evidence]
         kept = best_within(scored, int(self._coarse * target))
         chosen = [pair for pair in scored if pair in kept]

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memgraph_rag.contracts import AttentiveSession, ReadingContext
-from memgraph_rag.strategies.attention import require_attention
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.baselines.compression import (
     best_within,
     kept_shares,
@@ -25,6 +24,7 @@ from memgraph_rag.systems.baselines.compression import (
     read_compressed,
     target_within,
 )
+from memgraph_rag.systems.baselines.token_losses import TokenLosses
 from memgraph_rag.types import Step
 
 __all__ = ["LongLLMLingua"]
@@ -56,24 +56,24 @@ class LongLLMLingua:
         """One step a segment; see ``Strategy.read``. What is compared is paid for, but not read.
 
         Raises:
-            StrategyError: the session tells no surprise.
+            StrategyError: the model's weights are not in this process.
         """
-        session, target = require_attention(context.session, self.name), target_within(self._target, context)
+        losses, target = TokenLosses(context.session, self.name), target_within(self._target, context)
         evidence = context.search.find(question, k=self._candidates, mode="hybrid", documents=context.documents)
         asked = question + _TIE
-        scored = [(-mean_loss(session.surprise(asked, after=item.segment.text)[1]), item.segment) for item in evidence]
+        scored = [(-mean_loss(losses.of(asked, after=item.segment.text)[1]), item.segment) for item in evidence]
         chosen = best_within(scored, int(self._coarse * target))
         shares = kept_shares([segment.tokens for _, segment in chosen], target, self._spread)
         texts = [
-            (score, segment, _compressed(segment.text, asked, share, session))
+            (score, segment, _compressed(segment.text, asked, share, losses))
             for (score, segment), share in zip(chosen, shares, strict=True)
         ]
         yield from read_compressed(texts, context)
 
 
-def _compressed(text: str, asked: str, share: float, session: AttentiveSession) -> str:
+def _compressed(text: str, asked: str, share: float, losses: TokenLosses) -> str:
     """The share of the text's tokens that the question makes most expected, in order."""
     if share >= 1:
         return text
-    offsets, alone = session.surprise(text)
-    return most_telling(text, offsets, alone - session.surprise(text, after=asked)[1], share)
+    offsets, alone = losses.of(text)
+    return most_telling(text, offsets, alone - losses.of(text, after=asked)[1], share)
