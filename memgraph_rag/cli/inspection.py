@@ -93,7 +93,7 @@ def show(
     most: Annotated[int, typer.Option(help="How many of each kind; what is left out is said.")] = 40,
     as_json: Json = False,
 ) -> None:
-    """Show what surrounds a document, an entity, a kept question or an overview, as a tree; of a node its text."""
+    """Show what surrounds a document, an entity, a kept question or an overview; of a node its text."""
     from memgraph_rag.cli import render
 
     with place.stored() as memory:
@@ -112,9 +112,15 @@ def show(
     elif html is not None:
         render.to_stdout().print(render.label(f"written    {html}"), markup=False, soft_wrap=True)
     else:
-        from memgraph_rag.cli.tree_view import tree
+        from memgraph_rag.cli.ask import replay
+        from memgraph_rag.cli.listing import listing
+        from memgraph_rag.types import Question
 
-        render.to_stdout().print(tree(neighbourhood), soft_wrap=True)
+        out = render.to_stdout()
+        for line in listing(neighbourhood):
+            out.print(line, soft_wrap=True)
+        if isinstance(neighbourhood.centre, Question):
+            replay(neighbourhood.centre.answer.as_dict(), out)
 
 
 def _node(memory: Memory, name: str) -> Segment | InformationPoint | None:
