@@ -22,7 +22,7 @@ import typer
 from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place, at_place, layers_given
 from memgraph_rag.cli.sanitize import label as shown
-from memgraph_rag.errors import ModelNotFound
+from memgraph_rag.errors import MemgraphRagError, ModelNotFound
 from memgraph_rag.mcp import require_sdk
 from memgraph_rag.mcp.memories import IDLE_S, Memories
 from memgraph_rag.mcp.tokens import TokenFolder
@@ -100,7 +100,7 @@ def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) ->
         try:
             for line in finish_jobs(folder, memories):
                 typer.echo(shown(line), err=True)
-        except Exception as error:  # noqa: BLE001 - the server serves all the same
+        except (MemgraphRagError, OSError) as error:  # the server serves all the same
             why = f"{type(error).__name__}: {error}"
             typer.echo(f"What a former version accepted waits in {folder} for the next start. {shown(why)}", err=True)
 
