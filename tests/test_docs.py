@@ -136,7 +136,7 @@ def test_lists_look_the_same_on_the_site(page: Path) -> None:
         ("index.md", "[a](CHANGELOG.md), [b](examples/book.py)", "[a](changelog.md), b (`examples/book.py`)"),
         ("limits.md", "[a](../README.md#b), [`Makefile`](../Makefile)", "[a](index.md#b), `Makefile`"),
         ("asking.md", "[a](../memgraph_rag/systems/sprag/README.md#b)", "[a](systems/sprag.md#b)"),
-        ("systems/sprag.md", "![a](../../../docs/context.svg)", "![a](../context.svg)"),
+        ("systems/sprag.md", "![a](../../../docs/question.svg)", "![a](../question.svg)"),
         ("limits.md", "[a](../no_file.py), [b](/no_page.md)", "[a](../no_file.py), [b](/no_page.md)"),
         ("decisions/README.md", "[a](points.md), [b](../results.md)", "[a](points.md), [b](../results.md)"),
         ("limits.md", "`[a](../Makefile)` [a](#b) [c](https://d.org)", "`[a](../Makefile)` [a](#b) [c](https://d.org)"),

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from memories import FOX, RIVER, OpenMemory, options
-from rich.console import Console
 
 from memgraph_rag import Failure, Memory
 from memgraph_rag.cli.html_page import page
-from memgraph_rag.cli.tree_view import tree
+from memgraph_rag.cli.listing import listing
 from memgraph_rag.errors import DocumentError, LayerError, MemgraphRagError, SettingsError
 from memgraph_rag.types import Annotation, LayerRows, Mention, Segment
 
@@ -46,9 +44,7 @@ def annotations(memory: Memory, key: str = "ada") -> list[Annotation]:
 
 
 def shown(memory: Memory) -> str:
-    console = Console(file=StringIO(), width=200)
-    console.print(tree(memory.around("ada")))
-    return console.file.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
+    return "\n".join(line.plain for line in listing(memory.around("ada")))
 
 
 def test_rows_are_stored_with_their_segments(open_memory: OpenMemory) -> None:
@@ -127,7 +123,7 @@ def test_tree_page_and_json_show_its_rows(open_memory: OpenMemory) -> None:
 
     drawn = shown(memory)
 
-    assert re.search(r"years\n.*1843  year  segments \d+  decade: 1840", drawn)
+    assert "1843  annotation of layer years, year, decade: 1840" in drawn
     assert "annotation of layer years, year, decade: 1840" in page(memory.around("ada"))
     assert memory.around("ada", most=1).left_out["annotations"] == 3
 

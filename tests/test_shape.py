@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 import memgraph_rag
+from memgraph_rag.cli.app import COMMANDS
 
 PACKAGE = Path(memgraph_rag.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 59_880, 423
+MOST_LINES, MOST_MODULES = 59_100, 402
 """Of the package without its systems. The aim is 40,000 in 270."""
 MOST_LINES_OF_SYSTEMS = 5_560
 
@@ -37,7 +38,7 @@ TAKES_MORE = {
 }
 
 MOST_BROAD_EXCEPTS = 16
-MOST_LAZY_IMPORTS = 162
+MOST_LAZY_IMPORTS = 42
 
 
 @cache
@@ -152,4 +153,5 @@ def test_each_module_is_imported_by_another() -> None:
         if path.name != "__init__.py"
     }
     public = {f"memgraph_rag.{module}" for module in ("asynchronous", "models.engine.reference")}  # a twin, for readers
+    public |= {f"memgraph_rag.cli.{command.module}" for command in COMMANDS.values()}
     assert {name for name in names - imported - public if not name.startswith(started)} == set()

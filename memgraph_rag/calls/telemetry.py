@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -33,17 +33,19 @@ def span(event: str, **facts: Any) -> Iterator[Facts]:
     began = time.perf_counter()
     event_fields: Facts = dict(facts)
     traced = _tracer().start_span(f"{_PREFIX}.{event}") if _tracer() else None
-    try:
-        yield event_fields
-    except BaseException as error:
-        event_fields["error"] = type(error).__name__
-        raise
-    finally:
+
+    def end(kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            event_fields["error"] = kind.__name__
         event_fields["seconds"] = round(time.perf_counter() - began, 6)
         _log(event, event_fields)
         if traced is not None:
             traced.set_attributes({f"{_PREFIX}.{name}": value for name, value in event_fields.items()})
             traced.end()
+
+    with ExitStack() as call:
+        call.push(end)
+        yield event_fields
 
 
 def each(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph_rag.cli import json_output
+import memgraph_rag
+from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place, file_of, layers_given, metadata_given
+from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 
 if TYPE_CHECKING:
@@ -58,9 +60,7 @@ def add(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Add files, and folders with all in them. What is stored just so stays; other content of a key takes its place."""
-    from memgraph_rag.cli.progress import Bars
-
+    """Add files, and folders with all in them. What is stored just so stays; other content of a key replaces it."""
     names = [*(files or ()), *([_STDIN] if stdin else ())]
     _check_usage(names, named=key is not None or title is not None, ray=ray)
     text = _read_stdin() if _STDIN in names else ""
@@ -94,13 +94,10 @@ def deepen(
     as_json: Json = False,
 ) -> None:
     """Build the layers that documents still lack, the oldest document first. After Ctrl-C nothing is written twice."""
-    from memgraph_rag import Limits
-    from memgraph_rag.cli.progress import Bars
-
     with Bars() as bars, place.stored(progress=bars) as memory:
         chosen = layers_given(layers, openie).get("layers")
         outcomes = memory.deepen(
-            documents or None, layers=chosen, limits=Limits(tokens=max_tokens, seconds=max_seconds)
+            documents or None, layers=chosen, limits=memgraph_rag.Limits(tokens=max_tokens, seconds=max_seconds)
         )
         results = _told(bars.between(outcomes, "building"))
         failed = _show_json(results) if as_json else _show_lines(results)
@@ -148,14 +145,12 @@ def _alone(
     add_one: Callable[[str | Path], Receipt], source: str | Path, *, as_json: bool
 ) -> Iterator[Receipt | Failure]:
     """The receipt of one source. Its failure is an entry in JSON, else the command's own error."""
-    from memgraph_rag import Failure
-
     try:
         yield add_one(source)
     except MemgraphRagError as error:
         if not as_json:
             raise
-        yield Failure(str(source), error)
+        yield memgraph_rag.Failure(str(source), error)
 
 
 class _Given:
@@ -194,16 +189,12 @@ def _forms(names: Sequence[str], outcomes: Iterable[Receipt | Failure]) -> Itera
 
 
 def _told(outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
-    from memgraph_rag import Receipt
-
     for outcome in outcomes:
-        yield isinstance(outcome, Receipt), outcome.as_dict()
+        yield isinstance(outcome, memgraph_rag.Receipt), outcome.as_dict()
 
 
 def _show_lines(results: Iterable[tuple[bool, dict[str, Any]]]) -> int:
     """One line for each source as it comes; how many failed."""
-    from memgraph_rag.cli import render
-
     out, failed = render.to_stdout(), 0
     for added, form in results:
         failed += not added
@@ -213,8 +204,6 @@ def _show_lines(results: Iterable[tuple[bool, dict[str, Any]]]) -> int:
 
 def _show_left_out(folders: Iterable[Folder]) -> None:
     """One line for each reason why files of a folder were left out, with the first of them; all with ``--verbose``."""
-    from memgraph_rag.cli import render
-
     for folder in folders:
         for path, reason in folder.left_out.items():
             logger.debug("left out: %s (%s)", render.plain(str(path)), reason)
@@ -246,8 +235,6 @@ def forget(
     as_json: Json = False,
 ) -> None:
     """Remove a document, everything that rests on it alone, and kept questions that rest on it, stale ones too."""
-    from memgraph_rag.cli import render
-
     if question and (user or session):
         raise typer.BadParameter("a question is of no user", param_hint="--question")
     if user is not None and document is None:
@@ -270,8 +257,6 @@ def forget(
 
 
 def _forget_user(place: Place, user: str, session: str | None, *, as_json: bool) -> None:
-    from memgraph_rag.cli import render
-
     with place.stored() as memory:
         forms = [receipt.as_dict() for receipt in memory.forget(user=user, session=session)]
     if as_json:

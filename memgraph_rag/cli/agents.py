@@ -19,15 +19,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph_rag.cli import json_output
+from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place, at_place, layers_given
 from memgraph_rag.cli.sanitize import label as shown
+from memgraph_rag.errors import MemgraphRagError, ModelNotFound
+from memgraph_rag.models.model_loader import open_embedder, open_language_model
+from memgraph_rag.server import require_sdk
+from memgraph_rag.server.memories import IDLE_S, Memories
+from memgraph_rag.server.tokens import TokenFolder
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
     from memgraph_rag.contracts import Embedder, LanguageModel
-    from memgraph_rag.server.memories import Memories
-
 __all__ = ["app", "serve"]
 
 app = typer.Typer(help="The memory as a server of the Model Context Protocol, for agents.", rich_markup_mode="rich")
@@ -77,7 +80,6 @@ def serve(
 ) -> None:
     """Serve the memory over HTTP at 127.0.0.1: to programs (REST) and to agents (MCP), each with a token."""
     settings = _checked_settings(place)
-    from memgraph_rag.server.tokens import TokenFolder
     from memgraph_rag.server.transports import http_app, serve_http, token_server
 
     _finish_former_jobs(place, layers, settings)
@@ -93,22 +95,18 @@ def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) ->
     folder = folder_of_jobs(settings.store, settings.neo4j.database)
     if settings.read_only or not folder.is_dir():
         return
-    from memgraph_rag.server.memories import Memories
-
     at_once, _ = _split(layers_given(layers).get("layers"))
     with closing(Memories(_Openings(place, at_once, shares=True))) as memories:
         try:
             for line in finish_jobs(folder, memories):
                 typer.echo(shown(line), err=True)
-        except Exception as error:  # noqa: BLE001 - the server serves all the same
+        except (MemgraphRagError, OSError) as error:  # the server serves all the same
             why = f"{type(error).__name__}: {error}"
             typer.echo(f"What a former version accepted waits in {folder} for the next start. {shown(why)}", err=True)
 
 
 def _checked_settings(place: Place) -> Settings:
     """Refuse at once what no request could mend."""
-    from memgraph_rag.server import require_sdk
-
     require_sdk()
     return place.settings()
 
@@ -120,8 +118,6 @@ def _memories(place: Place, layers: str | None, *, is_shared: bool) -> Iterator[
     Args:
         is_shared: whether clients of several namespaces reach the server.
     """
-    from memgraph_rag.server.memories import IDLE_S, Memories
-
     at_once, later = _split(layers_given(layers).get("layers"))
     openings = _Openings(place, at_once, shares=is_shared)
     memories = Memories(openings, later=later, idle_s=IDLE_S if is_shared else None)
@@ -145,8 +141,6 @@ def token(
     tokens: Tokens = None,
 ) -> None:
     """Make a token for a namespace and print it; only its hash is kept."""
-    from memgraph_rag.server.tokens import TokenFolder
-
     typer.echo(TokenFolder(tokens).make(namespace, label=label, days=days))
     typer.echo("This is shown once. Clients send it as the header: Authorization: Bearer TOKEN", err=True)
 
@@ -154,9 +148,6 @@ def token(
 @app.command("tokens")
 def list_tokens(*, tokens: Tokens = None, as_json: Json = False) -> None:
     """List the tokens that were made, without what they are."""
-    from memgraph_rag.cli import render
-    from memgraph_rag.server.tokens import TokenFolder
-
     grants = TokenFolder(tokens).grants()
     if as_json:
         json_output.write_json(
@@ -191,8 +182,6 @@ def revoke(
     token_id: Annotated[str, typer.Argument(metavar="ID", help="As mcp tokens lists it.")], *, tokens: Tokens = None
 ) -> None:
     """Make a token worthless from the next request on."""
-    from memgraph_rag.server.tokens import TokenFolder
-
     grant = TokenFolder(tokens).revoke(token_id)
     typer.echo(f"revoked    {grant.id} of {shown(grant.namespace)}")
 
@@ -250,17 +239,12 @@ class _Openings:
 
     @cached_property
     def _embedder(self) -> Embedder:
-        from memgraph_rag.models.model_loader import open_embedder
-
         settings = self._place.settings()
         return open_embedder(settings.embedder, settings)
 
     @cached_property
     def _language_model(self) -> LanguageModel | None:
         """None where there is none: then the call that needs it says so."""
-        from memgraph_rag.errors import ModelNotFound
-        from memgraph_rag.models.model_loader import open_language_model
-
         try:
             return open_language_model(self._place.settings())
         except ModelNotFound:

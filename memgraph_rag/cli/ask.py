@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import memgraph_rag
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf
+from memgraph_rag.cli.progress import Bars
+from memgraph_rag.cli.render import show_grounds, show_piece, to_stderr, to_stdout, walk_header, walk_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,10 +58,6 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Ask a question; the answer cites exact spans of what was added."""
-    from memgraph_rag import Limits
-    from memgraph_rag.cli.progress import Bars
-    from memgraph_rag.cli.render import to_stderr, to_stdout
-
     with Bars() as bars, place.stored(progress=bars) as memory:
         items = memory.stream(
             question,
@@ -67,7 +66,7 @@ def ask(
             documents=document or None,
             user=user,
             session=session,
-            limits=Limits(seconds=max_seconds, tokens=max_tokens, nodes=max_nodes),
+            limits=memgraph_rag.Limits(seconds=max_seconds, tokens=max_tokens, nodes=max_nodes),
             at=at,
             keep_trace=keep_trace,
         )
@@ -81,12 +80,9 @@ def ask(
 
 def show_reading(items: Iterable[Step | str | Answer], *, walk: Console | None, answer: Console) -> Answer:
     """Show steps, pieces of the answer and its grounds as they come; the answer itself at last."""
-    from memgraph_rag import Step
-    from memgraph_rag.cli.render import show_grounds, show_piece, walk_header, walk_line
-
     order, written = 0, ""
     for item in items:
-        if isinstance(item, Step):
+        if isinstance(item, memgraph_rag.Step):
             order += 1
             if walk is not None:
                 if order == 1:
@@ -104,8 +100,6 @@ def show_reading(items: Iterable[Step | str | Answer], *, walk: Console | None, 
 
 def replay(form: Mapping[str, Any], console: Console) -> None:
     """Show an answer that was kept, as it was shown when it was given."""
-    from memgraph_rag.cli.render import show_grounds, show_piece, walk_header, walk_line
-
     if form["trace"]:
         walk_header(console)
     for order, step in enumerate(form["trace"], 1):

@@ -8,24 +8,22 @@ from __future__ import annotations
 import shlex
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from memgraph_rag.cli import json_output
+from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Place
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
-
-if TYPE_CHECKING:
-    from memgraph_rag.stores.neo4j.bulk import BulkFiles
-    from memgraph_rag.stores.neo4j.server import RunningServer
+from memgraph_rag.stores.neo4j.bulk import BulkFiles
+from memgraph_rag.stores.neo4j.file_import import import_files
+from memgraph_rag.stores.neo4j.home import Home
+from memgraph_rag.stores.neo4j.server import RunningServer, local_server
 
 __all__ = ["import_in_bulk"]
 
 
 def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path | None, as_json: bool) -> None:
     """Write the files; where no folder is named for them, import them into the local server."""
-    from memgraph_rag.stores.neo4j.file_import import import_files
-
     server = _server_of(place, home) if files is None else None
     folder = files or _fresh(server)
     known = {} if server is None or server.password is None else {"neo4j": {"password": server.password}}
@@ -45,8 +43,6 @@ def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path
 
 def _server_of(place: Place, home: Path | None) -> RunningServer:
     """The server that this machine may stop."""
-    from memgraph_rag.stores.neo4j.server import local_server
-
     address = place.settings().store
     server = local_server(address, home)
     if server is None:
@@ -59,8 +55,6 @@ def _server_of(place: Place, home: Path | None) -> RunningServer:
 
 
 def _fresh(server: RunningServer | None) -> Path:
-    from memgraph_rag.stores.neo4j.home import Home
-
     assert server is not None
     folder = Home(server.home).import_files
     shutil.rmtree(folder, ignore_errors=True)  # of an import that was killed
@@ -72,8 +66,6 @@ def _command(files: BulkFiles) -> str:
 
 
 def _show(files: BulkFiles, *, as_json: bool, command: str = "") -> None:
-    from memgraph_rag.cli import render
-
     counts: dict[str, Any] = {name: getattr(files, name) for name in ("documents", "segments", "entities")}
     if as_json:
         json_output.write_json(counts | ({"files": str(files.folder), "command": command} if command else {}))

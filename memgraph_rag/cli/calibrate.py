@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from memgraph_rag.cli import json_output
+from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.cli.progress import Bars
 from memgraph_rag.display import show
+from memgraph_rag.errors import DocumentError
+from memgraph_rag.evaluation.dataset import read_folder
+from memgraph_rag.models.calibration import calibrate as measuring
+from memgraph_rag.models.calibration.calibration import HeadCalibration, YesCalibration, write_calibration
+from memgraph_rag.models.calibration.labelled_questions import Cut, LabelledQuestion, LabelledSet, choose_questions
 from memgraph_rag.models.endpoints.address import is_address
-
-if TYPE_CHECKING:
-    from memgraph_rag import Settings
-    from memgraph_rag.cli.progress import Bars
-    from memgraph_rag.models.calibration.calibrate import Plan
-    from memgraph_rag.models.calibration.calibration import HeadCalibration, YesCalibration
-    from memgraph_rag.models.calibration.labelled_questions import Cut, LabelledQuestion, LabelledSet
+from memgraph_rag.models.files import catalogue
+from memgraph_rag.models.model_loader import open_embedder, open_endpoint_model
+from memgraph_rag.settings import Settings
 
 __all__ = ["calibrate"]
 
@@ -47,14 +49,10 @@ def calibrate(
     as_json: Json = False,
 ) -> None:
     """Measure which heads of the language model rank, and when its Yes may be trusted; later questions use it."""
-    from memgraph_rag.cli.progress import Bars
-    from memgraph_rag.models.calibration.calibrate import Plan
-    from memgraph_rag.models.calibration.calibration import write_calibration
-
     if documents is not None and len(questions) > 1:
         raise typer.BadParameter("give one file of questions with it", param_hint="--documents")
     settings = place.settings()
-    plan = Plan(limit=limit, heads=heads, candidates=candidates, cut_tokens=cut, seed=seed)
+    plan = measuring.Plan(limit=limit, heads=heads, candidates=candidates, cut_tokens=cut, seed=seed)
     sets = [_labelled(path, documents) for path in questions]
     with Bars() as bars:
         measure = _calibrate_address if is_address(settings.model) else _calibrate_weights
@@ -65,46 +63,37 @@ def calibrate(
 
 
 def _calibrate_weights(
-    settings: Settings, sets: Sequence[LabelledSet], plan: Plan, bars: Bars
+    settings: Settings, sets: Sequence[LabelledSet], plan: measuring.Plan, bars: Bars
 ) -> tuple[HeadCalibration, Path]:
     """What a model's attention and its Yes are worth, and where that is kept."""
-    from memgraph_rag.models.calibration.calibrate import calibrate, cutter
     from memgraph_rag.models.engine.language_model import TransformersModel
-    from memgraph_rag.models.files.catalogue import calibration_path, find_language_model, fingerprint
 
-    name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir, progress=bars)
+    name, folder = catalogue.find_language_model(settings.model, cache_dir=settings.cache_dir, progress=bars)
     model = TransformersModel(
         folder, name=name, window=settings.window, device=settings.device, dtype=settings.dtype
     )  # fmt: skip
-    known = fingerprint(name, folder)
-    chosen = _chosen(sets, plan, cutter(model, plan.cut_tokens), settings, bars)
+    known = catalogue.fingerprint(name, folder)
+    chosen = _chosen(sets, plan, measuring.cutter(model, plan.cut_tokens), settings, bars)
     data = [labelled.name for labelled in sets]
-    calibration = calibrate(model, chosen, plan, fingerprint=known, data=data, progress=bars)
-    return calibration, calibration_path(name, folder, cache_dir=settings.cache_dir)
+    calibration = measuring.calibrate(model, chosen, plan, fingerprint=known, data=data, progress=bars)
+    return calibration, catalogue.calibration_path(name, folder, cache_dir=settings.cache_dir)
 
 
 def _calibrate_address(
-    settings: Settings, sets: Sequence[LabelledSet], plan: Plan, bars: Bars
+    settings: Settings, sets: Sequence[LabelledSet], plan: measuring.Plan, bars: Bars
 ) -> tuple[YesCalibration, Path]:
     """What the Yes of a model behind an address is worth, and where that is kept."""
-    from memgraph_rag.models.calibration.calibrate import calibrate_yes, estimating_cutter
-    from memgraph_rag.models.files.catalogue import address_fingerprint, yes_calibration_path
-    from memgraph_rag.models.model_loader import open_endpoint_model
-
     model = open_endpoint_model(settings.model_copy(update={"calibration": "none"}))
     address = model.endpoint.address
-    chosen = _chosen(sets, plan, estimating_cutter(model, plan.cut_tokens), settings, bars)
-    known, data = address_fingerprint(address), [labelled.name for labelled in sets]
-    calibration = calibrate_yes(model, chosen, plan, fingerprint=known, data=data, progress=bars)
-    return calibration, yes_calibration_path(address, cache_dir=settings.cache_dir)
+    chosen = _chosen(sets, plan, measuring.estimating_cutter(model, plan.cut_tokens), settings, bars)
+    known, data = catalogue.address_fingerprint(address), [labelled.name for labelled in sets]
+    calibration = measuring.calibrate_yes(model, chosen, plan, fingerprint=known, data=data, progress=bars)
+    return calibration, catalogue.yes_calibration_path(address, cache_dir=settings.cache_dir)
 
 
 def _chosen(
-    sets: Sequence[LabelledSet], plan: Plan, cut: Cut, settings: Settings, bars: Bars
+    sets: Sequence[LabelledSet], plan: measuring.Plan, cut: Cut, settings: Settings, bars: Bars
 ) -> list[LabelledQuestion]:
-    from memgraph_rag.models.calibration.labelled_questions import choose_questions
-    from memgraph_rag.models.model_loader import open_embedder
-
     embedder = open_embedder(settings.embedder, settings)
     return [
         question for labelled in sets for question in choose_questions(labelled, plan, cut, embedder, progress=bars)
@@ -113,10 +102,6 @@ def _chosen(
 
 def _labelled(path: Path, documents: Path | None) -> LabelledSet:
     """The questions of a file or folder whose evidence is whole documents."""
-    from memgraph_rag.errors import DocumentError
-    from memgraph_rag.evaluation.dataset import read_folder
-    from memgraph_rag.models.calibration.labelled_questions import LabelledSet
-
     folder = read_folder(path, documents=documents)
     asked = [(item.text, tuple(sorted(item.units))) for item in folder.questions if item.units]
     if folder.kind != "document" or not asked:
@@ -130,9 +115,6 @@ def _labelled(path: Path, documents: Path | None) -> LabelledSet:
 
 
 def _show(calibration: HeadCalibration | YesCalibration, path: Path, *, as_json: bool) -> None:
-    from memgraph_rag.cli import render
-    from memgraph_rag.models.calibration.calibration import HeadCalibration
-
     if as_json:
         json_output.write_json({"file": str(path), **calibration.model_dump(mode="json", exclude={"heads"})})
         return

@@ -6,14 +6,11 @@ It opens no memory and loads no model. Invariant: no secret is shown, only that 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from memgraph_rag.cli import json_output
+from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place
-
-if TYPE_CHECKING:
-    from memgraph_rag import Settings
-    from memgraph_rag.settings import Origin
+from memgraph_rag.settings import NAMES, SECRETS, Origin, Settings, project_file, user_file
 
 __all__ = ["config"]
 
@@ -22,16 +19,11 @@ _HIDDEN = "***"
 
 def config(place: Place, as_json: Json = False) -> None:
     """Show each setting, its value, and where it came from: an option, a variable, a file, or the default."""
-    from memgraph_rag.settings import NAMES
-
     settings, origins = place.settings_and_origins()
     values = {name: _shown_value(settings, name) for name in NAMES}
     if as_json:
         json_output.write_json([_form(name, value, origins.get(name)) for name, value in values.items()])
         return
-    from memgraph_rag.cli import render
-    from memgraph_rag.settings import project_file, user_file
-
     out = render.to_stdout()
     rows = [
         (name, "" if value is None else value, str(origins[name]) if name in origins else "default")
@@ -45,8 +37,6 @@ def config(place: Place, as_json: Json = False) -> None:
 
 def _shown_value(settings: Settings, name: str) -> Any:
     """Return the value as JSON has it; a secret that is set as stars."""
-    from memgraph_rag.settings import SECRETS
-
     value: Any = settings
     for part in name.split("."):
         value = getattr(value, part)

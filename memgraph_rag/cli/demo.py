@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import platformdirs
 import typer
 
+import memgraph_rag
+from memgraph_rag.cli import render
 from memgraph_rag.cli.ask import replay, show_reading
 from memgraph_rag.cli.options import Place, file_of
+from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import SettingsError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from memgraph_rag import Document, Memory
-    from memgraph_rag.cli.progress import Bars
-
 __all__ = ["QUESTIONS", "demo", "read_story"]
 
 QUESTIONS = (
@@ -43,9 +44,6 @@ def demo(
     fresh: Annotated[bool, typer.Option("--fresh", help="Add the story and ask the questions anew.")] = False,
 ) -> None:
     """Add a short story and ask it three questions: bars, walk, answers, citations. A store of its own is used."""
-    from memgraph_rag.cli import render
-    from memgraph_rag.cli.progress import Bars
-
     out, story, place = render.to_stdout(), read_story(), _of_the_demo(place)
     out.print(f"[bold]{_TITLE}[/bold], {len(story.text):,} characters → {place.store}", soft_wrap=True)
     with Bars(forced=True) as bars, place.open(progress=bars) as memory:
@@ -65,26 +63,21 @@ def _of_the_demo(place: Place) -> Place:
 
 def read_story() -> Document:
     """The story, as it lies in the package or, in a checkout, in ``examples``."""
-    from memgraph_rag import Document
-
     package = Path(__file__).parent.parent
     for path in (package / "_examples" / _STORY, package.parent / "examples" / _STORY):
         if path.is_file():
             # As text: two checkouts then hold the same document, which a path would deny.
-            return Document(path.read_text("utf-8"), _STORY, title=_TITLE)
+            return memgraph_rag.Document(path.read_text("utf-8"), _STORY, title=_TITLE)
     raise SettingsError(f"Expected the story {_STORY} beside the package, got none. Reinstall memgraph_rag.")
 
 
 def _add(memory: Memory, story: Document, bars: Bars, out: Console, *, fresh: bool) -> bool:
     """Store the story; True where the memory held it already."""
-    from memgraph_rag import Action
-    from memgraph_rag.cli import render
-
     if fresh and any(record.key == story.key for record in memory.documents()):
         memory.forget(story.key)
     (receipt,) = bars.between(map(memory.add, [story]), "adding")
     out.print(render.receipt_line(receipt.as_dict()), soft_wrap=True)
-    return receipt.action is Action.UNCHANGED
+    return receipt.action is memgraph_rag.Action.UNCHANGED
 
 
 def _show_question(memory: Memory, question: str, kept: _Kept, bars: Bars, out: Console) -> None:
@@ -119,10 +112,8 @@ def _answers_path(place: Place) -> Path:
 
 def _about(memory: Memory, story: Document) -> tuple[str, ...]:
     """Everything beside the question that an answer depends on."""
-    from memgraph_rag import Step, __version__
-
-    made_by = (memory.language_model.name, memory.embedder.name, _STRATEGY, __version__)
-    return (story.sha256, memory.namespace, *made_by, *(field.name for field in fields(Step)))
+    made_by = (memory.language_model.name, memory.embedder.name, _STRATEGY, memgraph_rag.__version__)
+    return (story.sha256, memory.namespace, *made_by, *(field.name for field in fields(memgraph_rag.Step)))
 
 
 class _Kept:

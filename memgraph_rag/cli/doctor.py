@@ -17,12 +17,15 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
+from packaging.requirements import Requirement
 
-from memgraph_rag.cli import json_output
+from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place, file_of
+from memgraph_rag.cli.progress import Bars
+from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import (
     ModelError,
     SchemaMismatch,
@@ -32,11 +35,15 @@ from memgraph_rag.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from memgraph_rag.models.endpoints.address import is_address
-
-if TYPE_CHECKING:
-    from memgraph_rag import Settings
-    from memgraph_rag.contracts import Progress
+from memgraph_rag.models.endpoints.address import is_address, parse_address
+from memgraph_rag.models.endpoints.json_check import JsonCheck
+from memgraph_rag.models.files import catalogue
+from memgraph_rag.models.model_loader import open_embedder, open_endpoint_model
+from memgraph_rag.models.recognizers import find_recognizer
+from memgraph_rag.settings import Settings
+from memgraph_rag.stores.ladybug.probe import try_file
+from memgraph_rag.stores.ladybug.sidecars import logs_aside
+from memgraph_rag.types import Prompt
 
 __all__ = ["Finding", "doctor", "examine"]
 
@@ -70,9 +77,6 @@ def doctor(
     as_json: Json = False,
 ) -> None:
     """Check every part and say what to do; exit status 1 where something needed fails."""
-    from memgraph_rag.cli import render
-    from memgraph_rag.cli.progress import Bars
-
     out, findings = render.to_stdout(), []
     with Bars() as bars:
         for finding in examine(place, bars, repair=repair):
@@ -122,8 +126,6 @@ def _python() -> Finding:
 
 def _packages() -> Finding:
     """Whether everything that this library needs is installed."""
-    from packaging.requirements import Requirement
-
     wrong, known = [], []
     for line in requires("memgraph_rag") or ():
         need = Requirement(line)
@@ -158,21 +160,15 @@ def _existing(path: Path) -> Path:
 
 
 def _embedder(settings: Settings) -> Finding:
-    from memgraph_rag.models.files.catalogue import find_embedder
-
     if is_address(settings.embedder):
-        from memgraph_rag.models.model_loader import open_embedder
-
         embedder = open_embedder(settings.embedder, settings)
         return Finding("embedder", "ok", f"{embedder.name} answers, {embedder.dimension} dimensions")
-    name, folder = find_embedder(settings.embedder)
+    name, folder = catalogue.find_embedder(settings.embedder)
     return Finding("embedder", "ok", f"{name} in {folder}" if Path(folder).is_dir() else f"{name}, from the hub")
 
 
 def _recognizer(settings: Settings) -> Finding:
     """What finds names where nothing was stored yet; a namespace keeps the recognizer that built it."""
-    from memgraph_rag.models.recognizers import find_recognizer
-
     name = find_recognizer(settings.recognizer).name
     if name.startswith("rules"):
         advice = "it sees capitals only, a small model finds more: pip install 'memgraph_rag[offline-models]'"
@@ -182,10 +178,6 @@ def _recognizer(settings: Settings) -> Finding:
 
 def _endpoint(settings: Settings) -> Finding:
     """Whether the server answers and takes the key, and what it can: log-probabilities, JSON schemas; and how fast."""
-    from memgraph_rag.models.endpoints.json_check import JsonCheck
-    from memgraph_rag.models.model_loader import open_endpoint_model
-    from memgraph_rag.types import Prompt
-
     model = open_endpoint_model(settings)
     window, started = model.window, time.perf_counter()
     is_graded, seconds = model.is_graded, time.perf_counter() - started
@@ -204,27 +196,24 @@ def _endpoint(settings: Settings) -> Finding:
 
 def _reader(settings: Settings, progress: Progress | None) -> Finding:
     """Whether the weights are there that attend for a model behind an address."""
-    from memgraph_rag.models.files.catalogue import find_reader
-
     if settings.reader == "none":
         advice = 'strategies by attention are refused, edges are weighted by similarity; reader="auto" changes that'
         return Finding("reader", "ok", "none", advice)
-    name, folder = find_reader(settings.reader, cache_dir=settings.cache_dir, progress=progress)
+    name, folder = catalogue.find_reader(settings.reader, cache_dir=settings.cache_dir, progress=progress)
     return Finding("reader", "ok", f"{name} in {folder}")
 
 
 def _language_model(settings: Settings, progress: Progress | None) -> Finding:
     """Whether its weights are there and right, and where it would run; converts packaged weights if need be."""
     from memgraph_rag.models.engine.language_model import TransformersModel
-    from memgraph_rag.models.files.catalogue import CATALOGUE, find_language_model
 
-    name, folder = find_language_model(settings.model, cache_dir=settings.cache_dir, progress=progress)
+    name, folder = catalogue.find_language_model(settings.model, cache_dir=settings.cache_dir, progress=progress)
     if not Path(folder).is_dir():
         return Finding("language model", "warn", f"{name}, from the hub", "it is downloaded at the first use")
     model = TransformersModel(folder, name=name, device=settings.device, dtype=settings.dtype)
     summary = f"{name} on {model.device} in {model.number_format}, in {folder}"
-    best = next(iter(CATALOGUE.values()))
-    if name in CATALOGUE and name != best.name:
+    best = next(iter(catalogue.CATALOGUE.values()))
+    if name in catalogue.CATALOGUE and name != best.name:
         size = f"{best.size / 1e9:.1f} GB"
         advice = f"it serves tests, its answers are poor: pip install 'memgraph_rag[{best.extra}]' ({size})"
         return Finding("language model", "warn", summary, advice)
@@ -233,16 +222,18 @@ def _language_model(settings: Settings, progress: Progress | None) -> Finding:
 
 def _calibration(settings: Settings) -> Finding:
     """Whether it is known what the language model's attention and its Yes are worth."""
-    from memgraph_rag.models.files.catalogue import find_calibration, find_language_model, find_reader
-
     if settings.calibration == "none":
         return Finding("calibration", "ok", "turned off")
     is_elsewhere = is_address(settings.model)
     if is_elsewhere and settings.reader == "none":
         return _yes_calibration(settings)
-    find, wanted = (find_reader, settings.reader) if is_elsewhere else (find_language_model, settings.model)
+    find, wanted = (
+        (catalogue.find_reader, settings.reader) if is_elsewhere else (catalogue.find_language_model, settings.model)
+    )
     name, folder = find(wanted, cache_dir=settings.cache_dir)
-    choice_and_path = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
+    choice_and_path = catalogue.find_calibration(
+        name, folder, cache_dir=settings.cache_dir, choice=settings.calibration
+    )
     if choice_and_path is None:
         advice = "its attention is taken as it is: memgraph-rag calibrate --questions FOLDER"
         return Finding("calibration", "warn", f"{name} is not calibrated", advice)
@@ -253,11 +244,8 @@ def _calibration(settings: Settings) -> Finding:
 
 def _yes_calibration(settings: Settings) -> Finding:
     """Whether it is known what the Yes of a model behind an address is worth."""
-    from memgraph_rag.models.endpoints.address import parse_address
-    from memgraph_rag.models.files.catalogue import find_yes_calibration
-
     address = parse_address(settings.model)
-    choice_and_path = find_yes_calibration(address, cache_dir=settings.cache_dir, choice=settings.calibration)
+    choice_and_path = catalogue.find_yes_calibration(address, cache_dir=settings.cache_dir, choice=settings.calibration)
     if choice_and_path is None:
         advice = "its Yes counts above 0.5: memgraph-rag calibrate --questions FOLDER"
         return Finding("calibration", "ok", f"{address.model} is not calibrated", advice)
@@ -270,8 +258,6 @@ def _crash(settings: Settings) -> Finding | None:
     path = file_of(settings.store)
     if path is None or not path.is_file():
         return None
-    from memgraph_rag.stores.ladybug.probe import try_file
-
     try:
         try_file(path)
     except StoreError as error:
@@ -311,8 +297,6 @@ def _logs_aside(path: Path | None) -> list[str]:
     """Damaged logs of the store's file that were kept."""
     if path is None:
         return []
-    from memgraph_rag.stores.ladybug.sidecars import logs_aside
-
     return [aside.name for aside in logs_aside(os.path.realpath(path))]
 
 

@@ -10,23 +10,30 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.cli.progress import Bars
 from memgraph_rag.cli.sanitize import plain
+from memgraph_rag.contracts import MODES, Layer, Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
-
-if TYPE_CHECKING:
-    from memgraph_rag import Limits, Memory
-    from memgraph_rag.cli.progress import Bars
-    from memgraph_rag.contracts import Layer, Strategy
-    from memgraph_rag.evaluation.dataset import Folder
-    from memgraph_rag.evaluation.report import Scorecard
-    from memgraph_rag.evaluation.runs import Run
+from memgraph_rag.evaluation.dataset import Folder, closed, read_folder
+from memgraph_rag.evaluation.machine import machine_line, model_line, version_line
+from memgraph_rag.evaluation.outcomes import Outcomes
+from memgraph_rag.evaluation.plots import draw, require_matplotlib
+from memgraph_rag.evaluation.report import Scorecard, intervals_line
+from memgraph_rag.evaluation.runs import Run
+from memgraph_rag.evaluation.scores import require_rouge
+from memgraph_rag.ingestion.layer_choice import relations_with_pool
+from memgraph_rag.memory import DEFAULT_LAYERS, Memory
+from memgraph_rag.search.modes import find_mode
+from memgraph_rag.strategies import DEFAULT, ablations_of, find_strategy
+from memgraph_rag.strategies.qrmem import Qrmem
+from memgraph_rag.types import Limits
 
 __all__ = ["evaluate"]
 
@@ -74,13 +81,6 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Score searches and strategies on folders of questions; a second run does only what is missing."""
-    from memgraph_rag import Limits
-    from memgraph_rag.cli.progress import Bars
-    from memgraph_rag.evaluation.dataset import closed, read_folder
-    from memgraph_rag.evaluation.outcomes import Outcomes
-    from memgraph_rag.evaluation.runs import Run
-    from memgraph_rag.memory import DEFAULT_LAYERS
-
     if setting not in ("corpus", "closed"):
         raise typer.BadParameter(f"Expected corpus or closed, got {show(setting)}.", param_hint="--setting")
     readings = _readings(strategies or (), ablate or (), changes or ())
@@ -122,9 +122,6 @@ def _require_answers(folder: Folder) -> None:
 
 def _check_modes(modes: Sequence[str]) -> None:
     """Refuse unknown names of modes before anything is built."""
-    from memgraph_rag.contracts import MODES
-    from memgraph_rag.search.modes import find_mode
-
     for mode in modes:
         if mode not in MODES:
             find_mode(mode)
@@ -137,8 +134,6 @@ def _readings(strategies: Sequence[str], ablate: Sequence[str], changes: Sequenc
         StrategyError: no such strategy, ablation or argument.
         SettingsError: a change that is not written as ``STRATEGY.ARGUMENT=VALUE``.
     """
-    from memgraph_rag.strategies import ablations_of, find_strategy
-
     readings = {name: find_strategy(name) for name in (*strategies, *ablate)}
     for name in ablate:
         for part, arguments in ablations_of(name).items():
@@ -162,9 +157,6 @@ def _value(text: str) -> Any:
 
 def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
     """Refuse what would only fail after all was asked."""
-    from memgraph_rag.evaluation.plots import require_matplotlib
-    from memgraph_rag.evaluation.scores import require_rouge
-
     if with_answers:
         require_rouge()
     if with_plots:
@@ -179,8 +171,6 @@ def _has_pool(layers: Sequence[str], readings: Iterable[Strategy]) -> bool:
     Raises:
         SettingsError: both are to read one graph.
     """
-    from memgraph_rag.strategies.qrmem import Qrmem
-
     with_pool = {reading.updates > 0 for reading in readings if isinstance(reading, Qrmem)}
     if "relations" not in layers or True not in with_pool:
         return False
@@ -194,8 +184,6 @@ def _has_pool(layers: Sequence[str], readings: Iterable[Strategy]) -> bool:
 
 def _with_pool(layers: Sequence[str], place: Place) -> list[str | Layer]:
     """Return the layers, with a pool of questions for the relations."""
-    from memgraph_rag.ingestion.layer_choice import relations_with_pool
-
     pooling = relations_with_pool(place.settings(), _POOL_QUESTIONS)
     return [pooling if name == "relations" else name for name in layers]
 
@@ -208,10 +196,6 @@ def _open(place: Place, folder: Folder, out: Path, layers: Sequence[str | Layer]
 
 
 def _scored(run: Run, modes: Sequence[str], readings: Mapping[str, Strategy]) -> Scorecard:
-    from memgraph_rag.contracts import MODES
-    from memgraph_rag.evaluation.report import Scorecard
-    from memgraph_rag.strategies import DEFAULT
-
     run.add()
     scores = [score for mode in modes or (() if readings else MODES) for score in run.search(mode)]
     scores += [score for label, strategy in readings.items() for score in run.ask(label, strategy)]
@@ -219,9 +203,6 @@ def _scored(run: Run, modes: Sequence[str], readings: Mapping[str, Strategy]) ->
 
 
 def _header(memory: Memory, limits: Limits, *, with_model: bool, has_pool: bool) -> str:
-    from memgraph_rag.evaluation.machine import machine_line, model_line, version_line
-    from memgraph_rag.evaluation.report import intervals_line
-
     lines = [version_line("torch", "transformers", "ladybug"), machine_line()]
     if with_model:
         given = [f"{value} {name} at most" for name, value in asdict(limits).items() if value]
@@ -236,8 +217,6 @@ def _header(memory: Memory, limits: Limits, *, with_model: bool, has_pool: bool)
 
 
 def _write(scorecards: list[Scorecard], header: str, out: Path, *, with_plots: bool) -> None:
-    from memgraph_rag.evaluation.plots import draw
-
     rows = [row for scorecard in scorecards for row in scorecard.rows()]
     (out / "summary.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     tables = "\n".join(scorecard.markdown() for scorecard in scorecards)

@@ -1,8 +1,8 @@
 """A neighbourhood as a page: the graph to move about in, and the text beside it with what is named or cited marked.
 
-One file that needs no network: Cytoscape.js (MIT) draws the graph; it is in the room ``server`` (its own page
-needs it too) and is written into the page. Invariants: every text is escaped, by the template engine; the page forbids
-itself everything but the two scripts that it brings, so that a text which got through could do nothing.
+One file that needs no network: the graph is drawn by Cytoscape.js (MIT), which is written into the page. Invariants:
+every text is escaped, by the template engine; the page forbids itself everything but the two scripts that it brings, so
+that a text which got through could do nothing.
 """
 
 from __future__ import annotations
@@ -17,20 +17,14 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from memgraph_rag.cli.render import change_line, one_line, step_figures, usage_line
+from memgraph_rag.cli.listing import caption_of, facts_of, place_of, text_of
+from memgraph_rag.cli.render import change_line, one_line, step_figures
 from memgraph_rag.types import (
-    Annotation,
-    DocumentRecord,
-    Entity,
-    InformationPoint,
     Mention,
     Neighbourhood,
-    Node,
     Overview,
     Question,
-    Section,
     Segment,
-    Thing,
     Tie,
     type_of,
 )
@@ -73,14 +67,14 @@ class _Passage:
 
 def page(neighbourhood: Neighbourhood) -> str:
     """The whole page, as HTML."""
-    library, script = _asset("cytoscape.min.js", room="server"), _asset("page.js")
+    library, script = _asset("cytoscape.min.js"), _asset("page.js")
     centre = neighbourhood.centre
     kinds = {type_of(thing) for thing in neighbourhood.things.values()}
     colours = {name: colour for name, colour in COLOURS.items() if name in kinds}
     return _template().render(
-        title=_caption(centre),
+        title=caption_of(centre),
         answer=centre.answer.text if isinstance(centre, Question) else "",
-        facts=_facts(centre),
+        facts=facts_of(centre),
         changes=[change_line(change) for change in centre.changes] if isinstance(centre, Question) else [],
         left_out=", ".join(f"{number:,} {what}" for what, number in neighbourhood.left_out.items()),
         passages=list(_answered(centre, neighbourhood) if isinstance(centre, Question) else _passages(neighbourhood)),
@@ -94,8 +88,8 @@ def page(neighbourhood: Neighbourhood) -> str:
 
 
 @cache
-def _asset(name: str, room: str = "cli") -> str:
-    return (files(f"memgraph_rag.{room}") / "assets" / name).read_text("utf-8")
+def _asset(name: str) -> str:
+    return (files("memgraph_rag.cli") / "assets" / name).read_text("utf-8")
 
 
 @cache
@@ -117,8 +111,8 @@ def _elements(neighbourhood: Neighbourhood) -> list[dict[str, Any]]:
         {
             "id": thing.id,
             "kind": type_of(thing),
-            "label": (f"{orders[thing.id]}. " if thing.id in orders else "") + one_line(_caption(thing), _LABEL),
-            "text": f"{_facts(thing)}\n{_text(thing)}",
+            "label": (f"{orders[thing.id]}. " if thing.id in orders else "") + one_line(caption_of(thing), _LABEL),
+            "text": f"{facts_of(thing)}\n{text_of(thing)}",
             "centre": thing.id == neighbourhood.centre.id,
             "ring": 2 if thing.id == neighbourhood.centre.id else 1 if thing.id in orders else 0,
         }
@@ -151,46 +145,6 @@ def _width(tie: Tie) -> float:
     return 1.0 + (_WIDEST - 1) * min(max(tie.weight, 0.0), 1.0) if tie.kind == "SUMMARIZES" else 1.5
 
 
-def _caption(thing: Thing) -> str:
-    if isinstance(thing, DocumentRecord):
-        return thing.title or thing.key
-    if isinstance(thing, Overview):
-        return thing.title or thing.text
-    return thing.name if isinstance(thing, (Entity, Section)) else thing.text
-
-
-def _text(thing: Thing) -> str:
-    if isinstance(thing, Question):
-        return thing.answer.text
-    return thing.text if isinstance(thing, Overview) else _caption(thing)
-
-
-def _facts(thing: Thing) -> str:
-    if isinstance(thing, DocumentRecord):
-        return f"document {thing.key}, {thing.characters:,} characters, {thing.segments:,} segments, id {thing.id}"
-    if isinstance(thing, Entity):
-        return f"entity, {', '.join(thing.kinds)}, id {thing.id}"
-    if isinstance(thing, Question):
-        return f"asked {thing.asked_at}, {thing.answer.strategy}, {thing.answer.model}; {usage_line(thing.answer)}"
-    if isinstance(thing, Section):
-        return f"section {thing.index}, level {thing.level} · {thing.start}–{thing.end}"
-    if isinstance(thing, Annotation):
-        return ", ".join(filter(None, [f"annotation of layer {thing.layer}", thing.kind, *_properties(thing)]))
-    return _place(thing)
-
-
-def _properties(annotation: Annotation) -> list[str]:
-    return [f"{name}: {value}" for name, value in annotation.properties.items()]
-
-
-def _place(node: Node) -> str:
-    if isinstance(node, Overview):
-        return f"{node.layer} {node.level} over {len(node.documents)} documents"
-    if isinstance(node, InformationPoint):
-        return f"{'point' if node.layer == 'points' else 'summary'} {node.level}.{node.index}"
-    return " · ".join(filter(None, [f"segment {node.index}", f"{node.start}–{node.end}", node.speaker, node.time]))
-
-
 # ── the text ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -200,7 +154,7 @@ def _passages(neighbourhood: Neighbourhood) -> Iterator[_Passage]:
     if isinstance(centre, Overview):
         further = (finding.text for finding in centre.findings if finding.text not in centre.text)
         said = "\n".join([centre.text, *(f"• {text}" for text in further)])
-        yield _Passage(centre.id, "overview", _facts(centre), [(said, "", "")], "What it says")
+        yield _Passage(centre.id, "overview", facts_of(centre), [(said, "", "")], "What it says")
     named: dict[str, list[tuple[int, int, str, str]]] = {}
     for mention in neighbourhood.mentions:
         named.setdefault(mention.segment_id, []).append(
@@ -209,10 +163,10 @@ def _passages(neighbourhood: Neighbourhood) -> Iterator[_Passage]:
     last = ""
     for segment in neighbourhood.passages:
         document = neighbourhood.things.get(segment.document_id)
-        chapter = "" if segment.document_id == last or document is None else _caption(document)
+        chapter = "" if segment.document_id == last or document is None else caption_of(document)
         last = segment.document_id
         yield _Passage(
-            segment.id, "segment", _place(segment), _pieces(segment, named.get(segment.id, ())), chapter
+            segment.id, "segment", place_of(segment), _pieces(segment, named.get(segment.id, ())), chapter
         )  # fmt: skip
 
 
@@ -222,7 +176,7 @@ def _said_of(mention: Mention) -> str:
 
 def _answered(question: Question, neighbourhood: Neighbourhood) -> Iterator[_Passage]:
     """What was read, in that order, what was cited but not read itself, and what was cited of replaced documents."""
-    answer, keys = question.answer, {thing.id: _caption(thing) for thing in neighbourhood.things.values()}
+    answer, keys = question.answer, {thing.id: caption_of(thing) for thing in neighbourhood.things.values()}
     cited = _citations(question)
     steps = [(order, step) for order, step in enumerate(answer.trace, 1) if step.node.id in neighbourhood.things]
     for order, step in steps:
@@ -234,7 +188,7 @@ def _answered(question: Question, neighbourhood: Neighbourhood) -> Iterator[_Pas
             f"by “{step.via}”" * bool(step.via),
             f"looks for: {step.reason}" * bool(step.reason),
         )
-        head = f"read {order}.  {keys.get(node.document_id, '')} · {_place(node)}"
+        head = f"read {order}.  {keys.get(node.document_id, '')} · {place_of(node)}"
         yield _Passage(
             node.id,
             node.kind,
@@ -246,7 +200,7 @@ def _answered(question: Question, neighbourhood: Neighbourhood) -> Iterator[_Pas
     read = {step.node.id for _, step in steps}
     only_cited = [segment for segment in neighbourhood.passages if segment.id not in read]
     for place, segment in enumerate(only_cited):
-        head = f"{keys.get(segment.document_id, '')} · {_place(segment)}"
+        head = f"{keys.get(segment.document_id, '')} · {place_of(segment)}"
         chapter = "Cited from under what was read" if place == 0 else ""
         yield _Passage(segment.id, "segment", head, _pieces(segment, cited.get(segment.id, ())), chapter)
     yield from _quotes(question)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memgraph_rag.cli import json_output
+import memgraph_rag
+from memgraph_rag.cli import json_output, render
+from memgraph_rag.cli.ask import replay
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf, metadata_given
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.maintenance.file_replacement import replacement
@@ -46,8 +48,6 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the passages that bear on a query, without asking the language model."""
-    from memgraph_rag.cli import render
-
     with place.stored() as memory:
         evidence_list = memory.search(
             query,
@@ -93,9 +93,7 @@ def show(
     most: Annotated[int, typer.Option(help="How many of each kind; what is left out is said.")] = 40,
     as_json: Json = False,
 ) -> None:
-    """Show what surrounds a document, an entity, a kept question or an overview, as a tree; of a node its text."""
-    from memgraph_rag.cli import render
-
+    """Show what surrounds a document, an entity, a kept question or an overview; of a node its text."""
     with place.stored() as memory:
         node = _node(memory, name) if kind is None else None
         if node is not None and html is None:
@@ -112,25 +110,25 @@ def show(
     elif html is not None:
         render.to_stdout().print(render.label(f"written    {html}"), markup=False, soft_wrap=True)
     else:
-        from memgraph_rag.cli.tree_view import tree
+        from memgraph_rag.cli.listing import listing
 
-        render.to_stdout().print(tree(neighbourhood), soft_wrap=True)
+        out = render.to_stdout()
+        for line in listing(neighbourhood):
+            out.print(line, soft_wrap=True)
+        if isinstance(neighbourhood.centre, memgraph_rag.Question):
+            replay(neighbourhood.centre.answer.as_dict(), out)
 
 
 def _node(memory: Memory, name: str) -> Segment | InformationPoint | None:
     """The segment or point of that id; None for other things, and where there is none."""
-    from memgraph_rag.types import InformationPoint, Segment
-
     try:
         thing = memory.get(name)
     except DocumentNotFound:
         return None
-    return thing if isinstance(thing, (Segment, InformationPoint)) else None
+    return thing if isinstance(thing, (memgraph_rag.Segment, memgraph_rag.InformationPoint)) else None
 
 
 def _show_node(form: dict[str, Any], *, as_json: bool) -> None:
-    from memgraph_rag.cli import render
-
     if as_json:
         json_output.write_json(form)
         return
@@ -151,8 +149,6 @@ def _write_page(path: Path, neighbourhood: Neighbourhood) -> None:
 
 def questions(place: Place, as_json: Json = False) -> None:
     """List the questions that were kept, the newest first; of a stale one what changed since it was asked."""
-    from memgraph_rag.cli import render
-
     with place.stored() as memory:
         listed = memory.questions()
     if as_json:
@@ -173,8 +169,6 @@ def _stale(changes: Iterable[Change]) -> str:
 
 def documents(place: Place, as_json: Json = False) -> None:
     """List the documents."""
-    from memgraph_rag.cli import render
-
     with place.stored() as memory:
         listed = [record.as_dict() for record in memory.documents()]
     if as_json:
@@ -189,8 +183,6 @@ def documents(place: Place, as_json: Json = False) -> None:
 
 def status(place: Place, as_json: Json = False) -> None:
     """Count what is stored, by label and relationship type; tell store, schema, models and which layers are built."""
-    from memgraph_rag.cli import render
-
     with place.stored() as memory:
         stats, records = memory.status(), memory.documents()
         form = {

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memgraph_rag.cli import json_output
+from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf
+from memgraph_rag.cli.progress import Bars
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 
@@ -34,8 +35,6 @@ def export_file(
     place: Place, file: _File, user: UserOf = None, session: SessionOf = None, as_json: Json = False
 ) -> None:
     """Write all documents of the namespace, or of a user, with all that was built of them, into one file."""
-    from memgraph_rag.cli import render
-
     if file == _STREAM and as_json:
         raise typer.BadParameter("standard output can take the archive alone", param_hint="--json")
     with place.stored() as memory:
@@ -75,8 +74,6 @@ def import_file(
 
     With --bulk a local server is stopped, its empty database made from files, and started again.
     """
-    from memgraph_rag.cli import render
-
     source = Path("/dev/stdin") if file == _STREAM else file
     if bulk:
         from memgraph_rag.cli.bulk_import import import_in_bulk
@@ -96,8 +93,6 @@ def import_file(
 
 def purge(place: Place, as_json: Json = False) -> None:
     """Rewrite an embedded file so that not a byte of what was forgotten or replaced is left in it."""
-    from memgraph_rag.cli import render
-
     with place.stored() as memory:
         store = memory.settings.store
         memory.maintenance.purge()
@@ -108,13 +103,10 @@ def purge(place: Place, as_json: Json = False) -> None:
 
 
 def reembed(place: Place, as_json: Json = False) -> None:
-    """Embed everything in the store anew, by the embedder that --embedder names; until it is done, the old ones serve.
+    """Embed everything in the store anew, by the embedder that --embedder names. Until then the old ones serve.
 
     All namespaces of the store are embedded. From then on the store takes the new embedder only.
     """
-    from memgraph_rag.cli import render
-    from memgraph_rag.cli.progress import Bars
-
     if place.embedder is None:
         raise typer.BadParameter("name the embedder that the store shall have", param_hint="--embedder")
     place.check_file()

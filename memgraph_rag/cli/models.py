@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from memgraph_rag.cli import json_output
+from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json
+from memgraph_rag.models.files.available import PORTS, local_models, local_servers
 
 __all__ = ["models"]
 
@@ -23,9 +24,6 @@ def models(
     as_json: Json = False,
 ) -> None:
     """List what --model could be here: packaged models, the hub's cache, servers on this machine."""
-    from memgraph_rag.cli import render
-    from memgraph_rag.models.files.available import PORTS, local_models, local_servers
-
     listed = [*local_models(), *(local_servers() if endpoints else ())]
     if as_json:
         json_output.write_json([asdict(model) for model in listed])

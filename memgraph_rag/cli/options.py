@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, get_type_hints
 
 import typer
 
+import memgraph_rag
 from memgraph_rag.cli.sanitize import line, plain
 from memgraph_rag.display import show
-from memgraph_rag.errors import MemgraphRagWarning
+from memgraph_rag.errors import MemgraphRagWarning, SettingsError, StoreUnavailable
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
@@ -86,9 +87,7 @@ class Place:
 
     def settings_and_origins(self) -> tuple[Settings, dict[str, Origin]]:
         """The same, and where each setting was given that is not a default."""
-        from memgraph_rag import Settings
-
-        return Settings.resolve(store=self.store, read_only=self.read_only or None, **self._given())
+        return memgraph_rag.Settings.resolve(store=self.store, read_only=self.read_only or None, **self._given())
 
     def stored(self, **more: Any) -> Memory:
         """The memory that is there: as ``open``, but a file that ``--store`` names is not made.
@@ -105,8 +104,6 @@ class Place:
         Raises:
             StoreUnavailable: it is not.
         """
-        from memgraph_rag.errors import StoreUnavailable
-
         path = file_of(self.store) if self.store else None
         if path is not None and not path.exists():
             raise StoreUnavailable(
@@ -117,11 +114,9 @@ class Place:
 
     def open(self, **more: Any) -> Memory:
         """The memory of this place, which is made where there is none; ``more`` are further arguments of ``Memory``."""
-        from memgraph_rag import Memory
-
         if self.read_only:
             more["read_only"] = True
-        return Memory(self.store, **self._given() | more)
+        return memgraph_rag.Memory(self.store, **self._given() | more)
 
     def _given(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("namespace", "model", "reader", "embedder")}
@@ -138,8 +133,6 @@ def file_of(store: str) -> Path | None:
     try:
         return Path(store).expanduser()
     except RuntimeError as error:
-        from memgraph_rag.errors import SettingsError
-
         raise SettingsError(
             f"Expected a file, got one in a home that is not known: {show(store)}. Write its whole path.", store=store
         ) from error

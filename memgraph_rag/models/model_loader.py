@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
@@ -24,14 +23,17 @@ from memgraph_rag.contracts import (
     TokenCounter,
 )
 from memgraph_rag.errors import ModelNotFound, SettingsError
+from memgraph_rag.models.embedders.embedder import SentenceEmbedder
+from memgraph_rag.models.embedders.endpoint_embedder import EndpointEmbedder
 from memgraph_rag.models.endpoints.address import is_address, parse_address
+from memgraph_rag.models.endpoints.client import Endpoint
+from memgraph_rag.models.endpoints.model import EndpointModel
+from memgraph_rag.models.endpoints.pen_and_eye import PenAndEye
+from memgraph_rag.models.files import catalogue
 from memgraph_rag.models.files.journal import Journal
+from memgraph_rag.models.recognizers import find_recognizer, spacy_parser
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder, CheckedModel, CheckedRecognizer
 from memgraph_rag.settings import Neo4j, Settings
-
-if TYPE_CHECKING:
-    from memgraph_rag.models.endpoints.client import Endpoint
-    from memgraph_rag.models.endpoints.model import EndpointModel
 
 __all__ = [
     "FoundModels",
@@ -122,8 +124,6 @@ class FoundModels:
                     setting="recognizer",
                 )
             return given
-        from memgraph_rag.models.recognizers import find_recognizer
-
         return find_recognizer(self._settings.recognizer, stored=stored)
 
     @property
@@ -133,8 +133,6 @@ class FoundModels:
 
     @cached_property
     def _found_parser(self) -> Parser | None:
-        from memgraph_rag.models.recognizers import spacy_parser
-
         return spacy_parser.installed()
 
     def __reduce__(self) -> tuple[Callable[[], FoundModels], tuple[()]]:
@@ -199,9 +197,7 @@ class FoundModels:
             return None
         if wanted == "auto" and hasattr(self._given, "read_written"):  # a model that attends needs no eye
             return None
-        from memgraph_rag.models.files.catalogue import find_language_model, find_reader
-
-        find = find_reader if self._is_elsewhere else find_language_model
+        find = catalogue.find_reader if self._is_elsewhere else catalogue.find_language_model
         return find(wanted, cache_dir=settings.cache_dir, progress=self._progress)
 
     def _open_language(self) -> LanguageModel:
@@ -213,16 +209,13 @@ class FoundModels:
         eye = CheckedModel(self._reader) if self._reader else self._open_weights(*weights) if weights else None
         if eye is None:
             return pen
-        from memgraph_rag.models.endpoints.pen_and_eye import PenAndEye
-
         return PenAndEye(CheckedModel(pen), eye)
 
     def _open_weights(self, name: str, folder: str) -> AttentiveModel:
         settings = self._settings
         from memgraph_rag.models.engine.language_model import TransformersModel
-        from memgraph_rag.models.files.catalogue import find_calibration
 
-        found = find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
+        found = catalogue.find_calibration(name, folder, cache_dir=settings.cache_dir, choice=settings.calibration)
         return TransformersModel(
             folder,
             name=name,
@@ -247,8 +240,6 @@ def open_endpoint(address: str, settings: Settings) -> Endpoint:
         ModelNotFound: the client is not installed.
         ModelAccessDenied: a key is needed, and there is none.
     """
-    from memgraph_rag.models.endpoints.client import Endpoint
-
     place = parse_address(address)
     key = settings.endpoint.openai_key if place.is_openai else settings.endpoint.key
     return Endpoint(
@@ -262,13 +253,10 @@ def open_endpoint(address: str, settings: Settings) -> Endpoint:
 
 def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> EndpointModel:
     """The language model at the address that the settings name; raises as ``open_endpoint`` does."""
-    from memgraph_rag.models.endpoints.model import EndpointModel
-    from memgraph_rag.models.files.catalogue import find_yes_calibration
-
     endpoint = open_endpoint(settings.model, settings)
     # A file is the reader's where there is one.
     choice = settings.calibration if settings.reader == "none" or settings.calibration == "none" else "auto"
-    found = find_yes_calibration(endpoint.address, cache_dir=settings.cache_dir, choice=choice)
+    found = catalogue.find_yes_calibration(endpoint.address, cache_dir=settings.cache_dir, choice=choice)
     return EndpointModel(
         endpoint,
         window=settings.window,
@@ -297,11 +285,6 @@ def open_embedder(wanted: str, settings: Settings) -> Embedder:
         ModelNotFound: there is none.
     """
     if is_address(wanted):
-        from memgraph_rag.models.embedders.endpoint_embedder import EndpointEmbedder
-
         return EndpointEmbedder(open_endpoint(wanted, settings), requests=settings.endpoint.requests)
-    from memgraph_rag.models.embedders.embedder import SentenceEmbedder
-    from memgraph_rag.models.files.catalogue import find_embedder
-
-    name, folder = find_embedder(wanted)
+    name, folder = catalogue.find_embedder(wanted)
     return SentenceEmbedder(folder, name=name, device=settings.device, dtype=settings.dtype)

@@ -43,7 +43,7 @@ def finish_jobs(root: Path, memories: Memories) -> Iterator[str]:
     """Store the documents that wait, and remove the files of the queue; yield what the user should know, in lines.
 
     Raises:
-        Exception: a document cannot be stored now. It waits for the next start, with those behind it.
+        MemgraphRagError: a document cannot be stored now. It waits for the next start, with those behind it.
     """
     for folder in sorted(path for path in root.glob("*") if _FOLDER.fullmatch(path.name) and path.is_dir()):
         if any(_files(folder)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Literal
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -50,17 +50,18 @@ class Metrics:
     @contextmanager
     def call(self, tool: str, way: Way) -> Iterator[None]:
         """One call; its outcome is "ok", or the name of the error with which it ended, as the tool raised it."""
-        began, outcome = time.perf_counter(), "ok"
-        self._under_way.labels(tool, way).inc()
-        try:
-            yield
-        except BaseException as error:
+        began = time.perf_counter()
+
+        def end(_: object, error: BaseException | None, *__: object) -> None:
             raised = error.__cause__ if isinstance(error, ToolError) else None  # the SDK's, around ours
-            outcome = type(raised or error).__name__
-            raise
-        finally:
+            outcome = "ok" if error is None else type(raised or error).__name__
             self._under_way.labels(tool, way).dec()
             self._seconds.labels(tool, way, outcome).observe(time.perf_counter() - began)
+
+        with ExitStack() as call:
+            self._under_way.labels(tool, way).inc()
+            call.push(end)
+            yield
 
     def send_back(self) -> None:
         """A call was sent back before a tool ran."""

@@ -8,10 +8,10 @@ many calls under way is sent back before a tool runs.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, aclosing
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver.tools import Tool
@@ -34,6 +34,8 @@ from memgraph_rag.server.tools import Confirmation, asked, confirm
 __all__ = ["ROUTE", "RestApi"]
 
 ROUTE = "/v1/{tool}"
+
+T = TypeVar("T")
 
 
 class RestApi:
@@ -71,15 +73,9 @@ class RestApi:
             return answer_problem(Problem(title="ValidationError", status=422, detail=detail))
         except SettingsError as error:
             return answer_problem(Problem(title="SettingsError", status=400, detail=str(error)))
-        try:
-            if name == "ask" and "text/event-stream" in request.headers.get("accept", ""):
-                with ExitStack() as call:
-                    call.enter_context(self._services.under_way())
-                    return _Stream(self._events(arguments), call.pop_all())
-            with self._services.under_way(), self._services.metrics.call(name, "rest"):
-                return JSONResponse(_plain(await self._result(tool, arguments)))
-        except Exception as error:  # noqa: BLE001 - each is told as what it is
-            return answer_problem(problem_of(error))
+        wants_events = name == "ask" and "text/event-stream" in request.headers.get("accept", "")
+        response = await _tried(self._stream(arguments) if wants_events else self._answer(tool, arguments))
+        return answer_problem(response) if isinstance(response, Problem) else response
 
     async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """``GET /openapi.json``: what can be called, for clients and their generators; no token is needed."""
@@ -97,6 +93,15 @@ class RestApi:
         """``GET /metrics``: figures of all calls, over MCP too. They name nobody, and no token is needed."""
         return Response(self._services.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
+    async def _stream(self, arguments: dict[str, Any]) -> Response:
+        with ExitStack() as call:
+            call.enter_context(self._services.under_way())
+            return _Stream(self._events(arguments), call.pop_all())
+
+    async def _answer(self, tool: Tool, arguments: dict[str, Any]) -> Response:
+        with self._services.under_way(), self._services.metrics.call(tool.name, "rest"):
+            return JSONResponse(_plain(await self._result(tool, arguments)))
+
     async def _result(self, tool: Tool, arguments: dict[str, Any]) -> object:
         call = cast("Call", _PlainCall(_Lent(self._services)))
         direct: dict[str, Any] = {"call": call}
@@ -107,13 +112,25 @@ class RestApi:
         return await tool.fn_metadata.call_fn(tool.fn, tool.is_async, arguments, direct)
 
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
-        try:
-            with self._services.metrics.call("ask", "rest"):
-                async with aclosing(asked(self._services, **arguments)) as items:
-                    async for item in items:
-                        yield _event(item)
-        except Exception as error:  # noqa: BLE001 - the status line is sent already
-            yield ServerSentEvent(problem_of(error).model_dump_json(), event="error")
+        """Yield the events of an answer; a failure is the last of them, for the status line is sent already."""
+        async with aclosing(self._counted(arguments)) as items:
+            while (item := await _tried(anext(items, None))) is not None:
+                is_problem = isinstance(item, Problem)
+                yield ServerSentEvent(item.model_dump_json(), event="error") if is_problem else _event(item)
+
+    async def _counted(self, arguments: dict[str, Any]) -> AsyncGenerator[Step | str | Answered, None]:
+        with self._services.metrics.call("ask", "rest"):
+            async with aclosing(asked(self._services, **arguments)) as items:
+                async for item in items:
+                    yield item
+
+
+async def _tried(work: Awaitable[T]) -> T | Problem:
+    """Return what the work returns, or the problem that it met: here ends each error of a request."""
+    try:
+        return await work
+    except Exception as error:  # noqa: BLE001 - each is told as what it is
+        return problem_of(error)
 
 
 class _Stream(EventSourceResponse):

@@ -26,7 +26,6 @@ from typing_extensions import override
 from memgraph_rag import __version__
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.server.explanations import explain, explain_tool_error, explain_unknown
-from memgraph_rag.server.graph_page import graph_page
 from memgraph_rag.server.limits import CallLimits, TooManyCalls
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.metrics import Metrics
@@ -75,7 +74,6 @@ class MemoryServer(MCPServer[Services]):
             instructions=_INSTRUCTIONS,
             version=__version__,
             tools=list(self.memory_tools),
-            extensions=[graph_page()],
             lifespan=_lend(self.services),
             log_level="WARNING",
             token_verifier=token_verifier,
@@ -139,7 +137,6 @@ def _tool(entry: Any) -> Tool:
         title=entry.title,
         description=entry.description,
         annotations=entry.annotations,
-        meta={"ui": {"resourceUri": entry.page}} if entry.page else None,
     )
     # An argument of another name is a mistake to tell of; the SDK would pass over it.
     tool.fn_metadata.arg_model.model_config["extra"] = "forbid"

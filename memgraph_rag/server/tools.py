@@ -20,7 +20,6 @@ from pydantic import BaseModel, Field
 from memgraph_rag import Answer, AsyncMemory, Limits, Memory, Step, __version__
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
-from memgraph_rag.server import graph_page
 from memgraph_rag.server.results import (
     Answered,
     DocumentList,
@@ -383,7 +382,6 @@ class ToolEntry:
     title: str
     description: str
     annotations: ToolAnnotations
-    page: str = ""  # the address of what shows its result, where the host shows pages
 
 
 def _hints(*, reads: bool = False, destroys: bool = False, repeats: bool = True) -> ToolAnnotations:
@@ -442,7 +440,6 @@ TOOLS = (
         "that name it and its relations; for a document its names and summaries. Use it to explore from a name that "
         "you know; to search by meaning use recall.",
         _hints(reads=True),
-        page=graph_page.ADDRESS,
     ),
     ToolEntry(
         status,

@@ -9,13 +9,15 @@ Source: OpenTelemetry's semantic conventions of HTTP servers and MCP; W3C Trace 
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.types import CallToolResult
 from mcp.types.methods import SPEC_CLIENT_METHODS, SPEC_CLIENT_NOTIFICATION_METHODS
 from opentelemetry.propagate import extract
-from opentelemetry.trace import SpanKind, Status, StatusCode, get_tracer
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, get_tracer
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -86,13 +88,17 @@ class TracedMessages:
             record_exception=False,
             set_status_on_exception=False,
         ) as span:
-            try:
+            with ExitStack() as handling:
+                handling.push(partial(_mark_failed, span))
                 result = await call_next(ctx)
-            except Exception as error:
-                span.set_attribute("error.type", type(error).__name__)
-                span.set_status(Status(StatusCode.ERROR))
-                raise
             if isinstance(result, CallToolResult) and result.is_error:
                 span.set_attribute("error.type", "tool_error")
                 span.set_status(Status(StatusCode.ERROR))
             return result
+
+
+def _mark_failed(span: Span, kind: type[BaseException] | None, *_: object) -> None:
+    """Say in a span by which error its work failed; a call that is cancelled has not failed."""
+    if kind is not None and issubclass(kind, Exception):
+        span.set_attribute("error.type", kind.__name__)
+        span.set_status(Status(StatusCode.ERROR))

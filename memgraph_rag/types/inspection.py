@@ -9,7 +9,6 @@ from typing import Any
 from memgraph_rag.types.answers import Question
 from memgraph_rag.types.documents import DocumentRecord
 from memgraph_rag.types.graph import Annotation, Entity, InformationPoint, Mention, Segment
-from memgraph_rag.types.notebook import neighbourhood_html
 from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.plain import plain_fields, plain_value
 from memgraph_rag.types.sections import Section
@@ -90,10 +89,6 @@ class Neighbourhood:
             ],
             **plain_fields(self, without=("centre", "things", "ties")),
         }
-
-    def _repr_html_(self) -> str:
-        """Return the ties and the first passages, for a notebook."""
-        return neighbourhood_html(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from memgraph_rag.types.answers import Answer
-    from memgraph_rag.types.inspection import Neighbourhood
 
-__all__ = ["answer_html", "neighbourhood_html", "table_html"]
+__all__ = ["answer_html", "table_html"]
 
 _MOST_ROWS = 100
-_MOST_PASSAGES = 10
 _MOST_CHARACTERS = 400
 """Of a text in a cell; ``to_pandas`` and ``as_dict`` hold all of it."""
 
@@ -35,21 +33,6 @@ def answer_html(answer: Answer) -> str:
         f"<p><i>{escape(answer.question)}</i></p><p><b>{escape(answer.text)}</b></p>"
         f"{_table(('document', 'start', 'end', 'quote'), cited, numbered=True) if cited else ''}{warnings}"
         f"<p><small>stopped: {escape(answer.stop_reason.value)}; {cost}</small></p>"
-    )
-
-
-def neighbourhood_html(neighbourhood: Neighbourhood) -> str:
-    """Return the ties of a thing and the first passages; what is left out is counted."""
-    form = neighbourhood.as_dict()
-    passages = "".join(f"<blockquote>{_text(item['text'])}</blockquote>" for item in form["passages"][:_MOST_PASSAGES])
-    more = {**form["left_out"]}
-    if (unseen := len(form["passages"]) - _MOST_PASSAGES) > 0:
-        more["passages"] = more.get("passages", 0) + unseen
-    left_out = ", ".join(f"{number:,} {escape(what)}" for what, number in more.items())
-    return (
-        f"<p><b>{escape(form['name'])}</b> ({form['type']})</p>"
-        f"{_table(('kind', 'source', 'target', 'text', 'weight'), form['ties'])}{passages}"
-        f"{f'<p><small>left out: {left_out}</small></p>' if left_out else ''}"
     )
 
 

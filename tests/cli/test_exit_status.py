@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import resource
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import memgraph_rag
+from memgraph_rag.cli.app import COMMANDS as LISTED
 from memgraph_rag.cli.render import STOP_REASONS
 from memgraph_rag.strategies import known_strategies
 from memgraph_rag.types import StopReason
@@ -102,6 +105,14 @@ def test_each_command_has_help(cli, command) -> None:
     assert command in cli("--help").stdout
 
 
+@pytest.mark.parametrize(("name", "command"), LISTED.items())
+def test_list_of_commands_says_what_each_says_of_itself(name, command) -> None:
+    loaded = getattr(import_module(f"memgraph_rag.cli.{command.module}"), command.function)
+    docstring = inspect.getdoc(loaded) if inspect.isfunction(loaded) else loaded.info.help
+    assert command.help == docstring.splitlines()[0]
+    assert command.load(name).name in (name, "")
+
+
 @pytest.mark.parametrize("command", NEO4J_COMMANDS)
 def test_each_command_of_the_local_server_has_help(cli, command) -> None:
     assert f"neo4j {command}" in cli("neo4j", command, "--help").stdout
@@ -158,11 +169,35 @@ def test_the_package_runs_as_a_program() -> None:
     assert done.stdout.startswith("memgraph_rag ")
 
 
-def test_help_loads_nothing_heavy(tmp_path) -> None:
-    program = "import sys, memgraph_rag.cli.app; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    loaded = {name.split(".")[0] for name in done.stdout.split()}
-    assert not loaded & {"torch", "transformers", "neo4j", "ladybug", "numpy", "pydantic", "pyarrow"}
+def loaded_by_help(*command: str) -> set[str]:
+    program = """if True:
+        import sys
+        from memgraph_rag.cli.app import app
+        app([*sys.argv[1:], "--help"], standalone_mode=False)
+        print(*sys.modules)
+    """
+    done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    "command", [(), ("add",), ("ask",), ("search",), ("status",), ("forget",), ("export",), ("demo",)]
+)
+def test_help_loads_nothing_heavy(command) -> None:
+    loaded = {name.split(".")[0] for name in loaded_by_help(*command)}
+    assert not loaded & {"torch", "transformers", "neo4j", "ladybug", "numpy", "pyarrow", "jinja2"}
+
+
+@pytest.mark.parametrize("command", ["calibrate", "doctor", "evaluate", "mcp", "serve"])
+def test_help_loads_no_model_and_no_driver(command) -> None:
+    loaded = {name.split(".")[0] for name in loaded_by_help(command)}
+    assert not loaded & {"torch", "transformers", "sentence_transformers", "spacy", "stanza", "neo4j"}
+
+
+def test_list_of_commands_imports_no_command() -> None:
+    loaded = loaded_by_help()
+    assert not loaded & {"pydantic", *(f"memgraph_rag.cli.{command.module}" for command in LISTED.values())}
+    assert "memgraph_rag.cli.inspection" in loaded_by_help("search")
 
 
 @pytest.mark.parametrize(

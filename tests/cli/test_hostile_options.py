@@ -6,6 +6,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -13,6 +14,7 @@ import pytest
 from typer.models import ArgumentInfo
 from typer.testing import CliRunner
 
+from memgraph_rag.cli.app import COMMANDS as LISTED
 from memgraph_rag.cli.app import app
 from memgraph_rag.memory import Memory
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
@@ -23,11 +25,10 @@ PLACES = ("", ".", "/", "/etc/passwd/x", "/dev/full", "~nobody-here/x", "x" * 30
 ADDRESSES = ("neo4j://[::1", "bolt://localhost:abc", "bolt://", "bolt://localhost:0", "neo4j://a\x1b[2Jb", "bolt+x://a")
 
 COMMANDS = {
-    command.name or command.callback.__name__: command.callback
-    for command in app.registered_commands
-    if command.callback
+    name: getattr(import_module(f"memgraph_rag.cli.{command.module}"), command.function)
+    for name, command in LISTED.items()
+    if name not in ("mcp", "neo4j")
 }
-SHARED = ("store", "namespace", "model", "embedder", "read_only", "verbose")
 LEFT_OUT = ("demo", "doctor", "neo4j", "calibrate", "serve")  # which load models, or start a server
 
 GIVEN = {
@@ -65,8 +66,10 @@ def tries() -> Iterator[tuple[str, str, list[str], tuple[str, ...]]]:
     """Each option and argument of each command that is no flag, with what stands before it and what may break it."""
     for command, run in COMMANDS.items():
         for name, parameter in inspect.signature(run, eval_str=True).parameters.items():
+            if command in LEFT_OUT or name == "place":
+                continue
             kind, info = get_args(parameter.annotation)
-            if command in LEFT_OUT or name in SHARED or kind is bool:
+            if kind is bool:
                 continue
             values = NUMBERS if {int, float} & {kind, *get_args(kind)} else PLACES if "Path" in str(kind) else TEXTS
             if isinstance(info, ArgumentInfo):

@@ -5,7 +5,6 @@ import hashlib
 import json
 import stat
 from collections import Counter
-from dataclasses import replace
 from html.parser import HTMLParser
 from operator import itemgetter
 
@@ -14,9 +13,8 @@ from memories import FOX, options
 
 from memgraph_rag import Memory
 from memgraph_rag.cli import render
-from memgraph_rag.cli.tree_view import tree
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
-from memgraph_rag.types import Annotation, DocumentRecord, Entity, InformationPoint, Neighbourhood, Segment, Tie
+from memgraph_rag.types import Annotation
 
 
 def test_search_shows_where_and_why(cli, fox) -> None:
@@ -165,22 +163,23 @@ def test_store_and_namespace_lead_elsewhere(cli, fox, tmp_path) -> None:
     assert cli.json("status", "--namespace", "other")["namespace"] == "other"
 
 
-# ── trees and pages ──────────────────────────────────────────────────────────────────────────────────────────
+# ── lists and pages ──────────────────────────────────────────────────────────────────────────────────────────
 
 QUESTION = "Who found the red fox?"
 
 
-def test_a_document_is_shown_as_a_tree(cli, fox) -> None:
-    shown = cli("show", "fox").stdout
-    assert shown.splitlines()[0].startswith("fox  79 characters, id ")
-    assert "├── segments" in shown or "└── segments" in shown
-    assert "names Ann × 2" in shown
+def test_document_is_listed_with_its_segments_and_names(cli, fox) -> None:
+    lines = cli("show", "fox").stdout.splitlines()
+    assert lines[0].startswith("fox  document fox, 79 characters, 1 segments, id ")
+    assert lines[lines.index("segment") + 1].startswith("    Ann found a red fox in the barn.")
+    assert lines[lines.index("segment") + 1].endswith("  segment 0 · 0–79")
+    assert lines[lines.index("MENTIONS") + 1].startswith("    segment 0 → Ann × 2")
 
 
-def test_an_entity_is_shown_with_what_names_it(cli, fox) -> None:
+def test_entity_is_listed_with_what_mentions_it(cli, fox) -> None:
     shown = cli("show", "ann").stdout
-    assert shown.startswith("Ann  NAME, id ")
-    assert "mentioned in" in shown
+    assert shown.startswith("Ann  entity, NAME, id ")
+    assert "\nMENTIONS\n    segment 0 → Ann × 2\n" in shown
     assert "broken leg" in shown
     entity = cli.json("show", "Ann")
     assert (entity["type"], entity["name"]) == ("entity", "Ann")
@@ -189,13 +188,13 @@ def test_an_entity_is_shown_with_what_names_it(cli, fox) -> None:
 
 
 def test_a_kept_question_is_shown_with_its_walk(cli, fox) -> None:
-    cli("ask", QUESTION, "--keep-trace", "--no-trace")
-    shown = cli("show", QUESTION).stdout
-    assert shown.startswith(QUESTION)
-    assert "  1  segment 0" in shown
-    assert "score 1.000 = entry 1.000" in shown
-    assert "[1] fox  0–" in shown
-    assert "stopped because the model judged" in shown
+    answered = cli("ask", QUESTION, "--keep-trace", "--trace")
+    head, *reading = cli("show", QUESTION).stdout.splitlines()
+    assert head.startswith(f"{QUESTION}  asked ")
+    assert [line for line in reading if line] == [
+        line for line in (answered.stderr + answered.stdout).splitlines() if line
+    ]
+    assert any(line.startswith("[1] fox  0–") for line in reading)
     question = cli.json("show", QUESTION)
     assert (question["type"], question["centre"]["text"]) == ("question", QUESTION)
     assert question["centre"]["answer"]["trace"][0]["kind"] == "segment"
@@ -234,8 +233,8 @@ def test_a_stale_question_says_what_changed(cli, fox, write, tmp_path) -> None:
     shown = cli("show", QUESTION).stdout
     assert f"fox was replaced {change['changed_at']}; 1 node read of it is gone" in shown
     (cited,) = listed["answer"]["citations"]
-    place, quote = f"{cited['start']}–{cited['end']}", cited["quote"]
-    assert f"[1] fox  {place} of what it said before  “{quote}”" in shown
+    quote = cited["quote"]
+    assert quote in shown
     cli("show", QUESTION, "--html", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text("utf-8")
     assert f"Stale: fox was replaced {change['changed_at']}" in text
@@ -252,11 +251,12 @@ def test_header_is_shown_with_title_and_sentence_once(cli, tmp_path) -> None:
         assert [receipt.key for receipt in memory.deepen(layers=["context"])] == ["fox"]
         things = memory.around("fox").things.values()
         (header,) = (thing for thing in things if isinstance(thing, Annotation))
-    (line,) = (line for line in cli("show", "fox").stdout.splitlines() if "  document  " in line)
-    assert line.endswith(f"The fox  document  “{header.properties['summary']}”")
+    lines = cli("show", "fox").stdout.splitlines()
+    line = lines[lines.index("annotation") + 1]
+    assert line == f"    The fox {header.properties['summary']}  annotation of layer context, document"
 
 
-def test_hostile_text_is_text_in_the_tree(cli) -> None:
+def test_hostile_text_is_text_in_the_list(cli) -> None:
     cli("add", "-", "--key", "[bold]evil", text="Ann found \x1b[2J[red]a red fox[/red] <script>alert(1)</script>.")
     cli("ask", QUESTION, "--keep-trace")
     for name in ("[bold]evil", "Ann", QUESTION):
@@ -272,7 +272,7 @@ def test_a_name_that_several_have_lists_them(cli, fox) -> None:
     assert "Flopsy Rabbit" in message
 
 
-def test_what_is_left_out_is_said_in_the_tree(cli, write) -> None:
+def test_list_says_what_it_leaves_out(cli, write) -> None:
     cli("add", write("names.txt", " ".join(f"Zed{number} met Ann." for number in range(400))), "--key", "names")
     shown = cli("show", "names", "--most", "3").stdout
     assert "more entities" in shown
@@ -334,36 +334,6 @@ def test_a_page_stands_alone_and_marks_what_is_named_and_cited(cli, fox, tmp_pat
 def test_a_narrow_table_shows_what_it_is_about(cli, fox, monkeypatch) -> None:
     monkeypatch.setattr(render, "_WIDTH_OF_A_PIPE", 20)
     assert "fox" in cli("documents").stdout
-
-
-def of_segments(count: int) -> Neighbourhood:
-    """A document with as many segments, points and names."""
-    record = DocumentRecord("d", "big", "", "", "0" * 64, "", 9 * count, count, (), "", {})
-    segments = [Segment(f"s{n}", "d", n, "Some text", 9 * n, 9 * n + 9, 2) for n in range(count)]
-    points = [InformationPoint(f"p{n}", "d", 1, n, "A point", 2) for n in range(count)]
-    names = [Entity(f"e{n}", f"e{n}", f"E{n}", ("NAME",)) for n in range(count)]
-    ties = [Tie("HAS_SEGMENT", "d", segment.id) for segment in segments]
-    ties += [Tie("SUMMARIZES", f"p{n}", f"s{n}", 1.0) for n in range(count)]
-    ties += [Tie("MENTIONS", f"s{n}", f"e{n}", 1.0) for n in range(count)]
-    things = {thing.id: thing for thing in (record, *segments, *points, *names)}
-    return Neighbourhood(record, things, tuple(ties), tuple(segments), (), {})
-
-
-class Counted(tuple):
-    """Ties that count how often they are gone through."""
-
-    passes = 0
-
-    def __iter__(self):
-        self.passes += 1
-        return super().__iter__()
-
-
-def test_a_tree_goes_through_the_ties_once() -> None:
-    neighbourhood = of_segments(50)
-    ties = Counted(neighbourhood.ties)
-    tree(replace(neighbourhood, ties=ties))
-    assert ties.passes == 1
 
 
 def test_the_page_of_a_node_is_that_of_its_document(cli, fox, tmp_path) -> None:

@@ -166,7 +166,6 @@ async def test_locked_store_is_tried_again_by_the_next_call(connect, open_memori
         assert text.startswith("StoreLocked: Expected a file")
         assert "memgraph-rag mcp --http" in text
         assert [resource.name for resource in (await agent.client.list_resources()).resources] == [
-            "graph",
             "documents",
             "questions",
         ]

@@ -18,7 +18,6 @@ from starlette.applications import Starlette
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.server import sessions, transports
-from memgraph_rag.server.graph_page import ADDRESS
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.tokens import TokenFolder
 from memgraph_rag.server.transports import http_app, serve_http, token_server
@@ -68,7 +67,7 @@ async def test_tokens_reach_their_own_namespace_only(served: Served, mode: str) 
             with pytest.raises(Exception, match="NotFound"):
                 await tom.client.read_resource(uri)
         listed = [resource.uri for resource in (await tom.client.list_resources()).resources]
-        fixed = [ADDRESS, "memory://documents", "memory://questions"]
+        fixed = ["memory://documents", "memory://questions"]
         assert listed == [*fixed, f"memory://documents/{yours['document_id']}"]
         assert (await tom.client.read_resource("memory://documents/note")).contents[0].text == RIVER
         (only,) = (await tom("list_documents"))["documents"]

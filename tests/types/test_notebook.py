@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from records import ANSWER, CITATION, ENTITY, EVIDENCE, NEIGHBOURHOOD, RECORD, SEGMENT, WARNING
+from records import ANSWER, CITATION, EVIDENCE, RECORD, SEGMENT, WARNING
 
 from memgraph_rag.calls.record_list import RecordList
 
 EVIL = '<script>alert("1")</script><img src=x onerror=alert(2)>&lt;'
-OURS = {"p", "i", "b", "small", "table", "thead", "tbody", "tr", "th", "td", "blockquote"}
+OURS = {"p", "i", "b", "small", "table", "thead", "tbody", "tr", "th", "td"}
 
 
 class Shown(HTMLParser):
@@ -78,12 +78,6 @@ def test_long_list_and_long_text_are_cut_and_counted() -> None:
     assert len(shown.text) < 101 * 600
 
 
-def test_neighbourhood_shows_ties_and_passages() -> None:
-    shown = Shown(NEIGHBOURHOOD._repr_html_())
-    for text in ("Ann (entity)", "MENTIONS", "HAS_SEGMENT", "I moved to Berlin yesterday.", "left out: 3 passages"):
-        assert text in shown.text
-
-
 def test_hostile_text_stays_text() -> None:
     """In the text, the key and the title of a document, in its metadata, and in what a model wrote."""
     segment = replace(SEGMENT, text=EVIL, speaker=EVIL)
@@ -92,11 +86,7 @@ def test_hostile_text_stays_text() -> None:
     cited = replace(CITATION, document_key=EVIL, quote=EVIL)
     warning = replace(WARNING, quote=EVIL, document_key=EVIL)
     answer = replace(ANSWER, question=EVIL, text=EVIL, citations=(cited,), warnings=(warning,))
-    entity = replace(ENTITY, name=EVIL)
-    things = {**NEIGHBOURHOOD.things, "e1": entity, "s1": segment, "d1": record}
-    ties = tuple(replace(tie, text=EVIL, kind=EVIL) for tie in NEIGHBOURHOOD.ties)
-    around = replace(NEIGHBOURHOOD, centre=entity, things=things, ties=ties, passages=(segment,), left_out={EVIL: 1})
-    for value in (RecordList([hit]), RecordList([record]), answer, around):
+    for value in (RecordList([hit]), RecordList([record]), answer):
         shown = Shown(value._repr_html_())
         assert EVIL in shown.text
         assert set(shown.tags) <= OURS

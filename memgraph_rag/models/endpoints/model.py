@@ -27,7 +27,7 @@ from memgraph_rag.models.files.journal import Journal, journal_key
 from memgraph_rag.types import Generation, Prompt
 
 if TYPE_CHECKING:
-    from memgraph_rag.models.calibration.calibration.calibration import YesCalibration
+    from memgraph_rag.models.calibration.calibration import YesCalibration
 
 __all__ = ["EndpointModel"]
 

@@ -32,7 +32,7 @@ from memgraph_rag.models.engine.window import ANSWER_ROOM, check_nodes, check_qu
 from memgraph_rag.types import Usage, Vector
 
 if TYPE_CHECKING:
-    from memgraph_rag.models.calibration.calibration.calibration import HeadCalibration
+    from memgraph_rag.models.calibration.calibration import HeadCalibration
     from memgraph_rag.models.engine.language_model import TransformersModel
 
 __all__ = ["KVSession"]

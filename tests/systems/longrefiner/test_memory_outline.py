@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from memories import FOX, OpenMemory, embedder
-from rich.console import Console
 
 from memgraph_rag import Limits, Memory, Receipt
 from memgraph_rag.cli.html_page import page
-from memgraph_rag.cli.tree_view import tree
+from memgraph_rag.cli.listing import listing
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.testing import FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import LayerRows, Section, StopReason
@@ -116,11 +114,9 @@ def test_outlines_move_with_an_archive(open_memory: OpenMemory, tmp_path: Path) 
 def test_an_outline_is_shown(open_memory: OpenMemory) -> None:
     memory = open_memory(layers=["outline"])
     memory.add(MILL, key="mill")
-    shown = StringIO()
-    Console(file=shown, width=200).print(tree(memory.around("mill")))
 
-    lines = [line.strip("│├└─ ").split("  ")[0] for line in shown.getvalue().splitlines()]
-    assert lines[lines.index("outline") + 1 :][:4] == TITLES
+    lines = [line.plain.strip().split("  ")[0] for line in listing(memory.around("mill"))]
+    assert lines[lines.index("section") + 1 :][:4] == TITLES
     assert "section 2, level 2" in page(memory.around("mill"))
     assert memory.around("mill", most=1).left_out["sections"] == 3
 

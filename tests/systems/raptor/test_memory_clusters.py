@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from memories import LONG, QUESTION, options
-from rich.console import Console
 
 from memgraph_rag import Document, Memory
 from memgraph_rag.cli.html_page import page
-from memgraph_rag.cli.tree_view import tree
+from memgraph_rag.cli.listing import listing
 from memgraph_rag.stores.layer_rows import POINTS
 from memgraph_rag.stores.layer_rows.archived import Ids
 from memgraph_rag.systems.raptor.clusters import ClustersLayer
@@ -115,14 +113,14 @@ def test_archived_clusters_of_which_a_part_is_missing_are_refused() -> None:
         POINTS.decode(archived, Ids("namespace", "key"))
 
 
-def test_show_draws_the_tree_of_clusters_beside_that_of_points(open_file) -> None:
+def test_list_and_page_show_summaries_with_their_segments(open_file) -> None:
     with open_file() as memory:
         memory.add(LONG, key="long")
         around = memory.around("long")
-    console = Console(width=200, file=StringIO())
-    console.print(tree(around))
-    drawn = console.file.getvalue()
-    assert drawn.index("points") < drawn.index("clusters") < drawn.index("summary 1.0")
+    lines = [line.plain for line in listing(around)]
+    assert any(line.endswith("  summary 1.0") for line in lines)
+    (tie,) = (line for line in lines if line.startswith("    summary 1.0 → "))
+    assert tie.startswith("    summary 1.0 → segment ")
     assert "summary 1.0" in page(around)
 
 

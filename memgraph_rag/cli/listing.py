@@ -1,0 +1,145 @@
+"""A neighbourhood as plain lines for the terminal, and the words for each thing, which the page uses too.
+
+It prints what it is given and knows no memory. Invariants: as in ``render``, no text is taken for markup and no control
+character reaches the terminal; the last lines say what was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from rich.text import Text
+
+from memgraph_rag.cli.render import change_line, one_line, plain, usage_line
+from memgraph_rag.types import (
+    Annotation,
+    DocumentRecord,
+    Entity,
+    InformationPoint,
+    Neighbourhood,
+    Node,
+    Overview,
+    Question,
+    Section,
+    Segment,
+    Thing,
+    Tie,
+    type_of,
+)
+
+__all__ = ["caption_of", "facts_of", "listing", "place_of", "text_of"]
+
+_CHARACTERS = 100
+"""Most characters of a text on one line."""
+
+
+def listing(neighbourhood: Neighbourhood) -> Iterator[Text]:
+    """Yield the centre, the things around it by type, and the ties between them by kind.
+
+    Of a question only its first line and what changed: its walk is shown as ``ask`` shows it.
+    """
+    centre = neighbourhood.centre
+    yield _line(centre, indent="")
+    if isinstance(centre, Question):
+        yield from (Text(plain(f"stale: {change_line(change)}"), style="yellow") for change in centre.changes)
+        return
+    if isinstance(centre, Overview):
+        yield Text(plain(one_line(centre.text, 10 * _CHARACTERS)))
+        yield from (Text(plain(f"• {one_line(finding.text, _CHARACTERS)}")) for finding in centre.findings)
+    others = sorted((thing for thing in neighbourhood.things.values() if thing is not centre), key=type_of)
+    for kind, things in groupby(others, key=type_of):
+        yield _heading(kind)
+        yield from map(_line, things)
+    for kind, ties in groupby(sorted(neighbourhood.ties, key=lambda tie: tie.kind), key=lambda tie: tie.kind):
+        if kind != "HAS_SEGMENT":  # the names of segments say it
+            yield _heading(kind)
+            yield from _tie_lines(neighbourhood, ties)
+    for what, number in neighbourhood.left_out.items():
+        yield Text(f"… and {number:,} more {what}", style="yellow")
+
+
+def caption_of(thing: Thing) -> str:
+    """Return what a thing is called: its title, its name or its text."""
+    if isinstance(thing, DocumentRecord):
+        return thing.title or thing.key
+    if isinstance(thing, Overview):
+        return thing.title or thing.text
+    return thing.name if isinstance(thing, (Entity, Section)) else thing.text
+
+
+def text_of(thing: Thing) -> str:
+    """Return what a thing says: an answer, the text of an overview or a segment, else its caption."""
+    if isinstance(thing, Question):
+        return thing.answer.text
+    return thing.text if isinstance(thing, Overview) else caption_of(thing)
+
+
+def facts_of(thing: Thing) -> str:
+    """Return what is known of a thing beside its caption, on one line."""
+    if isinstance(thing, DocumentRecord):
+        return f"document {thing.key}, {thing.characters:,} characters, {thing.segments:,} segments, id {thing.id}"
+    if isinstance(thing, Entity):
+        return f"entity, {', '.join(thing.kinds)}, id {thing.id}"
+    if isinstance(thing, Question):
+        return f"asked {thing.asked_at}, {thing.answer.strategy}, {thing.answer.model}; {usage_line(thing.answer)}"
+    if isinstance(thing, Section):
+        return f"section {thing.index}, level {thing.level} · {thing.start}–{thing.end}"
+    if isinstance(thing, Annotation):
+        return ", ".join(filter(None, [f"annotation of layer {thing.layer}", thing.kind, *_properties(thing)]))
+    return place_of(thing)
+
+
+def place_of(node: Node) -> str:
+    """Return where a node is: its number, its span, who said it and when."""
+    if isinstance(node, Overview):
+        return f"{node.layer} {node.level} over {len(node.documents)} documents"
+    if isinstance(node, InformationPoint):
+        return f"{'point' if node.layer == 'points' else 'summary'} {node.level}.{node.index}"
+    return " · ".join(filter(None, [f"segment {node.index}", f"{node.start}–{node.end}", node.speaker, node.time]))
+
+
+def _properties(annotation: Annotation) -> list[str]:
+    """Return the properties that the text does not say: that of a header holds its title and summary."""
+    told = ("", *annotation.text.splitlines())
+    return [f"{name}: {value}" for name, value in annotation.properties.items() if value not in told]
+
+
+def _heading(kind: str) -> Text:
+    return Text(kind, style="dim")
+
+
+def _line(thing: Thing, *, indent: str = "    ") -> Text:
+    caption = one_line(caption_of(thing), _CHARACTERS)
+    return Text.assemble(indent, (plain(caption), "bold"), plain(f"  {one_line(facts_of(thing), 5 * _CHARACTERS)}"))
+
+
+def _tie_lines(neighbourhood: Neighbourhood, ties: Iterable[Tie]) -> Iterator[Text]:
+    """Yield one line for each source of ties of one kind, with all its targets; for each relation a line."""
+    things, several = (
+        neighbourhood.things,
+        sum(isinstance(it, DocumentRecord) for it in neighbourhood.things.values()) > 1,
+    )
+
+    def name(thing_id: str) -> str:
+        thing = things[thing_id]
+        if isinstance(thing, (Segment, InformationPoint)):
+            document = things.get(thing.document_id) if several else None
+            owner = f"{document.key} " if isinstance(document, DocumentRecord) else ""
+            return f"{owner}{place_of(thing).split(' · ')[0]}"
+        return one_line(thing.key if isinstance(thing, DocumentRecord) else caption_of(thing), _CHARACTERS)
+
+    targets: dict[str, list[str]] = {}
+    for tie in ties:
+        if tie.kind == "RELATES_TO":
+            yield Text(plain(f"    {name(tie.source_id)} — {name(tie.target_id)}  {one_line(tie.text, _CHARACTERS)}"))
+        else:
+            targets.setdefault(tie.source_id, []).append(name(tie.target_id) + _weight(tie))
+    for source_id, names in targets.items():
+        yield Text(plain(f"    {name(source_id)} → {', '.join(names)}"))
+
+
+def _weight(tie: Tie) -> str:
+    if tie.kind in ("SUMMARIZES", "SIMILAR_TO"):
+        return f" {tie.weight:.2f}"
+    return f" × {tie.weight:.0f}" if tie.kind == "MENTIONS" and tie.weight > 1 else ""
