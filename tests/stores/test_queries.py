@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from neo4j import GraphDatabase, Query
 from statements import ABOUT_THE_STORE, DATA, STATEMENTS, dialect_of
+from tables import table
 
 from memgraph_rag.stores import open_store
 from memgraph_rag.stores.shared import queries
@@ -22,8 +23,8 @@ ROOM = Path(queries.__file__).parent
 SHARED = (
     "document_reader.py", "document_revisions.py", "embedding_updates.py", "graph_reads.py", "graph_writes.py",
     "integrity.py", "kept_questions.py", "overview_writes.py", "relation_writes.py", "stored_graph.py",
-    "layer_rows/annotations.py", "layer_rows/kind.py", "layer_rows/names.py", "layer_rows/points.py",
-    "layer_rows/relations.py", "layer_rows/sections.py",
+    "../layer_rows/annotations.py", "../layer_rows/kind.py", "../layer_rows/names.py", "../layer_rows/points.py",
+    "../layer_rows/relations.py", "../layer_rows/sections.py",
 )  # fmt: skip
 USERS = {
     "ladybug": (*SHARED, "ladybug.py"),
@@ -106,7 +107,7 @@ def ids(statement: Statement) -> str:
     return statement.name
 
 
-@pytest.mark.parametrize("statement", STATEMENTS, ids=ids)
+@table("statement", STATEMENTS)
 def test_the_header_tells_the_truth(statement: Statement) -> None:
     body = re.sub(r"//.*|'[^']*'", "", statement.text)
 
@@ -120,7 +121,7 @@ def test_the_header_tells_the_truth(statement: Statement) -> None:
         assert not statement.returns
 
 
-@pytest.mark.parametrize("statement", STATEMENTS, ids=ids)
+@table("statement", STATEMENTS)
 def test_the_style_holds(statement: Statement) -> None:
     keywords = (
         r"(?:optional match|match|where|return|order by|limit|unwind|create|merge|set|detach delete|with|call|yield)"
@@ -132,13 +133,13 @@ def test_the_style_holds(statement: Statement) -> None:
     assert ";" not in statement.text, "one statement a file"
 
 
-@pytest.mark.parametrize("statement", DATA, ids=ids)
+@table("statement", DATA)
 def test_each_keeps_to_its_namespace(statement: Statement) -> None:
     bound = {"namespace", "namespace_id"} & set(statement.params)
     assert bound or statement.name in ABOUT_THE_STORE
 
 
-@pytest.mark.parametrize("statement", DATA, ids=ids)
+@table("statement", DATA)
 def test_what_is_listed_is_ordered(statement: Statement) -> None:
     if statement.name.startswith("read/") and statement.returns and "count" not in statement.name:
         ordered = any(words in statement.text for words in ("ORDER BY", "LIMIT 1", "SHOW"))
@@ -150,7 +151,7 @@ def test_each_file_is_used() -> None:
     assert {statement.name for statement in DATA} == used
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@table("dialect", DIALECTS)
 def test_migrations_are_numbered_without_gaps(dialect: Dialect) -> None:
     steps = queries.migrations(dialect)
     assert list(steps) == list(range(1, len(steps) + 1))

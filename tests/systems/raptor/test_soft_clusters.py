@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tables import table
 
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder
 from memgraph_rag.models.files.catalogue import find_embedder
@@ -99,7 +100,7 @@ def test_equally_far_vectors_give_the_same_clusters_each_time() -> None:
     assert len({str(soft_clusters(vectors)) for _ in range(4)}) == 1
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 11])
+@table("count", [0, 1, 2, 3, 11])
 def test_few_vectors_are_one_cluster_without_umap(count) -> None:
     vectors = np.eye(max(count, 1), 16, dtype=np.float32)[:count]
     assert soft_clusters(vectors) == ([tuple(range(count))] if count else [])
