@@ -19,24 +19,9 @@ from memgraph_rag.stores.shared import queries
 from memgraph_rag.stores.shared.queries import DIALECTS, Dialect, Statement
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore
 
-ROOM = Path(queries.__file__).parent
-SHARED = (
-    "document_reader.py", "document_revisions.py", "embedding_updates.py", "graph_reads.py", "graph_writes.py",
-    "integrity.py", "kept_questions.py", "overview_writes.py", "relation_writes.py", "stored_graph.py",
-    "../layer_rows/annotations.py", "../layer_rows/kind.py", "../layer_rows/names.py", "../layer_rows/points.py",
-    "../layer_rows/relations.py", "../layer_rows/sections.py",
-)  # fmt: skip
-USERS = {
-    "ladybug": (*SHARED, "ladybug.py"),
-    "neo4j": (
-        *SHARED,
-        "neo4j.py",
-        "neo4j_connection.py",
-        "neo4j_bulk.py",
-        "neo4j_databases.py",
-        "neo4j_first_opening.py",
-    ),
-}
+STORES = Path(queries.__file__).parents[1]
+SHARED = ("shared", "layer_rows")
+"""The rooms whose statements both engines serve, beside the room of each."""
 
 VALUES: dict[str, Any] = {
     "after": "",
@@ -98,7 +83,8 @@ NOT_FOR: dict[Dialect, set[str]] = {"neo4j_5": {"read/find_near_neighbours"}}
 
 def names_used(dialect: Dialect) -> list[str]:
     """Statements named in the modules that serve this dialect's engine, in order."""
-    sources = [(ROOM / module).read_text(encoding="utf-8") for module in USERS[dialect.split("_")[0]]]
+    rooms = (*SHARED, dialect.split("_")[0])
+    sources = [path.read_text("utf-8") for room in rooms for path in sorted((STORES / room).glob("*.py"))]
     named = {name for source in sources for name in re.findall(r'"((?:read|write)/\w+)"', source)}
     return sorted(named - NOT_FOR.get(dialect, set()))
 
