@@ -175,8 +175,8 @@ def pytest_configure(config: pytest.Config) -> None:
 LINE = re.compile(r"[\[-](5\.26|2026)[\]-]")
 """The server that a test needs, in its id."""
 
-LONG = re.compile(r"tests/(test_readme|models/|endpoints/|faults/|layers/)")
-"""Files that work with real weights, or for long on purpose."""
+LONG = re.compile(r"tests/(test_readme|models/|endpoints/|faults/|layers/|cli/|server/|systems/raptor/)")
+"""Files that work with real weights or processes of their own, or for long on purpose."""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

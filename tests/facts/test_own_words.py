@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import table
 
@@ -154,12 +154,14 @@ def test_each_sentence_states_something_by_itself(said: str) -> None:
 
 
 @pytest.mark.parametrize("frame", FRAMES)
+@settings(max_examples=20)
 @given(sentences=st.lists(st.sampled_from(SAID), min_size=1, max_size=4))
 def test_what_another_says_states_nothing(frame: str, sentences: list[str]) -> None:
     assert read(framed(frame, sentences)) == []
 
 
 @pytest.mark.parametrize("frame", [*MARKED, *BY_LINES])
+@settings(max_examples=20)
 @given(sentences=st.lists(st.sampled_from(SAID), min_size=1, max_size=4))
 def test_own_words_beside_what_another_says_are_read(frame: str, sentences: list[str]) -> None:
     text = f"I live in Oslo.\n\n{framed(frame, sentences)}\n\nMy cat's name is Tess."
@@ -167,6 +169,7 @@ def test_own_words_beside_what_another_says_are_read(frame: str, sentences: list
 
 
 @pytest.mark.parametrize("frame", UP_TO_THE_END)
+@settings(max_examples=20)
 @given(sentences=st.lists(st.sampled_from(SAID), min_size=1, max_size=4))
 def test_own_words_before_what_another_says_are_read(frame: str, sentences: list[str]) -> None:
     text = f"I live in Oslo.\n\n{framed(frame, sentences)}"

@@ -306,7 +306,7 @@ def tiny(tmp_path_factory) -> TransformersModel:
     return TransformersModel(write_checkpoint("llama", tmp_path_factory.mktemp("tiny")), dtype="float32", device="cpu")
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(text=st.text(max_size=120), pool=st.booleans())
 @example(text=" \n", pool=True)
 @example(text=INJECTED[0], pool=True)
