@@ -2,7 +2,8 @@
 #
 #   make demo       a story, three questions: walk, answers, citations
 #   make check      lint, types and the quick tests
-#   make test       lint, types, all tests, a real Neo4j included, and the adapters for agent frameworks
+#   make test       lint, types and the tests, a real Neo4j included, in at most 10 minutes on two cores
+#   make test-all   the rest too: Neo4j 5.26 whole, every strategy and architecture, adapters for agent frameworks
 #   make PYTHON=python3.12 …         another Python
 #   make fault-tests SHARE=0.05      a twentieth of everything; ONLY="kills crowd" and ENGINES=ladybug choose among it
 #   make bench-retrieval SETS=DIR    the full question sets in DIR/musique …, not the samples in benchmarks/data
@@ -36,7 +37,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick-tests test all-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-library bench-expansion bench-extraction bench-walks bench-turns bench-updates bench-whole
+.PHONY: help demo check quick-tests test tests test-all test-rest full-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-library bench-expansion bench-extraction bench-walks bench-turns bench-updates bench-whole
 .PHONY: gpu scorecard scorecard-full bench-systems clean distclean
 
 help: ## This list
@@ -51,12 +52,22 @@ check: $(VENV)/.has-test ## Lint, types and the tests that need neither a server
 quick-tests: $(VENV)/.has-test
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not server and not slow" $(CHECKED)
 
-# The adapters begin when lint ends, beside the tests, which take longest: their summary is the last line.
-test: $(VENV)/.has-test ## Lint, types, all tests, and the adapters for agent frameworks
-	@$(MAKE) --no-print-directory -j2 lint all-tests test-integrations
+test: $(VENV)/.has-test ## Lint, types and the tests of the first lane, in at most 10 minutes on two cores
+	@$(MAKE) --no-print-directory -j2 lint tests
 
-all-tests: $(VENV)/.has-test
-	@$(BIN)/python -m pytest -n $(WORKERS)
+tests: $(VENV)/.has-test
+	@$(BIN)/python -m pytest -n $(WORKERS) -m "not full" --durations=25
+
+test-all: ## All there is: make test, and then what it leaves out
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-rest
+
+# The adapters run beside the tests, which take longest: their summary is the last line.
+test-rest: $(VENV)/.has-test ## What make test leaves out: tests marked full, and the adapters for agent frameworks
+	@$(MAKE) --no-print-directory -j2 full-tests test-integrations
+
+full-tests: $(VENV)/.has-test
+	@$(BIN)/python -m pytest -n $(WORKERS) -m full --durations=25
 
 test-mcp-conformance: $(VENV)/.has-test ## Ask the protocol's own suite about `memgraph-rag mcp`; needs npx and a registry of Node packages
 	@PYTHONPATH=tests $(BIN)/python tests/mcp_conformance.py

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from lanes import reason_for_full
 from memories import OpenMemory, options
 from neo4j import GraphDatabase
 
@@ -171,16 +172,18 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
-LINE = re.compile(r"[\[-](5\.26|2026)[\]-]|^tests/test_\w+\.py::.*[\[-]neo4j[\]-]")
-"""The server that a test needs, in its id; "neo4j" alone, of the fixture ``open_memory``, is the newest."""
+LINE = re.compile(r"[\[-](5\.26|2026)[\]-]")
+"""The server that a test needs, in its id."""
 
-LONG = re.compile(r"tests/(test_readme|models/|endpoints/|faults/|layers/)")
-"""Files that work with real weights, or for long on purpose."""
+LONG = re.compile(r"tests/(test_readme|models/|endpoints/|faults/|layers/|cli/|server/|systems/raptor/)")
+"""Files that work with real weights or processes of their own, or for long on purpose."""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     if LINE.search(item.nodeid) or "neo4j_servers" in getattr(item, "fixturenames", ()):
         item.add_marker("server")
+    if reason := reason_for_full(item):
+        item.add_marker(pytest.mark.full(reason))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -199,7 +202,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByServer(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             line = LINE.search(nodeid)
-            return line[1] or "2026" if line else nodeid.partition("::")[0]
+            return line[1] if line else nodeid.partition("::")[0]
 
     return ByServer(config, log)
 
@@ -257,7 +260,7 @@ def neo4j_server(request: pytest.FixtureRequest, neo4j_servers: Servers) -> Serv
     return neo4j_servers[request.param]
 
 
-@pytest.fixture(params=["ladybug", "neo4j"])
+@pytest.fixture(params=["ladybug", pytest.param("neo4j", id="neo4j-2026")])
 def open_memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenMemory]:
     """Opens memories on one database; each has the test's own namespace unless another is named."""
     own = f"test-{uuid.uuid4().hex}"

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tables import table
 
 import memgraph_rag
 from memgraph_rag import errors
@@ -150,7 +151,7 @@ def room_imported(name: str) -> str | None:
     return first if first and ((PACKAGE / first).is_dir() or (PACKAGE / f"{first}.py").is_file()) else ROOT
 
 
-@pytest.mark.parametrize("module", modules())
+@table("module", modules())
 def test_no_arrow_beside_the_table(module: str) -> None:
     room = room_of(module)
     assert room in MAY_IMPORT, f"{module} lies in no room of DESIGN.md, section 3"
@@ -174,7 +175,7 @@ def test_no_system_imports_another() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("module", modules())
+@table("module", modules())
 def test_packages_are_known_to_their_room_only(module: str) -> None:
     wrong = [
         f"{module}:{line} imports {name}"
@@ -184,7 +185,7 @@ def test_packages_are_known_to_their_room_only(module: str) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("module", modules())
+@table("module", modules())
 def test_the_environment_is_read_in_one_place(module: str) -> None:
     readers = {"environ", "environb", "getenv", "getenvb"}
     nodes = list(ast.walk(parse(module)))
@@ -198,7 +199,7 @@ def test_the_environment_is_read_in_one_place(module: str) -> None:
     assert module in READ_THE_ENVIRONMENT or not places
 
 
-@pytest.mark.parametrize("module", [name for name in modules() if room_of(name) != "cli"])
+@table("module", [name for name in modules() if room_of(name) != "cli"])
 def test_nothing_prints_outside_the_command_line(module: str) -> None:
     printed = [
         f"{module}:{node.lineno}"
@@ -208,7 +209,7 @@ def test_nothing_prints_outside_the_command_line(module: str) -> None:
     assert not printed
 
 
-@pytest.mark.parametrize("module", [name for name in modules() if (PACKAGE / name).stat().st_size])
+@table("module", [name for name in modules() if (PACKAGE / name).stat().st_size])
 def test_every_module_says_what_it_is(module: str) -> None:
     assert ast.get_docstring(parse(module))
 
@@ -298,7 +299,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         memgraph_rag.Memry  # noqa: B018
 
 
-@pytest.mark.parametrize("module", ["types", "contracts", "errors", "settings", "memory", "testing"])
+@table("module", ["types", "contracts", "errors", "settings", "memory", "testing"])
 def test_each_public_module_lists_what_it_offers(module: str) -> None:
     offered = importlib.import_module(f"memgraph_rag.{module}")
     assert len(offered.__all__) == len(set(offered.__all__))  # ruff keeps the order
@@ -324,7 +325,7 @@ def test_the_tree_of_errors_is_the_one_in_the_docstring() -> None:
     assert drawn == {error.__name__: error.__base__.__name__ for error in FAMILY}
 
 
-@pytest.mark.parametrize("error", FAMILY)
+@table("error", FAMILY)
 def test_facts_are_attributes_and_survive_a_copy(error: type[errors.MemgraphRagError]) -> None:
     made = error("Expected a fox, got rain.", path="a.txt", limit=3)
     for same in (made, copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
@@ -390,7 +391,7 @@ STORE_MODULES = [name for name in modules() if room_of(name) == "stores"]
 PRIVATES_OF_DRIVERS = {"_handle_cancellation"}
 
 
-@pytest.mark.parametrize("module", STORE_MODULES)
+@table("module", STORE_MODULES)
 def test_store_modules_read_no_foreign_privates(module: str) -> None:
     """A module may read the private attributes that it defines, also on a second store of its own class."""
     nodes = list(ast.walk(parse(module)))
@@ -401,7 +402,7 @@ def test_store_modules_read_no_foreign_privates(module: str) -> None:
     assert [f"{module}:{node.lineno} {ast.unparse(node)}" for node in foreign] + imported == []
 
 
-@pytest.mark.parametrize(("engine", "other"), [("ladybug", "neo4j"), ("neo4j", "ladybug")])
+@table(("engine", "other"), [("ladybug", "neo4j"), ("neo4j", "ladybug")])
 def test_no_engine_imports_the_other(engine: str, other: str) -> None:
     wrong = [
         f"{module}:{line} imports {name}"

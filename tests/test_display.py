@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.display import MOST_CHARACTERS, show
 
@@ -52,7 +52,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
+@table("value", HOSTILE)
 def test_hostile_value_is_shown_short_and_printable_at_once(value: object) -> None:
     began = time.perf_counter()
     shown = show(value)
@@ -73,7 +73,7 @@ def test_short_value_is_shown_as_repr_writes_it(value: object) -> None:
     assert show(value) == repr(value)
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "shown"),
     [
         (10**5_000, "an int of 16,610 bits"),
@@ -82,7 +82,6 @@ def test_short_value_is_shown_as_repr_writes_it(value: object) -> None:
         ("a\x1b[31m", "'a\\x1b[31m'"),
         ([10**5_000], "[an int of 16,610 bits]"),
     ],
-    ids=["huge number", "path", "error", "escape", "list"],
 )
 def test_value_is_shown_in_words(value: object, shown: str) -> None:
     assert show(value) == shown

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tables import table
 
 from memgraph_rag import errors
 
@@ -73,7 +73,7 @@ def test_errors_with_literal_messages_are_found() -> None:
     assert len(MESSAGES) > 100
 
 
-@pytest.mark.parametrize("place", MESSAGES)
+@table("place", MESSAGES)
 def test_message_follows_the_grammar(place: str) -> None:
     text = MESSAGES[place]
     assert GRAMMAR.match(text), text

@@ -61,6 +61,7 @@ def test_the_same_content_again_changes_nothing(memory: Memory) -> None:
     assert graph_of(memory) == before
 
 
+@pytest.mark.data
 def test_other_content_under_the_same_key_takes_its_place(memory: Memory) -> None:
     memory.add(FOX, key="story", metadata={"year": 1900})
     receipt = memory.add(RIVER, key="story", metadata={})
@@ -91,6 +92,7 @@ def test_other_metadata_leave_all_that_was_built(memory: Memory) -> None:
     ]
 
 
+@pytest.mark.data
 def test_what_is_not_given_again_stays(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "fox.txt"
     path.write_text(FOX)
@@ -114,6 +116,7 @@ def test_metadata_that_segments_are_made_with_replace_the_document(
     assert graph_of(memory) == held
 
 
+@pytest.mark.data
 def test_forgetting_one_of_two_leaves_the_other_as_it_was_alone(memory: Memory) -> None:
     memory.add(FOX, key="fox")
     alone = graph_of(memory)
@@ -123,6 +126,7 @@ def test_forgetting_one_of_two_leaves_the_other_as_it_was_alone(memory: Memory) 
     assert graph_of(memory) == alone
 
 
+@pytest.mark.data
 def test_forgetting_through_another_memory_clears_an_unfinished_build(open_memory: OpenMemory, tmp_path: Path) -> None:
     left = Generation("A fox.", np.zeros((1, 2), np.int64), np.zeros((1, 1), np.float32), "end", Usage())
     memory = open_memory(cache_dir=tmp_path / "cache")
@@ -133,6 +137,7 @@ def test_forgetting_through_another_memory_clears_an_unfinished_build(open_memor
     assert not list((tmp_path / "cache" / "journal").iterdir())
 
 
+@pytest.mark.data
 def test_nothing_is_left_of_what_is_forgotten(memory: Memory) -> None:
     receipt = memory.add(FOX, key="fox")
     node_ids = list(graph_of(memory)["nodes"])
@@ -147,6 +152,7 @@ def test_nothing_is_left_of_what_is_forgotten(memory: Memory) -> None:
     assert raised.value.key == "fox"
 
 
+@pytest.mark.data
 def test_one_bad_source_does_not_stop_the_others(memory: Memory, tmp_path: Path) -> None:
     sources = [
         FOX,
@@ -195,6 +201,7 @@ class ChokingOn(FakeRecognizer):
         return super().recognize(texts)
 
 
+@pytest.mark.data
 def test_a_document_that_the_model_refuses_does_not_stop_those_beside_it(open_memory: OpenMemory) -> None:
     memory = open_memory(model=Choking())
     bad = Document(FOX.replace("milk", "poison"), "bad")
@@ -209,6 +216,7 @@ def test_a_document_that_the_model_refuses_does_not_stop_those_beside_it(open_me
     assert graph_of(memory) == together, "each is what it would be alone"
 
 
+@pytest.mark.data
 def test_documents_added_together_equal_those_added_one_by_one(open_memory: OpenMemory) -> None:
     memory = open_memory()
     documents = [Document(FOX, "fox"), Document("One sentence.", "short"), Document(RIVER, "river")]
@@ -241,6 +249,7 @@ def test_groups_are_reported_in_order_and_compared_with_the_store(
     assert graph_of(memory) == held
 
 
+@pytest.mark.data
 @pytest.mark.parametrize("at_once", [False, True])
 def test_a_key_taken_by_another_file_is_refused(memory: Memory, tmp_path: Path, at_once: bool) -> None:
     files = [tmp_path / folder / "notes.txt" for folder in ("one", "two")]
@@ -294,6 +303,7 @@ def test_layers_that_are_missing_are_built_when_it_is_added_again(open_memory: O
     assert bare.add(FOX, key="fox").action is Action.UNCHANGED, "what is there already need not be taken away"
 
 
+@pytest.mark.data
 def test_deepening_goes_on_where_it_was_interrupted(open_memory: OpenMemory) -> None:
     cheap = open_memory(layers=("entities",))
     for key, text in (("fox", FOX), ("river", RIVER)):
@@ -376,6 +386,7 @@ class Interrupted(FakeLanguageModel):
         return super().generate(prompts, **options)
 
 
+@pytest.mark.data
 def test_ctrl_c_while_building_leaves_the_store_as_before(open_memory: OpenMemory) -> None:
     model = Interrupted()
     memory = open_memory(model=model)
@@ -390,6 +401,7 @@ def test_ctrl_c_while_building_leaves_the_store_as_before(open_memory: OpenMemor
     assert {node.level for node in graph_of(memory)["nodes"].values()} == {0, 1, 2}
 
 
+@pytest.mark.data
 def test_a_write_that_fails_leaves_the_store_as_before(
     open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -407,6 +419,7 @@ def test_a_write_that_fails_leaves_the_store_as_before(
 # ── opening and closing ──────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.data
 def test_what_is_added_is_there_when_it_is_opened_again(open_memory: OpenMemory) -> None:
     memory = open_memory()
     memory.add(FOX, key="fox")

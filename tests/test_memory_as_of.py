@@ -125,6 +125,7 @@ def test_what_cannot_be_said_truly_is_refused(memory: Memory) -> None:
         memory.ask(QUESTION, at=AT, keep_trace=True)
 
 
+@pytest.mark.data
 def test_nothing_of_later_is_read_on_either_engine(open_memory: OpenMemory) -> None:
     with open_memory(layers=LAYERS, model=Overhearing()) as memory:
         for day, place in (("2024-01-05", "Oslo"), ("2024-06-05", MARK)):

@@ -58,6 +58,7 @@ def test_the_same_question_gets_the_same_answer(memory: Memory) -> None:
     assert same[0] == same[1] == same[2]
 
 
+@pytest.mark.data
 def test_both_stores_give_the_same_graph_and_the_same_trace(memory: Memory, tmp_path: Path) -> None:
     with Memory(tmp_path / "other.lbug", namespace=memory.namespace, **options()) as other:
         for each in (memory, other):
@@ -227,6 +228,7 @@ def test_documents_limit_a_question_by_key_or_id(memory: Memory) -> None:
     assert memory.ask(QUESTION, documents=[]).stop_reason is StopReason.NOTHING_FOUND
 
 
+@pytest.mark.data
 def test_namespaces_are_walls(open_memory: OpenMemory) -> None:
     mine, yours = open_memory(namespace="-mine"), open_memory(namespace="-yours")
     receipt = mine.add(FOX, key="fox")
@@ -246,6 +248,7 @@ def test_namespaces_are_walls(open_memory: OpenMemory) -> None:
 # ── threads ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.data
 def test_two_threads_may_ask_while_a_third_adds(memory: Memory) -> None:
     memory.add(FOX, key="fox")
     alone = memory.ask(QUESTION, documents=["fox"]).trace

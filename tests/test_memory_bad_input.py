@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from memories import FOX, graph_of, options
+from tables import table
 
 from memgraph_rag import Action, Document, Failure, Limits, Memory, Message, Receipt
 from memgraph_rag.errors import (
@@ -59,20 +60,20 @@ NO_SOURCES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("sources", ["notes.txt", Path("notes.txt"), b"notes"])
+@table("sources", ["notes.txt", Path("notes.txt"), b"notes"])
 def test_one_source_in_place_of_several_is_refused(unchanged: Memory, sources: Any) -> None:
     with pytest.raises(SettingsError, match="Expected several sources"):
         unchanged.add_many(sources)
 
 
-@pytest.mark.parametrize("source", NO_SOURCES.values(), ids=NO_SOURCES)
+@table("source", NO_SOURCES.values())
 def test_what_is_no_text_is_refused(unchanged: Memory, source: object) -> None:
     with pytest.raises(DocumentError) as raised:
         unchanged.add(source)
     assert len(str(raised.value)) > 20
 
 
-@pytest.mark.parametrize(
+@table(
     "arguments",
     [
         {"key": ""},
@@ -96,8 +97,8 @@ ASKING: dict[str, Callable[[Memory, object], object]] = {
 }
 
 
-@pytest.mark.parametrize("how", ASKING)
-@pytest.mark.parametrize("question", [None, 5, b"Who?", ["Who?"], "", " \n\t", "x" * 20_001], ids=repr)
+@table("how", ASKING)
+@table("question", [None, 5, b"Who?", ["Who?"], "", " \n\t", "x" * 20_001])
 def test_what_is_no_question_is_refused_at_once(unchanged: Memory, how: str, question: object) -> None:
     with pytest.raises(QuestionError, match="Expected a question"):
         ASKING[how](unchanged, question)
@@ -116,28 +117,28 @@ def test_a_question_above_the_models_window_is_refused(tmp_path: Path) -> None:
         assert memory.ask("Who found the fox?").citations
 
 
-@pytest.mark.parametrize("name", ["seconds", "tokens", "nodes"])
-@pytest.mark.parametrize("value", [0, -1, True, "5", float("nan"), [1]], ids=repr)
+@table("name", ["seconds", "tokens", "nodes"])
+@table("value", [0, -1, True, "5", float("nan"), [1]])
 def test_a_limit_that_cannot_work_is_refused(unchanged: Memory, name: str, value: object) -> None:
     with pytest.raises(SettingsError, match=name) as raised:
         unchanged.ask("Who?", limits=Limits(**{name: value}))
     assert raised.value.setting == name
 
 
-@pytest.mark.parametrize("name", ["tokens", "nodes"])
+@table("name", ["tokens", "nodes"])
 def test_tokens_and_nodes_are_whole_numbers(unchanged: Memory, name: str) -> None:
     with pytest.raises(SettingsError, match="whole number"):
         unchanged.ask("Who?", limits=Limits(**{name: 1.5}))
     assert unchanged.ask("Who?", limits=Limits(seconds=1.5)).trace
 
 
-@pytest.mark.parametrize("k", [0, -1, True, 1.5, "3", None])
+@table("k", [0, -1, True, 1.5, "3", None])
 def test_k_is_a_whole_number_above_0(unchanged: Memory, k: object) -> None:
     with pytest.raises(SettingsError, match="at least 1"):
         unchanged.search("fox", k=k)
 
 
-@pytest.mark.parametrize("mode", ["graphs", "", None, 5])
+@table("mode", ["graphs", "", None, 5])
 def test_an_unknown_search_mode_is_refused(unchanged: Memory, mode: object) -> None:
     with pytest.raises(SettingsError, match="graph, hybrid, keywords, vector"):
         unchanged.search("fox", mode=mode)
@@ -163,7 +164,7 @@ def test_strategy_with_old_signature_is_refused(unchanged: Memory) -> None:
         unchanged.ask("Who?", strategy=OldStrategy())
 
 
-@pytest.mark.parametrize("documents", ["fox", 5, [None], [5], ["whale"], [["fox"]]], ids=repr)
+@table("documents", ["fox", 5, [None], [5], ["whale"], [["fox"]]])
 def test_unknown_documents_are_refused(unchanged: Memory, documents: object) -> None:
     with pytest.raises((DocumentNotFound, SettingsError)):
         unchanged.ask("Who?", documents=documents)
@@ -171,7 +172,7 @@ def test_unknown_documents_are_refused(unchanged: Memory, documents: object) -> 
         unchanged.search("Who?", documents=documents)
 
 
-@pytest.mark.parametrize("document", [5, "", "whale", "fox\0", "\ud800", ["fox"]], ids=repr)
+@table("document", [5, "", "whale", "fox\0", "\ud800", ["fox"]])
 def test_forgetting_what_is_not_there_is_refused(unchanged: Memory, document: object) -> None:
     with pytest.raises(DocumentNotFound):
         unchanged.forget(document)
@@ -185,13 +186,13 @@ def test_forgetting_nothing_and_nobody_is_refused(unchanged: Memory) -> None:
             unchanged.forget(**named, session="spring")
 
 
-@pytest.mark.parametrize("node_id", [None, 5, "", "nobody", "\0", "\ud800", ["x"]], ids=repr)
+@table("node_id", [None, 5, "", "nobody", "\0", "\ud800", ["x"]])
 def test_there_is_no_node_under_what_is_no_id(unchanged: Memory, node_id: object) -> None:
     with pytest.raises(DocumentNotFound, match="Expected the key or id"):
         unchanged.get(node_id)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@table(
     "arguments",
     [
         {"layers": ("entity",)},
@@ -216,7 +217,6 @@ def test_there_is_no_node_under_what_is_no_id(unchanged: Memory, node_id: object
         {"store": ""},
         {"store": "http://localhost:7474"},
     ],
-    ids=repr,
 )
 def test_settings_that_cannot_work_are_refused_before_a_file_is_made(tmp_path: Path, arguments: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
@@ -296,7 +296,7 @@ def test_hostile_text_is_text(hostile_memory: Memory, kind: str) -> None:
     assert not any(memory.status()["counts"].values())
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@table("kind", HOSTILE)
 def test_a_hostile_question_is_a_question(unchanged: Memory, kind: str) -> None:
     question = HOSTILE[kind][:20_000]
     for strategy in ("pecan", "top_k"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from memories import OpenMemory, options
 
 from memgraph_rag import Memory
@@ -33,6 +34,7 @@ def deepened(memory: Memory) -> int:
     return receipt.counts.get("Overview", 0)
 
 
+@pytest.mark.data
 def test_library_is_the_same_in_each_store(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory = open_memory(**options(layers=["entities"]))
     list(memory.add_many(NOTES))

@@ -20,6 +20,7 @@ from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import RelevanceCurve
 
 
+@pytest.mark.data
 def test_search_sees_at_once_what_another_memory_wrote(open_memory: OpenMemory) -> None:
     writer, other = open_memory(), open_memory()
     writer.add(FOX, key="fox")

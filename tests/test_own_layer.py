@@ -90,6 +90,7 @@ def test_add_again_and_deepen_build_it_once(open_memory: OpenMemory) -> None:
     assert not memory.maintenance.examine()
 
 
+@pytest.mark.data
 def test_forget_leaves_no_trace(open_memory: OpenMemory) -> None:
     memory = open_memory(layers=[Years()])
     memory.add(RIVER, key="river")
@@ -103,6 +104,7 @@ def test_forget_leaves_no_trace(open_memory: OpenMemory) -> None:
     assert not any(memory.status()["counts"].values())
 
 
+@pytest.mark.data
 def test_an_archive_brings_its_rows_into_another_namespace(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory, other = open_memory(layers=[Years()]), open_memory(namespace="-other")
     memory.add(ADA, key="ada")

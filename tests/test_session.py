@@ -242,6 +242,7 @@ def test_users_keep_apart_whatever_their_names(memory: Memory) -> None:
         assert {step.node.text for step in trace} == {f"user: The secret is number{number}.\n\n"}
 
 
+@pytest.mark.data
 @pytest.mark.parametrize("strategy", ["walk", "pecan", "qrmem", "top_k", "full_context"])
 def test_a_scope_that_nothing_is_in_is_no_document(memory: Memory, strategy: str) -> None:
     memory.session(user="ann").add([turn("The secret is seven.")])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tables import table
 
 from memgraph_rag import Settings
 from memgraph_rag.errors import SettingsError
@@ -173,7 +174,7 @@ def test_a_key_may_come_from_a_callable() -> None:
     assert Settings.load(endpoint={"key": lambda: "sesame"}).endpoint.key() == "sesame"  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "value", "others"),
     [
         ("namespace", "", {}),
@@ -206,7 +207,7 @@ def test_what_cannot_work_in_the_environment_is_refused_too(monkeypatch: pytest.
         Settings.load()
 
 
-@pytest.mark.parametrize("name", sorted(TEXT_SECRETS))
+@table("name", sorted(TEXT_SECRETS))
 def test_a_wrong_secret_is_not_repeated(name: str) -> None:
     with pytest.raises(SettingsError, match=name) as raised:
         Settings.load(**given(name, 123_456))
@@ -214,7 +215,7 @@ def test_a_wrong_secret_is_not_repeated(name: str) -> None:
     assert "123" not in repr(raised.value.__cause__)
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@table("group", GROUPS)
 def test_group_that_is_no_record_is_refused_with_what_it_has(group: str) -> None:
     with pytest.raises(
         SettingsError, match=f"'{group}' cannot be used.* It has {', '.join(GROUPS[group].model_fields)}"
@@ -227,7 +228,7 @@ def test_segments_of_half_the_window_are_allowed() -> None:
     assert Settings.load(window=2048, segment_tokens=1024).segment_tokens == 1024
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "message"),
     [
         ("modle", "Did you mean 'model'"),
@@ -272,7 +273,7 @@ def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) ->
     assert Settings.load() == unset
 
 
-@pytest.mark.parametrize("name", ["store", "namespace", "model", "embedder", "recognizer", "calibration"])
+@table("name", ["store", "namespace", "model", "embedder", "recognizer", "calibration"])
 def test_an_empty_argument_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match=f"'{name}'"):
         Settings.load(**{name: ""})
@@ -324,7 +325,7 @@ def test_wrong_argument_is_not_blamed_on_the_environment(monkeypatch: pytest.Mon
     assert not hasattr(raised.value, "variable")
 
 
-@pytest.mark.parametrize("name", ["store", "cache_dir", "model", "neo4j.user", "neo4j.password"])
+@table("name", ["store", "cache_dir", "model", "neo4j.user", "neo4j.password"])
 def test_setting_with_nul_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match=f"'{name}'.* without NUL"):
         Settings.load(**given(name, "a\0b"))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tables import table
 
 import memgraph_rag
 from memgraph_rag.cli.app import COMMANDS
@@ -117,7 +117,7 @@ def test_broad_excepts_become_fewer() -> None:
     assert sum(len(broad_excepts(path)) for path in MODULES) <= MOST_BROAD_EXCEPTS
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if broad_excepts(path)], ids=lambda path: path.name)
+@table("path", [path for path in MODULES if broad_excepts(path)])
 def test_broad_except_says_why_or_raises(path: Path) -> None:
     """A handler for everything has a comment on its line, or lets the error go on."""
     text = path.read_text("utf-8").splitlines()

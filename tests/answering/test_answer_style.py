@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from memories import FOX, RIVER, embedder
+from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.answering.answer_style import short_form, with_marks
@@ -28,7 +29,7 @@ def shortened(sentence: str, *replies: str) -> tuple[str, int]:
         return phrase, session.usage.model_calls - before
 
 
-@pytest.mark.parametrize(
+@table(
     ("reply", "phrase"),
     [
         ("in the old barn", "in the old barn"),
@@ -44,9 +45,7 @@ def test_short_form_is_one_line_of_the_reply(reply: str, phrase: str) -> None:
     assert shortened(SENTENCE, reply) == (phrase, 1)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "phrase"), [("Yes.", "Yes"), ("Ann Lee.", "Ann Lee"), ("B", "B"), ("1.5 km", "1.5 km")]
-)
+@table(("sentence", "phrase"), [("Yes.", "Yes"), ("Ann Lee.", "Ann Lee"), ("B", "B"), ("1.5 km", "1.5 km")])
 def test_short_answer_is_its_own_short_form(sentence: str, phrase: str) -> None:
     assert shortened(sentence) == (phrase, 0)
 
@@ -86,7 +85,7 @@ def test_mark_names_the_citation_that_its_sentence_rests_on() -> None:
     assert [citation.quote for citation in citations] == [WATER, BARN]
 
 
-@pytest.mark.parametrize(
+@table(
     ("said", "expected"),
     [
         ("Ann found a fox.\n\nTom rowed.", "Ann found a fox [1].\n\nTom rowed [2]."),
@@ -101,7 +100,7 @@ def test_marks_stand_before_the_end_of_whole_sentences(said: str, expected: str)
     assert marked(said, quotes_of(BARN, WATER))[0].strip() == expected
 
 
-@pytest.mark.parametrize(
+@table(
     ("said", "expected", "cited"),
     [
         ("Ann found a fox. Tom rowed acr", "Ann found a fox [1].", 1),

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tables import table
 
 import memgraph_rag
 from memgraph_rag.cli.app import COMMANDS as LISTED
@@ -71,7 +72,7 @@ def test_ctrl_c_is_one_line_and_130(cli, monkeypatch) -> None:
     assert cli("documents", status=130).stderr == "Interrupted. What was not finished is not stored.\n"
 
 
-@pytest.mark.parametrize("arguments", [("ask",), ("nonsense",), ("search", "x", "--k", "many"), ("show", "--what")])
+@table("arguments", [("ask",), ("nonsense",), ("search", "x", "--k", "many"), ("show", "--what")])
 def test_wrong_usage_is_2(cli, arguments) -> None:
     assert "Usage:" in cli(*arguments, status=2).stderr
 
@@ -98,14 +99,14 @@ def test_version(cli) -> None:
     assert cli("--version").stdout == f"memgraph_rag {memgraph_rag.__version__}\n"
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "neo4j"])
+@table("command", [*COMMANDS, "neo4j"])
 def test_each_command_has_help(cli, command) -> None:
     shown = cli(command, "--help").stdout
     assert f"memgraph-rag {command}" in shown or f" {command} " in shown
     assert command in cli("--help").stdout
 
 
-@pytest.mark.parametrize(("name", "command"), LISTED.items())
+@table(("name", "command"), LISTED.items())
 def test_list_of_commands_says_what_each_says_of_itself(name, command) -> None:
     loaded = getattr(import_module(f"memgraph_rag.cli.{command.module}"), command.function)
     docstring = inspect.getdoc(loaded) if inspect.isfunction(loaded) else loaded.info.help
@@ -113,12 +114,12 @@ def test_list_of_commands_says_what_each_says_of_itself(name, command) -> None:
     assert command.load(name).name in (name, "")
 
 
-@pytest.mark.parametrize("command", NEO4J_COMMANDS)
+@table("command", NEO4J_COMMANDS)
 def test_each_command_of_the_local_server_has_help(cli, command) -> None:
     assert f"neo4j {command}" in cli("neo4j", command, "--help").stdout
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if command not in {"doctor", "demo"}])
+@table("command", [command for command in COMMANDS if command not in {"doctor", "demo"}])
 def test_the_shared_options_are_on_each_command(cli, command) -> None:
     shown = cli(command, "--help").stdout
     assert all(option in shown for option in ("--store", "--namespace", "--model", "--embedder", "--json"))
@@ -133,7 +134,7 @@ def test_every_stop_reason_has_words() -> None:
     assert set(STOP_REASONS) == {reason.value for reason in StopReason}
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "neo4j"])
+@table("command", [*COMMANDS, "neo4j"])
 def test_each_command_is_in_the_guide_that_the_readme_links(command) -> None:
     checkout = Path(memgraph_rag.__file__).parents[1]
     assert "](docs/command-line.md)" in (checkout / "README.md").read_text("utf-8")
@@ -226,7 +227,7 @@ for name in ("memgraph_rag.models", "chatty"):
 OURS, OTHERS = "memgraph_rag.models", "chatty"
 
 
-@pytest.mark.parametrize(
+@table(
     ("option", "expected"),
     [
         ((), [f"{OURS} 30", f"{OURS} 40", f"{OTHERS} 40"]),

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tables import table
 
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.evaluation import dataset
@@ -21,7 +22,7 @@ def test_turns_follow_the_messages_not_the_offsets_of_the_folder(talk: Path):
     assert said["t2"].startswith("Tom (2023-05-08T13:56): [shares a photo of a mill]\n\nAnn")
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "iso"),
     [
         ("1:56 pm on 8 May, 2023", "2023-05-08T13:56"),

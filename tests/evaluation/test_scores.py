@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tables import table
 
 from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.outcomes import Outcome
@@ -14,7 +15,7 @@ from memgraph_rag.evaluation.scores import chosen_option, containment, exact_mat
 OPTIONS = ("A boy", "A girl", "Nobody at all", "A boy and a girl")
 
 
-@pytest.mark.parametrize(
+@table(
     ("said", "place"),
     [
         ("B", 1),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.facts.fact_index import Fact, by_subject, standings
 
@@ -68,7 +68,7 @@ KINDS: dict[str, Callable[[int], Fact]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@table("kind", KINDS)
 def test_many_facts_take_linear_time(kind: str) -> None:
     facts = [KINDS[kind](index) for index in range(8_000)]
     began = time.process_time()

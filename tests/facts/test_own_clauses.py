@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.facts.grammar.own_clauses import may_hold, own_clauses
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "own"),
     [
         ("Finally settled the lawyer question for myself: Okafor it is.", 1),
@@ -26,7 +26,7 @@ def test_clauses_with_the_speaker_in_them(text: str, own: int) -> None:
     assert len(list(own_clauses(text))) == own
 
 
-@pytest.mark.parametrize(
+@table(
     ("clause", "may"),
     [
         ("If anyone asks about my accountant, the answer is Quist from today on", True),

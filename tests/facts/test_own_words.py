@@ -6,8 +6,9 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.facts.layer import facts_in
 from memgraph_rag.facts.own_words import own_words, pasted_words
@@ -147,18 +148,20 @@ def framed(frame: str, sentences: Sequence[str]) -> str:
     return FRAMES[frame].format(text)
 
 
-@pytest.mark.parametrize("said", SAID)
+@table("said", SAID)
 def test_each_sentence_states_something_by_itself(said: str) -> None:
     assert read(said)
 
 
 @pytest.mark.parametrize("frame", FRAMES)
+@settings(max_examples=20)
 @given(sentences=st.lists(st.sampled_from(SAID), min_size=1, max_size=4))
 def test_what_another_says_states_nothing(frame: str, sentences: list[str]) -> None:
     assert read(framed(frame, sentences)) == []
 
 
 @pytest.mark.parametrize("frame", [*MARKED, *BY_LINES])
+@settings(max_examples=20)
 @given(sentences=st.lists(st.sampled_from(SAID), min_size=1, max_size=4))
 def test_own_words_beside_what_another_says_are_read(frame: str, sentences: list[str]) -> None:
     text = f"I live in Oslo.\n\n{framed(frame, sentences)}\n\nMy cat's name is Tess."
@@ -166,13 +169,14 @@ def test_own_words_beside_what_another_says_are_read(frame: str, sentences: list
 
 
 @pytest.mark.parametrize("frame", UP_TO_THE_END)
+@settings(max_examples=20)
 @given(sentences=st.lists(st.sampled_from(SAID), min_size=1, max_size=4))
 def test_own_words_before_what_another_says_are_read(frame: str, sentences: list[str]) -> None:
     text = f"I live in Oslo.\n\n{framed(frame, sentences)}"
     assert [fact.properties["value"] for fact in read(text)] == ["Oslo"]
 
 
-@pytest.mark.parametrize(("text", "value"), OWN)
+@table(("text", "value"), OWN)
 def test_own_words_in_any_dress_are_read(text: str, value: str) -> None:
     assert value in [fact.properties.get("value") for fact in read(text)]
 
@@ -223,7 +227,7 @@ def test_every_character_stays_or_becomes_a_line_break(text: str) -> None:
     assert all(own in (there, "\n") for own, there in zip(words, turn.text, strict=True))
 
 
-@pytest.mark.parametrize(
+@table(
     "part",
     ['"a ', "'a ", "' a", "“a ", "`a``b ", "<a ", "<aa", "<a>b", "</a>", "<!--", "> a\n", "Tom: a\n", "a: b ", "\n\n",
      "Dear ", "said ", "this text ", "10:00 ", "    a\n", "```\n", "> ", "- ", "From: a\n", "[1.1.26, 10:00] a"],

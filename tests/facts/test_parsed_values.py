@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.facts.grammar.attributes import attribute_form
@@ -21,7 +21,7 @@ def values(text: str) -> list[tuple[str, str]]:
     return [(said.attribute, said.value) for said in statements(text, PARSER.parse) if said.kind == "value"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "attribute", "value"),
     [
         ("I live in Berlin with a wooden box.", "home", "Berlin"),
@@ -48,7 +48,7 @@ def test_grammar_tells_the_value(text: str, attribute: str, value: str) -> None:
     assert values(text) == [(attribute, value)]
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "I lived in Berlin with two friends.",

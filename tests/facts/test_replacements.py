@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.facts.grammar.replacements import replacement_in
 from memgraph_rag.facts.grammar.statements import statements
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "attribute", "former", "value"),
     [
         ("I switched from Novartis to Ericsson.", "", "Novartis", "Ericsson"),
@@ -38,7 +38,7 @@ def test_both_values_are_read(text: str, attribute: str, former: str, value: str
     assert read == [(attribute, former, value)]
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "I drove from Bonn to Berlin.",
@@ -74,9 +74,7 @@ def test_any_text_is_read_and_both_values_stand_in_it(text: str) -> None:
     assert told is None or (told.former in text and told.value in text)
 
 
-@pytest.mark.parametrize(
-    "part", ["I switched from a ", "no longer, ", "instead of ", "I left it for ", "my is no longer "]
-)
+@table("part", ["I switched from a ", "no longer, ", "instead of ", "I left it for ", "my is no longer "])
 def test_long_clauses_take_linear_time(part: str) -> None:
     began = time.process_time()
     statements(". ".join([part * 20] * 300))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.facts.grammar.asked_attributes import asked_attribute
 from memgraph_rag.facts.grammar.attributes import attribute_form, value_form
@@ -14,7 +14,7 @@ from memgraph_rag.facts.grammar.deeds import asked_deed, deed_form, denies
 from memgraph_rag.facts.grammar.statements import Statement, statements
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "attribute", "value"),
     [
         ("I live in Hamburg, near the river.", "home", "Hamburg"),
@@ -49,7 +49,7 @@ def test_values_are_read(text: str, attribute: str, value: str) -> None:
     assert [(said.attribute, said.value) for said in statements(text) if said.kind == "value"] == [(attribute, value)]
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "Do I live in Rome?",
@@ -82,7 +82,7 @@ def test_what_states_nothing_is_left_alone(text: str) -> None:
     assert own == []
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "I dreamt that I live in Rome.",
@@ -110,7 +110,7 @@ def test_what_is_invented_false_or_over_gives_no_value(text: str) -> None:
     assert [said for said in statements(text) if said.kind == "value"] == []
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "value"),
     [
         ("I have lived in Oslo for two weeks.", "Oslo"),
@@ -125,7 +125,7 @@ def test_what_goes_on_gives_a_value(text: str, value: str) -> None:
     assert [said.value for said in statements(text) if said.kind == "value"] == [value]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "taken_back"),
     [
         ("Sorry, that was wrong: I did not move to Bonn.", ["Bonn"]),
@@ -139,7 +139,7 @@ def test_a_correction_takes_a_value_back(text: str, taken_back: list[str]) -> No
     assert [said.value for said in statements(text) if said.kind == "denial"] == taken_back
 
 
-@pytest.mark.parametrize(
+@table(
     ("never", "done"),
     [
         ("I have never been to Japan.", "I visited Japan last week."),
@@ -169,7 +169,7 @@ def test_more_than_was_done_is_not_denied() -> None:
     assert asked_deed("Have I ever been to Japan?") == deed_form("went to Japan") == "go japan"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "kind"),
     [
         ("Always answer in metric units.", "instruction"),
@@ -185,7 +185,7 @@ def test_wishes_are_told_from_requests(text: str, kind: str | None) -> None:
     assert kinds == ([kind] if kind else [])
 
 
-@pytest.mark.parametrize(
+@table(
     ("question", "attribute", "speaker", "is_past"),
     [
         ("Where do I live now?", "home", "", False),
@@ -217,9 +217,7 @@ def test_any_text_is_read_and_spans_stand_in_it(text: str) -> None:
     assert value_form(value_form(text)) == value_form(text)
 
 
-@pytest.mark.parametrize(
-    "part", ["I my ", "and my ", "my a is ", "well, ", "now ", "is my ", "from to ", "I've ", "'s "]
-)
+@table("part", ["I my ", "and my ", "my a is ", "well, ", "now ", "is my ", "from to ", "I've ", "'s "])
 def test_long_texts_take_linear_time(part: str) -> None:
     text = part * (200_000 // len(part))
     began = time.process_time()

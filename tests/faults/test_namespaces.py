@@ -18,6 +18,7 @@ from fault_world import KEYS, TEXTS, Place, World, open_journaled
 from neo4j import GraphDatabase, Query
 from neo4j.exceptions import Neo4jError
 from statements import ABOUT_THE_STORE, DATA, dialect_of
+from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotFound
@@ -241,7 +242,7 @@ NODE = re.compile(r"\((\w*)(?::\w+)?(?: ?\{([^}]*)\})?\)")
 EDGE = re.compile(r"\[(\w+):")
 
 
-@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda statement: statement.name)
+@table("statement", STATEMENTS)
 def test_every_pattern_is_tied_to_the_namespace(statement: Statement) -> None:
     """Each MATCH holds a node or an edge of which the namespace is asked for, or a node that was found so before."""
     for part in re.split(r"UNION ALL", statement.text):

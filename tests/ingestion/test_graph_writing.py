@@ -42,6 +42,7 @@ def actions(outcomes: Sequence[Receipt | Failure]) -> dict[str, object]:
     }
 
 
+@pytest.mark.data
 def test_documents_are_deepened_in_one_transaction(open_memory: OpenMemory) -> None:
     with open_memory(layers=()) as memory:
         assert len(list(memory.add_many(NOTES))) == len(NOTES)
@@ -66,6 +67,7 @@ def test_documents_that_lack_other_layers_are_stored_apart(open_memory: OpenMemo
         assert [record.layers for record in memory.documents()] == [("echoing", "entities")] * len(NOTES)
 
 
+@pytest.mark.data
 def test_document_that_goes_or_changes_meanwhile_fails_alone(open_memory: OpenMemory) -> None:
     with open_memory(layers=()) as memory:
         list(memory.add_many(NOTES))

@@ -42,6 +42,7 @@ def test_what_is_no_page_is_refused(listed: Memory, arguments: dict[str, Any]) -
         listed.documents(**arguments)
 
 
+@pytest.mark.data
 def test_pages_keep_to_a_scope(memory: Memory) -> None:
     for number, user in enumerate(["ann", "bob", "ann", "ann"]):
         memory.add(f"Fox {number}.", key=str(number), metadata={"user": user, "date": f"2026-0{number + 1}-01"})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import Named, SplitDocument
 from memgraph_rag.layers.entities import EntitiesLayer
@@ -144,7 +144,7 @@ def test_progress_counts_segments() -> None:
 # ── titles ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@table(
     ("title", "normals"),
     [
         ("Tenderness (film)", ["tenderness (film)", "tenderness"]),
@@ -171,7 +171,7 @@ def test_a_title_and_a_mention_of_one_name_are_one_entity() -> None:
 # ── headings ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "headings"),
     [
         ("# The film\nIt is long.\n## 2.1 Cast ##\n", ["The film", "Cast"]),
@@ -212,7 +212,7 @@ def test_who_speaks_is_a_mention_where_the_name_stands_in_the_text() -> None:
     assert told(rows) == [("speaker", "caroline", "Caroline"), ("PERSON", "melanie", "Melanie")]
 
 
-@pytest.mark.parametrize("speaker", ["a.b", "Ann (she)", "[x]", "東京", "\\d", "🙂"])
+@table("speaker", ["a.b", "Ann (she)", "[x]", "東京", "\\d", "🙂"])
 def test_a_speaker_of_any_name_is_found_by_that_name(speaker: str) -> None:
     of = document("d", f"{speaker}: hello", speakers=(speaker,))
     (rows,) = build(of, recognizer=FakeRecognizer({"nobody": "PERSON"}))
@@ -239,7 +239,7 @@ def test_arbitrary_text_never_raises_and_gives_sound_rows(texts: list[str], titl
         assert build(of, recognizer=recognizer) == [rows]
 
 
-@pytest.mark.parametrize("unit", ["# ", "\n", "CHAPTER I\n", "a\n---\n", "(", " ", "\n \n", "# #", "#", "- ", "A"])
+@table("unit", ["# ", "\n", "CHAPTER I\n", "a\n---\n", "(", " ", "\n \n", "# #", "#", "- ", "A"])
 def test_hostile_segments_take_linear_time(unit: str) -> None:
     of = document("d", unit * 50_000, speakers=["A"])
     (rows,) = build(of, recognizer=FakeRecognizer({"nobody": "PERSON"}))

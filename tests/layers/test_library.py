@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import MemoryGraph
 from memgraph_rag.errors import ModelNotFound
@@ -247,7 +248,7 @@ def test_a_model_writes_the_texts_where_it_is_wanted() -> None:
     assert deepen(shelves, WITH_MODEL, language=FakeLanguageModel()) == 0
 
 
-@pytest.mark.parametrize("said", ["", "   ", "Penguins swam to Peru and married kings.", "Here it is:\n"])
+@table("said", ["", "   ", "Penguins swam to Peru and married kings.", "Here it is:\n"])
 def test_what_the_lines_do_not_bear_out_is_not_used(said: str) -> None:
     with_model, without = Shelves(random_vectors(9)), Shelves(random_vectors(9))
     notes = Counter[str]()
@@ -345,7 +346,7 @@ def test_same_documents_give_the_same_library_in_each_namespace() -> None:
     assert libraries[0] == libraries[1]
 
 
-@pytest.mark.parametrize("change", ["replaced", "forgotten", "added"])
+@table("change", ["replaced", "forgotten", "added"])
 def test_one_document_of_a_thousand_costs_little(change: str) -> None:
     bounds = Bounds()
     written = []
@@ -420,7 +421,7 @@ def test_groups_are_of_nearly_equal_sizes(count: int, most: int, topics: int, se
     assert not sizes or (max(sizes) <= most and max(sizes) - min(sizes) <= 2)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "expected"),
     [
         ("Tom ran home through the snow. It rained.", "Tom ran home through the snow."),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.layers.points import PointsLayer, bullets, edge_weights, is_useless_from_here
@@ -71,7 +72,7 @@ def assert_sound(rows: LayerRows, below: Sequence[Segment]) -> None:
 # ── bullets ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "points", "notes"),
     [
         ("* Tom ran.\n* Ann sat.\n", ["Tom ran.", "Ann sat."], {}),
@@ -100,7 +101,7 @@ def test_points_are_found_in_whatever_is_written(text: str, points: list[str], n
     assert bullets(text, complete=True)[1] == notes
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "points", "notes"),
     [
         ("* Tom ran.\n* Ann s", ["Tom ran."], {"cut off": 1}),
@@ -311,7 +312,7 @@ def test_the_graph_never_grows_higher_than_allowed() -> None:
     assert 2 < heights[2] <= 8
 
 
-@pytest.mark.parametrize("count", [0, 1])
+@table("count", [0, 1])
 def test_there_is_nothing_to_gather_from_less_than_two_segments(count: int) -> None:
     assert build(PointsLayer(), FakeLanguageModel(), ("d", segments("d", count))) == [LayerRows()]
 
@@ -363,7 +364,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("kind", ODD)
+@table("kind", ODD)
 def test_odd_output_is_counted_and_what_is_whole_is_kept(kind: str) -> None:
     below = segments("d", 3)
     (rows,) = build(PointsLayer(batch_tokens=1024), FakeLanguageModel([ODD[kind]]), ("d", below))
@@ -372,7 +373,7 @@ def test_odd_output_is_counted_and_what_is_whole_is_kept(kind: str) -> None:
     assert_sound(rows, below)
 
 
-@pytest.mark.parametrize("reply", ["", "\n\n", "* \n* \n", "!!!", "* " + "x" * 100_000])
+@table("reply", ["", "\n\n", "* \n* \n", "!!!", "* " + "x" * 100_000])
 def test_output_without_a_point_costs_no_segment(reply: str) -> None:
     (rows,) = build(PointsLayer(batch_tokens=1024), FakeLanguageModel([reply]), ("d", segments("d", 3)))
     assert (rows.points, rows.summarizes) == ((), ())

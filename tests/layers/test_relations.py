@@ -10,6 +10,7 @@ import pytest
 from architectures import write_checkpoint
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.layers.entities import EntitiesLayer
@@ -142,7 +143,7 @@ def test_namesakes_are_one_entity_without_a_relation_to_itself():
     assert rows.notes["relation of one name"] == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "name", "other", "sentence"),
     [
         ("ANN LEE married TOM RAY.", "Ann Lee", "Tom Ray", "Ann Lee married Tom Ray."),
@@ -181,7 +182,7 @@ def test_five_hundred_names_are_bounded():
 # ── what is not ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@table(
     ("relation", "note"),
     [
         (("Ann Lee", "Zeus", "Ann Lee met Zeus."), "relation whose names are not in the text together"),
@@ -222,7 +223,7 @@ INJECTED = (
 )
 
 
-@pytest.mark.parametrize("injected", INJECTED)
+@table("injected", INJECTED)
 def test_a_text_that_imitates_a_reply_makes_no_relation_elsewhere(injected: str):
     """A model that obeys can only say of that very segment what stands in it."""
     texts = f"{TEXT} ", injected
@@ -236,7 +237,7 @@ def test_a_text_that_imitates_a_reply_makes_no_relation_elsewhere(injected: str)
 # ── what is written ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     ["", " ", "Sure! Here it is.", "[]", '"a"', "null", "{", "[" * 5000, '{"names": 1, "relations": {}}', "\ud800"],
 )
@@ -305,7 +306,7 @@ def tiny(tmp_path_factory) -> TransformersModel:
     return TransformersModel(write_checkpoint("llama", tmp_path_factory.mktemp("tiny")), dtype="float32", device="cpu")
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(text=st.text(max_size=120), pool=st.booleans())
 @example(text=" \n", pool=True)
 @example(text=INJECTED[0], pool=True)
@@ -424,7 +425,7 @@ def test_any_proposal_is_no_error(text: str, most: int):
     proposed(json.dumps({"questions": [text, 1, None, [text]]}), most)
 
 
-@pytest.mark.parametrize(("text", "can", "proper"), [
+@table(("text", "can", "proper"), [
     ("Ann", True, True), ("she", False, False), ("1963", False, True), ("red mill", True, False),
     ("狐狸", True, True), ("", False, True), ("...", False, True), ("iPhone", True, True),
 ])  # fmt: skip

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.layers.surfaces import first_word, occurrences, words
 from memgraph_rag.lexical.names import normalise
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "text", "surfaces"),
     [
         ("Ann", "Ann, Anna and ANN.", ["Ann", "ANN"]),

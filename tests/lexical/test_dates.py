@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.bm25 import KeywordIndex
@@ -16,7 +16,7 @@ FULL = ["2026-08-27", "--08-27"]
 BARE = ["--08-27", "any-08-27"]
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *("27 August 2026", "27 aug. 2026", "27-Aug-2026", "27th of August, 2026", "27. August 2026"),
@@ -29,12 +29,12 @@ def test_a_day_is_one_whatever_its_form(text: str) -> None:
     assert written(f"It was {text}.") == FULL
 
 
-@pytest.mark.parametrize("text", ["27 August", "the 27th of August", "Aug 27", "August 27th", "27. Aug.", "8月27日"])
+@table("text", ["27 August", "the 27th of August", "Aug 27", "August 27th", "27. Aug.", "8月27日"])
 def test_a_day_without_a_year(text: str) -> None:
     assert written(f"It was {text}.") == BARE
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *("30 February 2026", "2026-13-01", "August 2026", "2026-08", "in 3 may be", "may 3 times", "Mark 5", ""),
@@ -51,7 +51,7 @@ def test_numbers_that_can_be_read_in_two_ways_are_both() -> None:
     assert written("4/4/69 and 4/4/68") == ["1969-04-04", "--04-04", "2068-04-04", "--04-04"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("question", "text", "is_met"),
     [
         ("27 August 2026?", "2026-08-27", True),
@@ -79,7 +79,7 @@ def test_the_forms_of_a_question_s_day_are_words() -> None:
     assert forms("when?") == []
 
 
-@pytest.mark.parametrize("stemming", [False, True])
+@table("stemming", [False, True])
 def test_a_day_counts_like_a_word_and_changes_no_other_score(stemming: bool) -> None:
     index, rows = KeywordIndex(stemming=stemming), np.arange(3)
     index.append([("", "bread 2026-08-27"), ("", "bread 28 August 2026"), ("2026-08-27", "bread and milk")])

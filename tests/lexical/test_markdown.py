@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.lexical.markdown import headings
 
@@ -15,7 +15,7 @@ def read(text: str) -> list[tuple[int, str]]:
     return [(heading.level, heading.title) for heading in headings(text)]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "found"),
     [
         ("# A\n\ntext\n\n## B\n", [(1, "A"), (2, "B")]),

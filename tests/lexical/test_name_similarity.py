@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.lexical.name_similarity import LEAST_COSINE, SURE_COSINE, are_opposed, are_variants, least_cosine
 from memgraph_rag.lexical.names import normalise
@@ -32,7 +32,7 @@ WORDS = (
 NAMES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join) | st.text(min_size=1, max_size=12)
 
 
-@pytest.mark.parametrize(
+@table(
     ("first", "second"),
     [
         ("Mr. Darcy", "Darcy"),
@@ -53,7 +53,7 @@ def test_writings_of_one_name(first: str, second: str) -> None:
     assert least_cosine(normalise(first), normalise(second)) == LEAST_COSINE
 
 
-@pytest.mark.parametrize(
+@table(
     ("first", "second"),
     [
         ("Mr. Bennet", "Mrs. Bennet"),
@@ -70,7 +70,7 @@ def test_names_that_only_look_alike(first: str, second: str) -> None:
     assert least_cosine(normalise(first), normalise(second)) == math.inf
 
 
-@pytest.mark.parametrize(
+@table(
     ("first", "second"),
     [
         ("England", "King of England"),

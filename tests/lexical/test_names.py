@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 import unicodedata
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.lexical.capitalised_names import capitalised
 from memgraph_rag.lexical.names import LONGEST_NAME, is_name, names_in, ngrams, normalise
@@ -21,7 +21,7 @@ def found(text: str) -> list[str]:
 # ── the normal form ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@table(
     ("surfaces", "normal"),
     [
         (("Ann Lee", "ANN\n  LEE", " Ann\N{NO-BREAK SPACE}Lee,", "“Ann Lee”", "Ann Lee's", "Ann Lee’s"), "ann lee"),
@@ -74,9 +74,7 @@ def test_case_and_surroundings_do_not_matter(word: str) -> None:
         assert len(forms) == 1 or normalise(word) in ("a", "an", "the")
 
 
-@pytest.mark.parametrize(
-    ("normal", "named"), [("ann", True), ("apollo 11", True), ("1984", False), ("", False), ("の", True)]
-)
+@table(("normal", "named"), [("ann", True), ("apollo 11", True), ("1984", False), ("", False), ("の", True)])
 def test_a_name_holds_a_letter(normal: str, named: bool) -> None:
     assert is_name(normal) is named
 
@@ -125,7 +123,7 @@ def test_a_question_of_10_000_words_has_a_bounded_number_of_ngrams() -> None:
 # ── capitals ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "names"),
     [
         ("We met Ann Lee in Paris.", ["Ann Lee", "Paris"]),
@@ -165,9 +163,7 @@ def test_spans_are_in_order_and_not_empty(text: str) -> None:
         last = end
 
 
-@pytest.mark.parametrize(
-    "unit", ["A", "A ", "Aa", "(", "a.B", "A-", "\n-", ". A", '"A" ', "A of ", "A.", "’", " ", "\n", "I ", "é"]
-)
+@table("unit", ["A", "A ", "Aa", "(", "a.B", "A-", "\n-", ". A", '"A" ', "A of ", "A.", "’", " ", "\n", "I ", "é"])
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     began = time.monotonic()
     capitalised(unit * 100_000)

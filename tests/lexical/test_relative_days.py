@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.lexical.relative_days import relative_days
 
 SAID = "2026-05-12T18:00:00"  # a Tuesday
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "first", "last"),
     [
         ("I saw her yesterday.", "2026-05-11", "2026-05-11"),
@@ -39,7 +39,7 @@ def test_relative_words_name_days(text: str, first: str, last: str) -> None:
     assert days.words in text
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "a few days ago",
@@ -83,10 +83,8 @@ def test_long_texts_take_linear_time_for_days() -> None:
     assert time.process_time() - began < 5
 
 
-@pytest.mark.parametrize("said", ["0001-01-01", "9999-12-31"])
-@pytest.mark.parametrize(
-    "words", ["today", "yesterday", "tomorrow", "this week", "this month", "this year", "last May"]
-)
+@table("said", ["0001-01-01", "9999-12-31"])
+@table("words", ["today", "yesterday", "tomorrow", "this week", "this month", "this year", "last May"])
 def test_days_at_the_ends_of_the_calendar_can_be_written(words: str, said: str) -> None:
     assert all(str(days).startswith(words) for days in relative_days(f"I ran {words}.", said))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.lexical.replies import numbers_in, questions_in
 
 
-@pytest.mark.parametrize(
+@table(
     ("reply", "numbers"),
     [
         ("2, 1 and 2", {2: None, 1: None}),
@@ -28,7 +28,7 @@ def test_reply_names_numbers_of_a_list(reply: str, numbers: dict[int, int | None
     assert numbers_in(reply, 3) == numbers
 
 
-@pytest.mark.parametrize(
+@table(
     ("reply", "questions"),
     [
         ("1) Who won?\n2. * Who ran?", ["Who won?", "Who ran?"]),

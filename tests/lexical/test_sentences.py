@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.lexical.sentences import sentences
 
@@ -36,7 +36,7 @@ def test_sentences_tile_the_text_and_begin_with_a_word(text: str):
     assert not any(text[start].isspace() for start, _ in ranges[1:])
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "parts"),
     [
         ("Dr. Smith met J. R. Ray, e.g. at No. 5. He left.", ["Dr. Smith met J. R. Ray, e.g. at No. 5. ", "He left."]),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.lexical import timestamps
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "moment"),
     [
         ("2024-05-01", "2024-05-01"),
@@ -37,7 +37,7 @@ def test_iso_is_read(text: str, moment: str):
     assert timestamps.read(moment) == moment
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "",
@@ -85,7 +85,7 @@ def test_any_text_is_read_as_a_moment_or_as_none(text: str):
     assert timestamps.read(moment) == moment
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "moment"),
     [
         ("2024-05-01T10:00Z", "2024-05-01T10:00:00+00:00"),
@@ -104,7 +104,7 @@ def test_a_certain_moment_is_understood_as_people_write_it(text: str, moment: st
     assert timestamps.understood(text) == moment
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         *("", "yesterday", "Monday", "noon", "10:00", "May 2024", "2024", "4/5/2024", "8/5/23", "1714557600"),
@@ -121,7 +121,7 @@ def test_any_text_is_understood_as_a_moment_or_as_none(text: str):
     assert timestamps.read(moment) == moment
 
 
-@pytest.mark.parametrize(
+@table(
     ("metadata", "moment"),
     [
         ({}, ""),
@@ -136,7 +136,7 @@ def test_metadata_name_a_moment(metadata: dict[str, str | int | float | bool], m
     assert timestamps.named_in(metadata) == moment
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "later"),
     [
         ("2024-02-29T23:00:00+01:00", "2024-03-01T23:00:00+01:00"),
@@ -151,7 +151,7 @@ def test_later_moment_is_found_where_any_calendar_has_it(text: str, later: str) 
     assert timestamps.later(instant, timedelta(days=1)) == datetime.fromisoformat(later)
 
 
-@pytest.mark.parametrize("text", ["9999-12-31", "9999-12-31T23:59:59.999999Z", "9999-12-31T00:00:00-14:00"])
+@table("text", ["9999-12-31", "9999-12-31T23:59:59.999999Z", "9999-12-31T00:00:00-14:00"])
 def test_nothing_is_later_than_the_calendar(text: str) -> None:
     instant = timestamps.instant(text)
     assert instant is not None

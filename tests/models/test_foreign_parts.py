@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from memories import graph_of, options
+from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.contracts import Named
@@ -91,8 +92,8 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, OddE
         yield memory, embedder
 
 
-@pytest.mark.parametrize("how", EMBEDDING)
-@pytest.mark.parametrize("kind", NO_VECTORS)
+@table("how", EMBEDDING)
+@table("kind", NO_VECTORS)
 def test_what_is_no_vector_is_refused_whoever_asks(odd: tuple[Memory, OddEmbedder], kind: str, how: str) -> None:
     memory, embedder = odd
     before = graph_of(memory)
@@ -106,7 +107,7 @@ def test_what_is_no_vector_is_refused_whoever_asks(odd: tuple[Memory, OddEmbedde
     assert memory.maintenance.examine() == []
 
 
-@pytest.mark.parametrize("kind", VECTORS)
+@table("kind", VECTORS)
 def test_vectors_of_other_types_and_lengths_become_units(kind: str) -> None:
     embedder = OddEmbedder()
     usual = embedder.embed(["Tom met Ann.", "It rained."])
@@ -141,7 +142,7 @@ def test_error_of_the_embedder_itself_comes_through(odd: tuple[Memory, OddEmbedd
         embedder.change = None
 
 
-@pytest.mark.parametrize("counts", [None, 5, [], [1, 2, 3], [-1], ["1"], [1.5]], ids=repr)
+@table("counts", [None, 5, [], [1, 2, 3], [-1], ["1"], [1.5]])
 def test_numbers_of_tokens_that_are_none_are_refused(counts: Any) -> None:
     embedder, model = FakeEmbedder(), FakeLanguageModel()
     embedder.count_tokens = model.count_tokens = lambda _: counts
@@ -159,7 +160,7 @@ def test_memory_gives_back_the_parts_that_it_was_given(tmp_path: Path) -> None:
         assert memory.recognizer is recognizer
 
 
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))])
+@table("again", [copy.copy, copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))])
 def test_wrapper_is_copied_and_pickled(again: Callable[[Any], Any]) -> None:
     embedder = FakeEmbedder()
     embedder.unrelated_below = 0.5  # pyright: ignore[reportAttributeAccessIssue] - what a contract leaves to choice

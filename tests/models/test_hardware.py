@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from architectures import write_checkpoint
+from tables import table
 
 from memgraph_rag.errors import ModelError, SettingsError
 from memgraph_rag.models.engine import hardware
@@ -20,7 +21,7 @@ def test_devices_that_are_there() -> None:
     assert find_device("auto").type in ("cpu", "cuda")
 
 
-@pytest.mark.parametrize("name", ["cuda:99", "no such device", ""])
+@table("name", ["cuda:99", "no such device", ""])
 def test_a_device_that_is_not_there_is_named(name: str) -> None:
     with pytest.raises(SettingsError, match="Expected a device that this machine and its torch have"):
         find_device(name)
@@ -58,7 +59,7 @@ def test_free_memory_is_torchs_unused_blocks_too(monkeypatch) -> None:
     assert free_bytes(torch.device("cuda")) == 120
 
 
-@pytest.mark.parametrize("name", ["int2", "int16", "float64", "Tensor", "bf16", ""])
+@table("name", ["int2", "int16", "float64", "Tensor", "bf16", ""])
 def test_a_format_that_is_not_served_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match=r"Expected a dtype of 'auto', .*, 'int8', 'int4', got") as caught:
         find_dtype(name, torch.device("cpu"))
@@ -78,7 +79,7 @@ def test_integers_leave_the_rest_in_the_best_format(name: str, device: str, monk
     assert find_dtype(name, torch.device(device)) == torch.bfloat16
 
 
-@pytest.mark.parametrize("name", ["int8", "int4"])
+@table("name", ["int8", "int4"])
 def test_integers_are_refused_on_other_devices(name: str) -> None:
     with pytest.raises(SettingsError, match=rf"Expected a CPU or an NVIDIA GPU for the dtype '{name}', got mps"):
         find_dtype(name, torch.device("mps"))

@@ -262,6 +262,7 @@ def test_the_kernel_compiles_for_a_gpu_that_is_not_there(capability, softcap, wi
     assert compiled.metadata.shared <= 48 * 1024
 
 
+@pytest.mark.full("a kernel of a GPU, interpreted")
 @pytest.mark.skipif(INTERPRETED, reason="already there")
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
 def test_the_same_holds_for_the_kernel_in_tritons_interpreter():

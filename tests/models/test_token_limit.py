@@ -56,6 +56,7 @@ def names(memory: Memory) -> set[str]:
     return {record.key for record in memory.documents()}
 
 
+@pytest.mark.data
 def test_what_is_finished_is_stored_and_the_rest_is_named(open_memory: OpenMemory) -> None:
     model = Counting()
     memory = open_memory(model=model)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memories import RACES
+from tables import table
 
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.names import normalise
@@ -127,7 +128,7 @@ def test_what_is_typed_without_accents_is_found() -> None:
     assert find(search_of(shelf), "Who wrote the ballet aschenbrodel?")[0].id == "ballet-0"
 
 
-@pytest.mark.parametrize("question", ["Where is Fledhusen?", "where is fledhusen?"])
+@table("question", ["Where is Fledhusen?", "where is fledhusen?"])
 def test_a_misspelt_name_finds_the_nearest_that_is_known(question: str) -> None:
     def with_its_words(**limits: object) -> list[str]:
         return [hit.id for hit in find(search_of(shelf), question, **limits) if "keywords" in hit.ranks]
@@ -178,7 +179,7 @@ def chat() -> Shelf:
     return shelf
 
 
-@pytest.mark.parametrize(
+@table(
     ("question", "first"),
     [("How many foxes have I counted?", "chat-0"), ("Which cage did you suggest for my foxes?", "chat-1")],
 )
@@ -208,7 +209,7 @@ def chat_beside_films() -> Shelf:
     return shelf
 
 
-@pytest.mark.parametrize("question", [MINE, FILM, "x"])
+@table("question", [MINE, FILM, "x"])
 def test_chats_and_texts_keep_their_orders_where_both_are_searched(question: str) -> None:
     shelf = chat_beside_films()
     search = search_of(shelf)
@@ -273,7 +274,7 @@ def test_in_a_conversation_the_turns_around_count_and_names_do_not_spread() -> N
     assert search.index.view().incidence.nnz == 0
 
 
-@pytest.mark.parametrize(
+@table(
     "question",
     [
         "zzz qqq",
@@ -283,7 +284,6 @@ def test_in_a_conversation_the_turns_around_count_and_names_do_not_spread() -> N
         " ".join(f"Name{number}" for number in range(50)),
         "word " * 10_000,
     ],
-    ids=["unknown", "stop words", "operators", "another script", "50 names", "10,000 words"],
 )
 def test_any_question_gets_an_order(question: str) -> None:
     hits = find(search_of(films()), question, k=5)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from tables import table
 
 from memgraph_rag.search.name_coverage import asked_about, held, meant
 
 
-@pytest.mark.parametrize(
+@table(
     ("question", "asked"),
     [
         ("When did Tom call?", "When did Tom call?"),
@@ -26,7 +26,7 @@ def test_names_count_in_english_without_choices_and_abbreviations(question: str,
     assert asked_about(question) == asked
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "text", "is_held"),
     [
         ("tom", "Tom hid it.", True),
@@ -68,7 +68,7 @@ def test_a_document_as_a_question_does_not_take_long() -> None:
     assert not any(is_held.values())
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "texts", "expected"),
     [
         ("Fledhusen", ["He lives in Fledhusum."], "Fledhusum"),

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
+from tables import table
 
 from memgraph_rag.lexical.capitalised_names import capitalised
 from memgraph_rag.search.pagerank import pagerank
@@ -46,7 +47,7 @@ def co_mentions(name: str) -> list[Edge]:
 GRAPHS = ["triples of musique_tune", "2wiki", "2wiki_hipporag", "hotpotqa", "musique"]
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@table("name", GRAPHS)
 def test_pagerank_equals_igraph_on_a_real_graph(name: str) -> None:
     edges = triples() if name == GRAPHS[0] else co_mentions(name)
     numbers = {end: number for number, end in enumerate(sorted({end for edge in edges for end in edge}))}

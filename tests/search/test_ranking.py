@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from tables import table
 
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.search.ranking import (
@@ -124,7 +125,7 @@ def test_each_figure_of_a_turn_among_people() -> None:
     assert figures["human"] == figures["human's length"] == [0, 0, 0], "no machine takes part"
 
 
-@pytest.mark.parametrize(
+@table(
     ("question", "asked", "humans"),
     [
         ("How many foxes did I count?", [1, 0, 1], [1, 0, 1]),

@@ -6,6 +6,7 @@ import math
 
 import pytest
 from hand_made import HandMadeGraph, OneVector, point, segment
+from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError
@@ -98,7 +99,7 @@ def test_an_empty_graph_has_no_evidence() -> None:
     assert [empty.find("fox", k=5, mode=mode) for mode in ("hybrid", "keywords", "vector")] == [[], [], []]
 
 
-@pytest.mark.parametrize("mode", ["graphs", "", None, ["hybrid"]])
+@table("mode", ["graphs", "", None, ["hybrid"]])
 def test_an_unknown_mode_is_refused_with_the_known_ones(mode: object) -> None:
     with pytest.raises(SettingsError, match="graph, hybrid, keywords, vector") as raised:
         SEARCH.find("fox", k=5, mode=mode)

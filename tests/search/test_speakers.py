@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.search.speakers import ANOTHER, WEIGHED, asked_for, asked_of, asked_side, said_instead
 
 SPEAKERS = ["Ann", "Tom", "Ann", "Eva"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("question", "named"),
     [
         ("What did Ann bake?", {"Ann"}),
@@ -27,7 +27,7 @@ def test_a_speaker_is_named_by_whole_words(question: str, named: set[str]) -> No
     assert asked_of(question, SPEAKERS) == (min(named) if len(named) == 1 else None)
 
 
-@pytest.mark.parametrize(
+@table(
     ("question", "side"),
     [
         ("What did I decide about my thesis?", "human"),
@@ -50,7 +50,7 @@ def test_what_the_asker_did_is_asked_of_nobody() -> None:
     assert asked_of("What did I bake for Ann?", SPEAKERS) is None
 
 
-@pytest.mark.parametrize(
+@table(
     ("shares", "expected"),
     [
         ([0.2, 0.6, 0.1, 0.1], "Tom"),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.search.spelling import bare, nearest, respelt
 
 KNOWN = ["flensburg", "fledhusum", "hamburg", "hambury", "petersen", "magnolia", "1984", "anna", "ämter"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("word", "expected"),
     [
         ("fledhusen", "fledhusum"),  # two letters of nine

@@ -20,6 +20,7 @@ from typing import Any
 import ladybug
 import pytest
 from neo4j import exceptions
+from tables import table
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import (
@@ -60,7 +61,7 @@ def run_python(program: str, *arguments: str) -> subprocess.CompletedProcess[str
 # ── addresses ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("address", ["http://localhost:7474", "neo4j+x://host", "postgres://host/db"])
+@table("address", ["http://localhost:7474", "neo4j+x://host", "postgres://host/db"])
 def test_an_unknown_scheme(address: str) -> None:
     with pytest.raises(SettingsError, match=r"neo4j://localhost:7687"):
         open_store(address, namespace="n")
@@ -75,7 +76,7 @@ def test_a_password_in_the_address_is_refused_and_not_repeated() -> None:
 # ── Neo4j ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("scheme", ["neo4j", "bolt"])
+@table("scheme", ["neo4j", "bolt"])
 def test_nobody_answers(scheme: str) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -142,9 +143,7 @@ def descendants(kind: type[Exception]) -> Iterator[type[Exception]]:
         yield from descendants(child)
 
 
-@pytest.mark.parametrize(
-    "kind", [*descendants(exceptions.Neo4jError), *descendants(exceptions.DriverError)], ids=lambda kind: kind.__name__
-)
+@table("kind", [*descendants(exceptions.Neo4jError), *descendants(exceptions.DriverError)])
 def test_every_exception_of_the_driver_becomes_ours(kind: type[Exception]) -> None:
     try:
         foreign = kind("a reason")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from harms import HARMS, SET_NULL, World, named
 from past_the_store import run_cypher
+from tables import table
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.shared import integrity, queries
@@ -374,7 +375,7 @@ def test_indexes_of_a_database_are_made_again(engine: str, world: World) -> None
     world.store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
 
 
-@pytest.mark.parametrize("dialect", queries.DIALECTS)
+@table("dialect", queries.DIALECTS)
 def test_what_a_step_makes_is_read_from_it(dialect: queries.Dialect) -> None:
     made = {step.made for step in queries.migrations(dialect).values()} - {""}
     assert made == set() if dialect == "ladybug" else {"segment_text", "document_id", "entity_embedding"} <= made

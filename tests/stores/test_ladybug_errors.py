@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tables import table
 
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import open_store
@@ -99,7 +100,7 @@ def test_damaged_files_are_read_or_refused_in_our_words(tmp_path: Path) -> None:
             ladybug_probe.try_file(path)
 
 
-@pytest.mark.parametrize(
+@table(
     "foreign",
     [
         MemoryError("std::bad_alloc"),
@@ -109,7 +110,6 @@ def test_damaged_files_are_read_or_refused_in_our_words(tmp_path: Path) -> None:
         UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
         RuntimeError("Runtime exception: Load table failed: table 0 doesn't exist in catalog."),
     ],
-    ids=lambda error: type(error).__name__,
 )
 def test_what_the_engine_raises_on_damaged_pages_names_the_doctor(foreign: Exception) -> None:
     with pytest.raises(StoreError, match="memgraph-rag doctor") as caught, in_our_words("notes.lbug"):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memories import FOX, options
 from neo4j import GraphDatabase
+from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError, StoreAccessDenied, StoreError
@@ -38,9 +39,7 @@ def test_no_two_namespaces_have_one_database(namespaces: list[str]) -> None:
     assert len({database_name(namespace) for namespace in namespaces}) == len(namespaces)
 
 
-@pytest.mark.parametrize(
-    "pair", [("ann", "Ann"), ("ann.lee", "ann-lee"), ("x" * 255 + "a", "x" * 255 + "b"), ("", "-")]
-)
+@table("pair", [("ann", "Ann"), ("ann.lee", "ann-lee"), ("x" * 255 + "a", "x" * 255 + "b"), ("", "-")])
 def test_namespaces_that_look_alike_have_two_databases(pair: tuple[str, str]) -> None:
     assert database_name(pair[0]) != database_name(pair[1])
 
@@ -135,7 +134,7 @@ def test_a_memory_works_in_a_database_of_its_own(neo4j_servers, monkeypatch: pyt
         memory.forget("fox")
 
 
-@pytest.mark.parametrize(("address", "more"), [("notes.lbug", {}), ("neo4j://localhost:1", {"database": "notes"})])
+@table(("address", "more"), [("notes.lbug", {}), ("neo4j://localhost:1", {"database": "notes"})])
 def test_a_file_or_a_named_database_beside_the_setting_is_refused(address: str, more: dict[str, str]) -> None:
     with pytest.raises(SettingsError, match="Leave one of the two out"):
         open_store(address, namespace="n", database_per_namespace=True, **more)

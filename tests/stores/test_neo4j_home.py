@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tables import table
 
 from memgraph_rag.stores.neo4j import home as neo4j_home
 from memgraph_rag.stores.neo4j.home import Home
@@ -65,12 +66,14 @@ def stopped_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Iterator[
         yield steps
 
 
-@pytest.mark.parametrize("again", range(0, 12, 2))
-@pytest.mark.parametrize("step", range(22))
+@table("again", range(0, 12, 2))
+@table("step", range(22))
 def test_stopped_import_leaves_one_database(
     step: int, again: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = Home(tmp_path)
+    folder = tmp_path / f"{step}-{again}"
+    folder.mkdir()
+    home = Home(folder)
     make(home, "old")
     with stopped_at(step, monkeypatch), suppress(Stopped):
         replace(home, "new")
@@ -80,10 +83,10 @@ def test_stopped_import_leaves_one_database(
     home.put_back()
 
     assert holds(home, "old") or holds(home, "new")
-    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+    assert [path.name for path in folder.iterdir()] == ["data"]
     replace(home, "newest")
     assert holds(home, "newest")
-    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+    assert [path.name for path in folder.iterdir()] == ["data"]
 
 
 def test_steps_are_all_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,30 +12,16 @@ import pyarrow as pa
 import pytest
 from neo4j import GraphDatabase, Query
 from statements import ABOUT_THE_STORE, DATA, STATEMENTS, dialect_of
+from tables import table
 
 from memgraph_rag.stores import open_store
 from memgraph_rag.stores.shared import queries
 from memgraph_rag.stores.shared.queries import DIALECTS, Dialect, Statement
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore
 
-ROOM = Path(queries.__file__).parent
-SHARED = (
-    "document_reader.py", "document_revisions.py", "embedding_updates.py", "graph_reads.py", "graph_writes.py",
-    "integrity.py", "kept_questions.py", "overview_writes.py", "relation_writes.py", "stored_graph.py",
-    "layer_rows/annotations.py", "layer_rows/kind.py", "layer_rows/names.py", "layer_rows/points.py",
-    "layer_rows/relations.py", "layer_rows/sections.py",
-)  # fmt: skip
-USERS = {
-    "ladybug": (*SHARED, "ladybug.py"),
-    "neo4j": (
-        *SHARED,
-        "neo4j.py",
-        "neo4j_connection.py",
-        "neo4j_bulk.py",
-        "neo4j_databases.py",
-        "neo4j_first_opening.py",
-    ),
-}
+STORES = Path(queries.__file__).parents[1]
+SHARED = ("shared", "layer_rows")
+"""The rooms whose statements both engines serve, beside the room of each."""
 
 VALUES: dict[str, Any] = {
     "after": "",
@@ -97,7 +83,8 @@ NOT_FOR: dict[Dialect, set[str]] = {"neo4j_5": {"read/find_near_neighbours"}}
 
 def names_used(dialect: Dialect) -> list[str]:
     """Statements named in the modules that serve this dialect's engine, in order."""
-    sources = [(ROOM / module).read_text(encoding="utf-8") for module in USERS[dialect.split("_")[0]]]
+    rooms = (*SHARED, dialect.split("_")[0])
+    sources = [path.read_text("utf-8") for room in rooms for path in sorted((STORES / room).glob("*.py"))]
     named = {name for source in sources for name in re.findall(r'"((?:read|write)/\w+)"', source)}
     return sorted(named - NOT_FOR.get(dialect, set()))
 
@@ -106,7 +93,7 @@ def ids(statement: Statement) -> str:
     return statement.name
 
 
-@pytest.mark.parametrize("statement", STATEMENTS, ids=ids)
+@table("statement", STATEMENTS)
 def test_the_header_tells_the_truth(statement: Statement) -> None:
     body = re.sub(r"//.*|'[^']*'", "", statement.text)
 
@@ -120,7 +107,7 @@ def test_the_header_tells_the_truth(statement: Statement) -> None:
         assert not statement.returns
 
 
-@pytest.mark.parametrize("statement", STATEMENTS, ids=ids)
+@table("statement", STATEMENTS)
 def test_the_style_holds(statement: Statement) -> None:
     keywords = (
         r"(?:optional match|match|where|return|order by|limit|unwind|create|merge|set|detach delete|with|call|yield)"
@@ -132,13 +119,13 @@ def test_the_style_holds(statement: Statement) -> None:
     assert ";" not in statement.text, "one statement a file"
 
 
-@pytest.mark.parametrize("statement", DATA, ids=ids)
+@table("statement", DATA)
 def test_each_keeps_to_its_namespace(statement: Statement) -> None:
     bound = {"namespace", "namespace_id"} & set(statement.params)
     assert bound or statement.name in ABOUT_THE_STORE
 
 
-@pytest.mark.parametrize("statement", DATA, ids=ids)
+@table("statement", DATA)
 def test_what_is_listed_is_ordered(statement: Statement) -> None:
     if statement.name.startswith("read/") and statement.returns and "count" not in statement.name:
         ordered = any(words in statement.text for words in ("ORDER BY", "LIMIT 1", "SHOW"))
@@ -150,7 +137,7 @@ def test_each_file_is_used() -> None:
     assert {statement.name for statement in DATA} == used
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@table("dialect", DIALECTS)
 def test_migrations_are_numbered_without_gaps(dialect: Dialect) -> None:
     steps = queries.migrations(dialect)
     assert list(steps) == list(range(1, len(steps) + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, segment
+from tables import table
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
@@ -24,14 +25,14 @@ def context(*, attends: bool) -> ReadingContext:
     )
 
 
-@pytest.mark.parametrize("name", sorted(NEED_ATTENTION))
+@table("name", sorted(NEED_ATTENTION))
 def test_strategy_that_lives_on_attention_refuses_and_says_what_to_do(name: str) -> None:
     with pytest.raises(StrategyError, match=r'reader="auto".*strategy="walk"') as caught:
         next(iter(find_strategy(name).read("Where is the fox?", context(attends=False))))
     assert caught.value.strategy == name
 
 
-@pytest.mark.parametrize("name", ["walk", "top_k", "full_context", "qrmem"])
+@table("name", ["walk", "top_k", "full_context", "qrmem"])
 def test_strategy_that_can_do_without_reads(name: str) -> None:
     steps = next(iter(find_strategy(name).read("Where is the fox?", context(attends=False))))
     assert [step.attention for step in steps] == [0.0] * len(steps)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, point, segment
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.node_lines import NodeLines
@@ -51,19 +51,19 @@ def test_shorter_text_is_read_under_the_same_title() -> None:
     assert lines_over([BARN]).of([BARN], texts=["A fox\nslept."]) == ["The Barn: A fox slept."]
 
 
-@pytest.mark.parametrize("text", ["The Barn\n\nA fox.", "# The barn\nA fox.", "**The Barn** is old."])
+@table("text", ["The Barn\n\nA fox.", "# The barn\nA fox.", "**The Barn** is old."])
 def test_text_that_begins_with_its_title_gets_no_second_one(text: str) -> None:
     node = segment("s0", "a", text=text)
     assert lines_over([node]).of([node]) == [" ".join(text.split())]
 
 
-@pytest.mark.parametrize("text", ["The Barnacle is old.", "In The Barn.", "The"])
+@table("text", ["The Barnacle is old.", "In The Barn.", "The"])
 def test_text_that_begins_otherwise_gets_its_title(text: str) -> None:
     node = segment("s0", "a", text=text)
     assert lines_over([node]).of([node]) == [f"The Barn: {text}"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "line"),
     [
         ("Ann (8 May 2023): I saw a fox.", "Ann (8 May 2023): I saw a fox."),

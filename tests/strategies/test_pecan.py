@@ -10,6 +10,7 @@ import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, Known, OneVector, ids, point, segment
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies import find_strategy
@@ -240,9 +241,7 @@ def test_without_any_score_nodes_are_read_by_id() -> None:
     assert ids(example(attention={}).walk())[2:] == ["s0", "s1", "s2"]
 
 
-@pytest.mark.parametrize(
-    ("needed", "read"), [(1, ["p0", "p1"]), (2, ["p0", "p1", "s1", "s2"]), (3, ["p0", "p1", "s1", "s2", "s0"])]
-)
+@table(("needed", "read"), [(1, ["p0", "p1"]), (2, ["p0", "p1", "s1", "s2"]), (3, ["p0", "p1", "s1", "s2", "s0"])])
 def test_yes_counts_in_all_not_in_a_row(needed: int, read: list[str]) -> None:
     steps = example(yes=[0.9, 0.1, 0.9, 0.9]).walk(Pecan(yes_needed=needed))
     assert ids(steps) == read
@@ -383,7 +382,7 @@ def tree() -> World:
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("count", "read"),
     [(None, ["top", "side", "low", "near", "far"]), (4, ["top", "side", "low", "near"]), (3, ["top", "near", "far"])],
 )

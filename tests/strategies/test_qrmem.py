@@ -10,6 +10,7 @@ import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, relation, segment
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import ReadingContext, Strategy
 from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
@@ -168,7 +169,7 @@ def test_a_relation_whose_segment_was_forgotten_is_a_hop_to_the_next() -> None:
     assert ids(steps) == ["s0", "s2", "s3", "s4"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "ways", "requests"),
     [
         ("", [WAY[0].description], 2),
@@ -202,7 +203,7 @@ def test_without_open_entities_no_edge_leads_to_one() -> None:
     assert WAY[1].description in {step.via for step in steps}
 
 
-@pytest.mark.parametrize(("name", "times"), [("", 1), ("without_update", 0)])
+@table(("name", "times"), [("", 1), ("without_update", 0)])
 def test_without_update_the_graph_stays_as_it_is(name: str, times: int) -> None:
     given: list[Sequence[Segment]] = []
     read(Qrmem(**Qrmem.ablations[name] if name else {}), extract=lambda _, segments: given.append(segments))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, segment
+from tables import table
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
@@ -60,7 +61,7 @@ def test_documents_are_handed_to_the_search() -> None:
     assert [step.node.id for step in read(TopK(), documents=["d1"])] == ["s3", "s1", "s5"]
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@table("name", STRATEGIES)
 def test_every_strategy_goes_by_the_name_it_is_found_by(name: str) -> None:
     assert find_strategy(name).name == name
 
@@ -69,7 +70,7 @@ def test_the_default_is_there() -> None:
     assert DEFAULT in STRATEGIES
 
 
-@pytest.mark.parametrize("name", ["", "walk-on", "PECAN", None, 3, ["pecan"]])
+@table("name", ["", "walk-on", "PECAN", None, 3, ["pecan"]])
 def test_an_unknown_strategy_is_refused_with_the_known_ones(name: object) -> None:
     with pytest.raises(StrategyError, match="walk, pecan, qrmem") as raised:
         find_strategy(name)

@@ -8,9 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.text.citations import MAX_QUOTE, Quotes
 from memgraph_rag.text.splitting import split
@@ -126,7 +126,7 @@ def test_an_embedder_that_knows_when_texts_are_unrelated_rules_them_out():
     assert unknown.cite("Capital France?", "Paris.")
 
 
-@pytest.mark.parametrize("weights", [[0.0, 0.0], [0.2, 0.8]])
+@table("weights", [[0.0, 0.0], [0.2, 0.8]])
 def test_short_sentences_are_quoted_with_a_neighbour(weights: list[float]):
     text = "“Why?” He would not say. Nobody knew where the old key was hidden. Under the mat. Yes."
     segments = [(segment, weight) for weight, (segment, _) in zip(weights, segments_of(text), strict=False)]

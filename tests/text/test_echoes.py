@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
+from tables import table
 
 from memgraph_rag.text.echoes import answered, marked, sentence_ids
 from memgraph_rag.types import Citation, Segment
@@ -27,7 +27,7 @@ def echoes(*texts: str, of: str = ANSWER, read: tuple[Segment, ...] = (), speake
     return [checked.echo for checked in marked(SPACE, segments, known(of, *read))]
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         ANSWER,
@@ -45,7 +45,7 @@ def test_the_same_words_are_the_same_sentence(text: str) -> None:
     assert echoes(text) == [True]
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "The keeper left because the lamp had failed thrice.",

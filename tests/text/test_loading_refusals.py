@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 from pypdf.errors import DependencyError
+from tables import table
 from written_files import pdf_bytes, written
 
 from memgraph_rag.errors import DocumentError
@@ -31,12 +32,12 @@ def refusal(source: object, **arguments: object) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("source", ["", " \n\t ", "\u3000", Document("", "key")])
+@table("source", ["", " \n\t ", "\u3000", Document("", "key")])
 def test_empty_text_is_refused(source: object):
     assert "empty or only white space" in refusal(source)
 
 
-@pytest.mark.parametrize(
+@table(
     ("source", "hint"),
     [
         (None, "NoneType"),
@@ -76,22 +77,21 @@ def test_what_is_no_source_is_refused(source: object, hint: str):
     assert hint in refusal(source)
 
 
-@pytest.mark.parametrize("key", ["", "  ", "k" * (MAX_KEY + 1), 7, "a\x00", "a\ud800"])
+@table("key", ["", "  ", "k" * (MAX_KEY + 1), 7, "a\x00", "a\ud800"])
 def test_keys_that_cannot_work_are_refused(key: object):
     assert "key" in refusal("text", key=key)
     assert load("text", key="k" * MAX_KEY).key == "k" * MAX_KEY
 
 
-@pytest.mark.parametrize(
+@table(
     "value",
     [math.nan, math.inf, None, [1], {"a": 1}, b"x", 10**5000, -(10**5000)],
-    ids=lambda value: type(value).__name__,
 )
 def test_metadata_that_cannot_be_stored_is_refused(value: object):
     assert "metadata['when']" in refusal("text", metadata={"when": value})
 
 
-@pytest.mark.parametrize("metadata", [["a"], {1: "a"}, {"": "a"}])
+@table("metadata", [["a"], {1: "a"}, {"": "a"}])
 def test_metadata_is_a_mapping_with_names(metadata: object):
     refusal("text", metadata=metadata)
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sentencex import get_sentence_boundaries  # pyright: ignore[reportAttributeAccessIssue]
+from tables import table
 
 from memgraph_rag.contracts import TokenCounter
 from memgraph_rag.errors import SettingsError
@@ -125,7 +126,7 @@ def test_offsets_are_characters_not_bytes():
     assert [text[span.start : span.end] for span in spans] == ["Ça va? ", "“Très bien,” dit-elle. ", "😀 Bon."]
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "limit", "parts"),
     [
         ("one two\nthree four\nfive six", 4, ["one two\nthree four\n", "five six"]),
@@ -191,7 +192,7 @@ def test_a_turn_is_looked_at_once_however_many_there_are(monkeypatch: pytest.Mon
     assert sum(searched) == len(turn) * 3_000
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "Rain fell on the house, and we stayed in. " * 25_000,
@@ -202,7 +203,6 @@ def test_a_turn_is_looked_at_once_however_many_there_are(monkeypatch: pytest.Mon
         "\u0301" * 200_000,
         "a" + " " * 1_000_000 + "b",
     ],
-    ids=["prose", "one sentence", "dots", "newlines", "brackets", "accents", "blanks"],
 )
 def test_time_is_linear(text: str):
     began = time.process_time()

@@ -8,15 +8,15 @@ from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
-import pytest
 from records import ANSWER, EVIDENCE, FAILURE, NEIGHBOURHOOD, QUESTION, RECORD, RECORDS, SEGMENT, STEP
+from tables import table
 
 from memgraph_rag.types.plain import plain_value
 
 PLAIN = (str, int, float, bool, type(None), list, dict)
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
+@table("record", RECORDS)
 def test_plain_form_survives_json(record: Any) -> None:
     form = record.as_dict()
     assert json.loads(json.dumps(form, allow_nan=False)) == form
@@ -35,7 +35,7 @@ FLAT = {
 """Keys that say something of a record's segment or node, and its attribute."""
 
 
-@pytest.mark.parametrize("record", RECORDS[:-2], ids=lambda record: type(record).__name__)
+@table("record", RECORDS[:-2])
 def test_keys_are_names_of_attributes(record: Any) -> None:
     flat = FLAT.get(type(record).__name__, {})
     node = getattr(record, "segment", getattr(record, "node", None))

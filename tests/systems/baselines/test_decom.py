@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, segment
+from tables import table
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.baselines.decom import Decom
@@ -34,7 +34,7 @@ def test_each_part_has_its_turn_and_no_segment_comes_twice() -> None:
     assert steps[-1].stop is StopReason.EXHAUSTED
 
 
-@pytest.mark.parametrize("reply", ["", "I cannot tell.", f"{QUESTION}", "?"])
+@table("reply", ["", "I cannot tell.", f"{QUESTION}", "?"])
 def test_reply_without_a_part_leaves_the_question(reply: str) -> None:
     steps, search = read(reply)
     assert [step.node.id for step in steps] == ["w0", "w1", "w2", "w3"]

@@ -11,6 +11,7 @@ from hand_made import HandMadeGraph, HandMadeSearch, OneVector, segment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tables import table
 
 from memgraph_rag.contracts import ReadingContext, ReadingSession
 from memgraph_rag.systems.baselines import llmlingua, longllmlingua
@@ -111,7 +112,7 @@ def test_llmlingua_keeps_the_context_least_expected_and_of_it_the_tokens() -> No
     assert walk(LLMLingua(), [again, RAIN], Limits(tokens=5))[0][0].node.id == "rain"
 
 
-@pytest.mark.parametrize("strategy", [LongLLMLingua(), LLMLingua()])
+@table("strategy", [LongLLMLingua(), LLMLingua()])
 def test_nothing_found_is_nothing_read(strategy: LongLLMLingua | LLMLingua) -> None:
     assert walk(strategy, []) == ([], [])
 

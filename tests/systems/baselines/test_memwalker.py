@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, point, segment
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.baselines.memwalker import MemWalker
@@ -126,7 +126,7 @@ def test_whatever_is_said_each_node_is_read_at_most_once(
     assert {"left", "right"} <= set(read), "there is always a way"
 
 
-@pytest.mark.parametrize("shown", [1, 8])
+@table("shown", [1, 8])
 def test_one_node_is_read_without_a_question(shown: int) -> None:
     session = HandMadeSession()
     assert ids(walk(session, MemWalker(shown=shown), nodes=[segment("only")], edges=[])) == ["only"]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.systems.graphrag.hierarchical_leiden import SEED, Community, Edges, hierarchy, require_leiden
@@ -103,9 +104,7 @@ def test_all_components_have_communities() -> None:
     assert [community.members for community in communities] == [(0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11)]
 
 
-@pytest.mark.parametrize(
-    "weights", [{(0, i): 1.0 for i in range(1, 300)}, dict.fromkeys(combinations(range(40), 2), 1.0)]
-)
+@table("weights", [{(0, i): 1.0 for i in range(1, 300)}, dict.fromkeys(combinations(range(40), 2), 1.0)])
 def test_what_leiden_cannot_divide_ends(weights: WeightedGraph) -> None:
     communities = hierarchy(edges(weights))
     assert [len(community.members) for community in communities] == [len({end for pair in weights for end in pair})]

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_graph import Database
 from own_store import OwnStore
+from tables import table
 
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.search.segments import SegmentSearch
@@ -179,7 +180,7 @@ def test_both_equal_their_references(drawn: list[tuple[list[list[str]], bool]], 
 # ── where there is next to nothing ───────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("mode", HIPPO)
+@table("mode", HIPPO)
 def test_an_empty_memory_and_one_segment(mode: str) -> None:
     store = opened()
     assert search_of(store).find("Who met Bob?", k=5, mode=mode) == []
@@ -190,7 +191,7 @@ def test_an_empty_memory_and_one_segment(mode: str) -> None:
     assert only.score > 0
 
 
-@pytest.mark.parametrize("mode", HIPPO)
+@table("mode", HIPPO)
 def test_why_says_what_a_segment_was_known_by(mode: str) -> None:
     store = opened()
     store.write(document("a", ["Ann met Bob.", "Nothing came of it."], related=True))
@@ -233,7 +234,7 @@ def test_names_of_a_model_take_the_place_of_the_recognizers() -> None:
     assert [item.segment.text for item in found] == ["Eve met Zoe."]
 
 
-@pytest.mark.parametrize("mode", HIPPO)
+@table("mode", HIPPO)
 def test_other_documents_and_namespaces_play_no_part(mode: str) -> None:
     database = Database()
     store, other = opened(database), opened(database, "m")
@@ -248,7 +249,7 @@ def test_other_documents_and_namespaces_play_no_part(mode: str) -> None:
     assert [item.score for item in found] == pytest.approx([score for _, score in alone], abs=1e-9)
 
 
-@pytest.mark.parametrize("mode", HIPPO)
+@table("mode", HIPPO)
 def test_a_search_sees_what_was_written_and_forgotten_since(mode: str) -> None:
     store = opened()
     kept, gone = document("a", ["Ann met Bob."], related=True), document("b", ["Bob met Eve."], related=True)

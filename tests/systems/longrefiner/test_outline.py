@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import ModelNotFound
@@ -132,7 +132,7 @@ def test_windows_of_a_long_text_make_one_outline() -> None:
     assert [section.title for section in rows.sections] == ["Title 0", "Title 1", "Title 2"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("reply", "note"),
     [
         ("no JSON", "unreadable reply"),
@@ -171,10 +171,9 @@ def test_without_a_model_the_receipt_says_so() -> None:
     assert len(rows.sections) == 1
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     ["One.", " \n ", "word " * 20_000, "The same paragraph.\n\n" * 3_000, "从前有一座磨坊。它烧毁了。" * 50],
-    ids=["one segment", "blank", "one sentence", "identical", "Chinese"],
 )
 def test_odd_texts_keep_every_character(text: str) -> None:
     assert_whole(built(text, size=1200).sections, segments(text, 1200), text)
@@ -225,7 +224,7 @@ def test_layers_that_see_gaps_keep_the_places() -> None:
     assert text_of([first, third]) == "abc" * 13 + "a" + "\n" * 40 + third.text
 
 
-@pytest.mark.parametrize(
+@table(
     ("useless", "items"),
     [
         (True, [("A", "It rained."), ("A", "We stayed."), ("A", "Then it stopped.")]),
@@ -234,7 +233,6 @@ def test_layers_that_see_gaps_keep_the_places() -> None:
         (False, [("A", "It rained."), ("B", "made up"), ("C", "Then it stopped.")]),
         (False, [("A", "No."), ("B", "No.")]),
     ],
-    ids=["one title", "not in the text", "backwards", "useful", "too early"],
 )
 def test_a_useless_reply_is_stopped(useless: bool, items: list[tuple[str, str]]) -> None:
     said = json.dumps({"parts": [["section", title, [paragraph]] for title, paragraph in items]})

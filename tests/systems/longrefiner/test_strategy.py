@@ -10,6 +10,7 @@ import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import table
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree
@@ -171,7 +172,7 @@ def test_a_segment_of_which_parts_are_read_is_one_step() -> None:
     assert session.texts == ["pas e d0"], "of 'passage d0', without the middle"
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "judged", "requests"),
     [
         ("", 1, 1),
@@ -197,7 +198,7 @@ def test_nothing_is_asked_where_all_fits() -> None:
     assert (session.judged, session.requests) == ([], [])
 
 
-@pytest.mark.parametrize("replies", [["no idea"] * 5, ["99, 0"] * 5, [""] * 5])
+@table("replies", [["no idea"] * 5, ["99, 0"] * 5, [""] * 5])
 def test_unusable_picks_choose_nothing(replies: list[str]) -> None:
     steps = read(HandMadeSession(replies=replies), reranker=Scores(d1=1.0))
 

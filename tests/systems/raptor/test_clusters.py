@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from tables import table
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.layers.points import SIMILARITY
@@ -78,15 +79,13 @@ def test_levels_are_built_until_few_nodes_are_left() -> None:
 
 
 @pytest.mark.usefixtures("in_threes")
-@pytest.mark.parametrize(
-    ("layer", "levels"), [(ClustersLayer(), {1}), (ClustersLayer(few_nodes=2, most_levels=2), {1, 2})]
-)
+@table(("layer", "levels"), [(ClustersLayer(), {1}), (ClustersLayer(few_nodes=2, most_levels=2), {1, 2})])
 def test_building_stops_as_the_paper_does(layer, levels) -> None:
     (rows,) = build(layer, FakeLanguageModel(), distinct(27))
     assert {point.level for point in rows.points} == levels
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 11])
+@table("count", [0, 1, 3, 11])
 def test_a_document_of_few_segments_gets_no_tree_and_says_so(count) -> None:
     (rows,) = build(ClustersLayer(), FakeLanguageModel(), distinct(count))
     assert (rows.points, rows.summarizes, rows.usage.model_calls) == ((), (), 0)
@@ -198,7 +197,7 @@ def test_a_real_clustering_of_several_documents_is_the_same_each_time() -> None:
     assert {node.id for node in documents[0]} <= summed_up
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "complete", "kept", "notes"),
     [
         ("Tom ran. Ann sat.", True, "Tom ran. Ann sat.", {}),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, point, segment
+from tables import table
 
 from memgraph_rag.contracts import ReadingContext, Strategy
 from memgraph_rag.strategies.support import segments_under
@@ -77,7 +78,7 @@ def test_top_x_leaves_the_limit_to_the_budget_of_the_question() -> None:
     assert len(steps) == 100, "neither 20 nodes nor 2,000 tokens end it"
 
 
-@pytest.mark.parametrize("strategy", [Raptor(), RaptorTraversal()], ids=lambda strategy: strategy.name)
+@table("strategy", [Raptor(), RaptorTraversal()])
 def test_what_does_not_fit_the_window_is_not_read(strategy) -> None:
     session = HandMadeSession(window=40)
     steps = read(strategy, session=session)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
+from tables import table
 
 from memgraph_rag.contracts import LanguageModel, SplitDocument
 from memgraph_rag.errors import ModelNotFound
@@ -102,7 +102,7 @@ def test_sections_may_go_without_their_sentence() -> None:
     assert [item.properties["summary"] for item in rows.annotations[1:]] == [""] * (len(rows.annotations) - 1)
 
 
-@pytest.mark.parametrize(
+@table(
     "texts",
     [
         ("word " * 300,) * 67,
@@ -111,7 +111,6 @@ def test_sections_may_go_without_their_sentence() -> None:
         ("# " * 5_000,),
         ("\n" * 900,),
     ],
-    ids=["long sentence", "identical", "chinese", "marks", "blank"],
 )
 def test_a_document_of_any_shape_gets_a_header_or_none(texts: tuple[str, ...]) -> None:
     for language in (None, FakeLanguageModel([""] * 9), FakeLanguageModel(["Foxes."] * 9)):

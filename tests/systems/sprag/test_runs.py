@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from released_runs import released_runs, released_values
+from tables import table
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.systems.sprag.parameters import RUN_PRESETS, RunParameters
@@ -86,13 +87,13 @@ def test_presets_are_found_by_name() -> None:
     assert checked_parameters(own) is own
 
 
-@pytest.mark.parametrize("runs", ["", "balance", 5, {"penalty": 0.1}, ["balanced"]])
+@table("runs", ["", "balance", 5, {"penalty": 0.1}, ["balanced"]])
 def test_an_unknown_preset_is_refused_with_the_known_ones(runs: Any) -> None:
     with pytest.raises(SettingsError, match="balanced, precision, find_all"):
         checked_parameters(runs)
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "value"),
     [
         *(("penalty", value) for value in (-0.1, 0, float("nan"), float("inf"), "0.1", None, True)),

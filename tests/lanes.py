@@ -1,0 +1,53 @@
+"""The two lanes of the tests: ``make test`` leaves out what is marked ``full``, ``make test-all`` runs it too.
+
+The rules mark items by what they are parametrised over, so that a new test needs no mark of its own. The invariant: an
+item with the mark ``data``, and every item of ``tests/faults``, keeps to the first lane on each of its engines.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from memgraph_rag.strategies import known_strategies
+
+__all__ = ["reason_for_full"]
+
+DIFFERS_ON_5_26 = re.compile(
+    r"tests/(stores/test_(migrations|reembedding|queries|neo4j_answers|neo4j_databases)\.py"
+    r"|stores/test_errors\.py::test_(a_wrong|no_password)"
+    r"|stores/test_integrity\.py::test_(indexes_of_a_database|nothing_is_wrong|all_of_it)"
+    r"|stores/test_conformance\.py::test_an_interrupted_write"
+    r"|stores/test_store_suite\.py::test_\w*(near|vector))"
+)
+"""What works by other statements on Neo4j 5.26 (``cypher/*/neo4j_5``): its schema, and the two searches by vectors."""
+
+APART = re.compile(r"tests/(benchmarks/|test_examples|test_deployment)")
+"""What is beside the package."""
+
+ONE_A_FAMILY = {"walk", "pecan", "top_k", "overviews", "raptor"}
+"""Strategies of the first lane: one that walks, reads ahead, searches, reads overviews, and one of a system."""
+
+ARCHITECTURE = "qwen2"
+"""The architecture of the first lane, which the packaged models have; in float32, and in int8 where a test says so."""
+
+
+def reason_for_full(item: pytest.Item) -> str:
+    """Return why an item is left to ``make test-all``; empty where it is not."""
+    if item.get_closest_marker("data") or item.nodeid.startswith("tests/faults/"):
+        return ""
+    if APART.match(item.nodeid):
+        return "benchmarks, examples and deployment are beside the package"
+    values = getattr(getattr(item, "callspec", None), "params", {})
+    older = values.get("engine") == "neo4j-5.26" or "5.26" in (values.get("neo4j_server"), values.get("release"))
+    if older and not DIFFERS_ON_5_26.match(item.nodeid):
+        return "Neo4j 5.26 where it works by the statements of 2026"
+    if values.get("open_memory") == "neo4j":
+        return "a memory on Neo4j: the suite for stores ties it to the engine"
+    strategy = values.get("strategy")
+    if isinstance(strategy, str) and strategy in known_strategies() and strategy not in ONE_A_FAMILY:
+        return "a strategy beside those of the first lane"
+    if any(values.get(name, ARCHITECTURE) != ARCHITECTURE for name in ("checkpoint", "architecture")):
+        return "an architecture beside the packaged one"
+    return ""

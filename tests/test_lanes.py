@@ -1,0 +1,57 @@
+"""What ``make test`` leaves out, and what it never does; and tables, whose failure lists every row that fails."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from lanes import reason_for_full
+from tables import table
+
+
+def lane_of(place: str, *marks: str, **values: Any) -> str:
+    """Return the lane of an item with these values of its parameters."""
+    callspec = SimpleNamespace(params=values)
+    item: Any = SimpleNamespace(nodeid=place, callspec=callspec, get_closest_marker=lambda name: name in marks)
+    return "full" if reason_for_full(item) else "first"
+
+
+@table(
+    ("place", "values", "lane"),
+    [
+        ("tests/stores/test_read_only.py::test_x[neo4j-5.26]", {"engine": "neo4j-5.26"}, "full"),
+        ("tests/stores/test_read_only.py::test_x[neo4j-2026]", {"engine": "neo4j-2026"}, "first"),
+        ("tests/stores/test_read_only.py::test_x[ladybug]", {"engine": "ladybug"}, "first"),
+        ("tests/stores/test_migrations.py::test_x[neo4j-5.26]", {"engine": "neo4j-5.26"}, "first"),
+        ("tests/faults/test_kills.py::test_x[neo4j-5.26]", {"engine": "neo4j-5.26"}, "first"),
+        ("tests/test_memory.py::test_x[neo4j-2026]", {"open_memory": "neo4j"}, "full"),
+        ("tests/test_memory.py::test_x[ladybug]", {"open_memory": "ladybug"}, "first"),
+        ("tests/test_memory_asking.py::test_x[qrmem]", {"strategy": "qrmem"}, "full"),
+        ("tests/test_memory_asking.py::test_x[walk]", {"strategy": "walk"}, "first"),
+        ("tests/models/test_reference.py::test_x[llama]", {"checkpoint": "llama"}, "full"),
+        ("tests/models/test_reference.py::test_x[qwen2]", {"checkpoint": "qwen2"}, "first"),
+        ("tests/benchmarks/test_engine.py::test_x", {}, "full"),
+        ("tests/types/test_plain.py::test_x", {}, "first"),
+    ],
+)
+def test_item_has_lane(place: str, values: dict[str, Any], lane: str) -> None:
+    assert lane_of(place, **values) == lane
+
+
+def test_what_protects_data_is_in_first_lane_on_each_engine() -> None:
+    assert lane_of("tests/test_memory.py::test_x[neo4j-2026]", "data", open_memory="neo4j") == "first"
+
+
+def test_table_lists_each_row_that_fails() -> None:
+    @table("more", [0, 1])
+    @table(("number", "double"), [(1, 2), (2, 5), (3, 7)])
+    def doubled(number: int, double: int, more: int) -> None:
+        assert 2 * number + more == double
+
+    with pytest.raises(pytest.fail.Exception) as raised:
+        doubled()
+    shown = str(raised.value)
+    assert "2 of 2 rows fail" in shown
+    assert "number=2, double=5" in shown
+    assert "number=1, double=2" in shown
