@@ -1,7 +1,7 @@
-"""What the rooms promise one another: Protocols, no code.
+"""The Protocols through which the rooms of the package use one another. They hold no code.
 
-They know neither torch nor a database. The invariant: the middle rooms (text, models, layers, search,
-strategies, stores) never import one another; they meet here, and in ``types``.
+The contracts import neither torch nor a database driver. Invariant: the rooms text, models, layers, search, strategies
+and stores never import one another. They import these contracts and ``types`` only.
 """
 
 from __future__ import annotations

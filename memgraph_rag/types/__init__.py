@@ -1,7 +1,7 @@
-"""The plain records that pass between rooms, and the ids that name them.
+"""The immutable records that pass between rooms, and the functions that make their ids.
 
-Frozen, without behaviour beyond what follows from their own fields; they know no database, no model and no file. What
-leaves the process knows its plain form, ``as_dict()``: the command line, MCP, HTTP and the adapters give that one.
+A record has no behaviour beyond what follows from its own fields. The records know no database, no model and no file.
+The command line, MCP, HTTP and the adapters return the plain form of a record, ``as_dict()``.
 """
 
 from __future__ import annotations
