@@ -1,7 +1,7 @@
-"""The systems that are installed beside the core: found by the entry-point group ``memgraph_rag.systems``.
+"""The systems that other distributions install, found by the entry-point group ``memgraph_rag.systems``.
 
-It knows the contract of a system and no system. Invariants: a name has one owner; an installed system that cannot be
-loaded, or that offers what another one offers, is left out with a warning that names it, and stops no other one.
+The module knows the contract of a system, and no system itself. Invariants: a name has one owner. A system that cannot
+be loaded, or that offers a name of another system, is left out with a warning; the other systems still work.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PARTS: tuple[Part, ...] = ("strategies", "layers", "memory_layers", "modes")
 
 @cache
 def systems() -> tuple[System, ...]:
-    """Load the installed systems, in the order of their entry points' names; what is installed later is not seen."""
+    """Load the installed systems, in the order of their entry points' names, once per process."""
     loaded: list[System] = []
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         system = _loaded(point)
@@ -37,7 +37,7 @@ def systems() -> tuple[System, ...]:
 
 
 def offered(part: Part) -> dict[str, Callable[..., Any]]:
-    """Return what the installed systems offer of one kind: a maker by each name."""
+    """Return the parts of one kind that the installed systems offer: a factory by each name."""
     return {name: maker for system in systems() for name, maker in _parts(system, part).items()}
 
 
@@ -46,7 +46,7 @@ def _parts(system: System, part: Part) -> Mapping[str, Callable[..., Any]]:
 
 
 def _loaded(point: EntryPoint) -> System | None:
-    """Return the system behind an entry point; None where a stranger's code fails, or gives something else."""
+    """Return the system of an entry point; None, with a warning, if its code fails or returns something else."""
     try:
         system: object = point.load()
     except Exception as error:  # noqa: BLE001 - whatever a stranger's module raises while it is imported
@@ -59,7 +59,7 @@ def _loaded(point: EntryPoint) -> System | None:
 
 
 def _is_alone(system: System, others: list[System], point: EntryPoint) -> bool:
-    """Tell whether no other system offers a part of the same name; warn where one does."""
+    """Return whether no other system offers a part with the same name; warn if one does."""
     for part in _PARTS:
         for other in others:
             if both := sorted(_parts(system, part).keys() & _parts(other, part).keys()):

@@ -1,8 +1,8 @@
-"""What a store of one's own inherits: the whole contract over the members that only a database can answer.
+"""The base class of stores: the whole contract, on top of the members that only a database can implement.
 
-It knows no engine. A store implements the abstract members, those that ``contracts.GraphStore`` marks so; every other
-member has a default here, which reads by the abstract ones, and which an engine overrides where it has a faster way.
-Invariant: a default gives just what ``memgraph_rag.testing.store_suite`` asks of every store.
+The module knows no engine. A store implements the abstract members of ``contracts.GraphStore``. Every other member has
+a default here, which calls the abstract ones; an engine overrides it if it has a faster way. Invariant: a default
+returns exactly what ``memgraph_rag.testing.store_suite`` requires of every store.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _REEMBED = "Export its documents, and import them into a new store with the othe
 
 
 class BaseStore(GraphStore):
-    """A store of which a database gives the abstract members, and this class all others."""
+    """A store with defaults for all members of the contract that are not abstract."""
 
     # ── documents and their parts ────────────────────────────────────────────────────────────────────────
 
@@ -222,7 +222,7 @@ class BaseStore(GraphStore):
 
     @override
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Keep no file: there is no place for one."""
+        """Keep no index file: this store has no place for it."""
 
     @override
     def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
@@ -321,38 +321,38 @@ class BaseStore(GraphStore):
 
     @override
     def flaws(self) -> Flaws:
-        """Return no flaw: without a look into the database there is none to be seen."""
+        """Return no flaws: the default cannot examine the database."""
         return Flaws()
 
     @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        """Change nothing, as ``flaws`` finds nothing."""
+        """Change nothing, as ``flaws`` returns no flaws."""
         return self.flaws()
 
     @override
     def namespaces(self) -> list[str]:
-        """Return the namespace of this store alone: only ``reembed`` needs the others."""
+        """Return the namespace of this store only. Only ``reembed`` needs all namespaces."""
         return [self.namespace]
 
     @override
     def beside(self, namespace: str) -> GraphStore:
-        """Refuse: only ``Memory.reembed`` asks for it, and is to hear it before it embeds anything."""
-        raise _lacks(self, "can replace all embeddings", _REEMBED)
+        """Raise an error. ``Memory.reembed``, the only caller, then fails before it embeds any text."""
+        raise _refusal(self, "can replace all embeddings", _REEMBED)
 
     @override
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
-        """Refuse: only the database can replace all embeddings at one moment."""
-        raise _lacks(self, "can replace all embeddings", _REEMBED)
+        """Raise an error: only a database can replace all embeddings at one moment."""
+        raise _refusal(self, "can replace all embeddings", _REEMBED)
 
     @override
     def purge(self) -> None:
-        """Refuse: only the database knows its files."""
-        raise _lacks(self, "can purge its files", "Its database decides what it keeps of them: see docs/security.md.")
+        """Raise an error: only a database knows its files."""
+        raise _refusal(self, "can purge its files", "Its database decides what its files keep: see docs/security.md.")
 
     @override
     def empty_database(self) -> str:
-        """Refuse: the files of an import in bulk are those of one database."""
-        raise _lacks(self, "can be imported in bulk", "Import without --bulk.")
+        """Raise an error: the files of a bulk import fit one kind of database only."""
+        raise _refusal(self, "can be imported in bulk", "Import without --bulk.")
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -361,11 +361,11 @@ class BaseStore(GraphStore):
         return stored_graphs(self, self.document_ids())
 
     def _written(self, since: int) -> Iterator[DocumentGraph]:
-        """Yield the graphs of the documents that a write later than a version stored, by document id."""
+        """Yield the graphs of the documents that were written after version ``since``, by document id."""
         return stored_graphs(self, sorted(record.id for record in self.written_documents(since=since)))
 
 
-def _lacks(store: GraphStore, capability: str, advice: str) -> StoreError:
+def _refusal(store: GraphStore, capability: str, advice: str) -> StoreError:
     return StoreError(f"Expected a store that {capability}, got {show(store)}, which cannot. {advice}")
 
 
@@ -374,12 +374,12 @@ def _place(mention: Mention) -> tuple[int, int, str, str]:
 
 
 def _names(graph: DocumentGraph) -> tuple[Mention | Title, ...]:
-    """What the segments and the title of a document name."""
+    """Return the mentions and titles of a document."""
     return (*graph.mentions, *graph.titles)
 
 
 def _indexed(graph: DocumentGraph) -> list[IndexedSegment]:
-    """The segments of a document as a search holds them in memory."""
+    """Return the segments of a document as a search holds them in memory."""
     document = graph.document
     named: dict[str, set[str]] = {segment.id: set() for segment in graph.segments}
     for mention in graph.mentions:
@@ -404,7 +404,7 @@ def _indexed(graph: DocumentGraph) -> list[IndexedSegment]:
 
 
 def _edges(segment: IndexedSegment) -> list[Row]:
-    """The edges from a segment to what the segment and the title of its document name."""
+    """Return the edges from a segment to the entities that the segment or its document's title names."""
     weights = dict.fromkeys(segment.entities, 1.0) | dict.fromkeys(segment.titles, TITLE_WEIGHT)
     return [
         {"segment_id": segment.id, "entity_id": entity_id, "weight": weight} for entity_id, weight in weights.items()

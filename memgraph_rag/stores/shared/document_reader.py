@@ -1,7 +1,8 @@
-"""All that stored documents contribute to the graph, read back as it was written, some of them together.
+"""Reads stored documents back as the graphs that were written, in groups.
 
-It knows no engine: ``run`` is given, and has the namespace bound. The invariant: what it gives, written again, makes
-the same graph; a document of which something is stored that it cannot give is refused, never given in part.
+The module knows no engine: the caller gives ``run``, which has the namespace bound. Invariant: a returned graph,
+written again, makes the same graph. A document with rows that cannot be returned raises an error; it is never returned
+in part.
 """
 
 from __future__ import annotations
@@ -23,17 +24,19 @@ from memgraph_rag.types import DocumentGraph, DocumentRecord
 __all__ = ["document_graphs", "row_counts", "stored_graphs"]
 
 DOCUMENTS_TOGETHER = 64
-"""That are read or written at once, by whatever reads or writes many."""
+"""The most documents that are read or written in one group."""
 
 SEGMENTS_TOGETHER = 1024
-"""Of documents that are read together; one with more is read alone. An embedding comes from Neo4j as a list of 12 KB,
-and a segment may state ten relations that have one each."""
+"""The most segments of documents that are read together. A larger document is read alone.
+
+Neo4j returns an embedding as a list of 12 KB, and a segment may state ten relations with one embedding each.
+"""
 
 _TRIES = 5
 
 
 def stored_graphs(store: GraphStore, document_ids: Iterable[str]) -> Iterator[DocumentGraph]:
-    """The graphs of those of these documents that are there, in order, read in groups of bounded size.
+    """Yield the graphs of these documents, in order, read in groups of bounded size; unknown ids are left out.
 
     Raises:
         StoreError: as ``GraphStore.graphs_of`` does.
@@ -45,7 +48,7 @@ def stored_graphs(store: GraphStore, document_ids: Iterable[str]) -> Iterator[Do
 
 
 def _groups(store: GraphStore, document_ids: Sequence[str]) -> Iterator[list[str]]:
-    """The ids in order, in groups of documents that have few segments together."""
+    """Yield the ids in order, in groups whose documents have at most ``SEGMENTS_TOGETHER`` segments together."""
     numbers = {record.id: record.segments for record in store.documents(document_ids)}
     group: list[str] = []
     segments = 0
@@ -60,13 +63,12 @@ def _groups(store: GraphStore, document_ids: Sequence[str]) -> Iterator[list[str
 
 
 def document_graphs(run: Run, document_ids: Sequence[str]) -> list[DocumentGraph]:
-    """The graphs of those of these documents that are there, in order; each statement runs once for all of them.
+    """Return the graphs of these documents, in order, with one run of each statement; unknown ids are left out.
 
-    One that is written while they are read is read again; the others are not.
+    A document that is written during the reading is read again; the others are not.
 
     Raises:
-        StoreError: one is written again and again while it is read, holds rows of a kind that is not known here, or
-            an embedding of it is missing.
+        StoreError: a document is written during each attempt, holds rows of an unknown kind, or lacks an embedding.
     """
     graphs: dict[str, DocumentGraph] = {}
     waiting = list(dict.fromkeys(document_ids))
@@ -76,14 +78,14 @@ def document_graphs(run: Run, document_ids: Sequence[str]) -> list[DocumentGraph
         if not waiting:
             return [graphs[document_id] for document_id in document_ids if document_id in graphs]
     raise StoreError(
-        f"Expected document {waiting[0]} to stay as it is while it is read, got {_TRIES} writes meanwhile. "
-        "Try again when that is done.",
+        f"Expected document {waiting[0]} to stay unchanged while it is read, got {_TRIES} writes during the reading. "
+        "Try again when the writes are done.",
         document_id=waiting[0],
     )
 
 
 def _read_once(run: Run, document_ids: Sequence[str]) -> tuple[dict[str, DocumentGraph], list[str]]:
-    """The graphs of the documents that are there, by id, and the ids of those that were written meanwhile, or went."""
+    """Return the graphs of the existing documents by id, and the ids of documents that were written meanwhile."""
     version = next((row["version"] for row in run("read/find_namespace_version")), 0)
     records = [rows.decode_document(row) for row in run("read/find_documents", document_ids=document_ids)]
     if not records:
@@ -100,11 +102,11 @@ def _read_once(run: Run, document_ids: Sequence[str]) -> tuple[dict[str, Documen
 
 
 def _checked(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> DocumentGraph:
-    """The graph, if it is all that the store counts, and everything in it has an embedding."""
+    """Return the graph, if its rows match the counts of the store and each row has a valid embedding."""
     if row_counts(graph) != stored_counts:
         raise StoreError(
-            f"Expected all of document {show(graph.document.key)}, {dict(stored_counts)}, got {row_counts(graph)}. "
-            'This version of memgraph_rag cannot read all of it, or the graph is damaged: ask "memgraph-rag doctor".',
+            f"Expected {dict(stored_counts)} rows of document {show(graph.document.key)}, got {row_counts(graph)}. "
+            'This version of memgraph_rag cannot read all of them, or the graph is damaged: run "memgraph-rag doctor".',
             document_id=graph.document.id,
         )
     embedded = [Embedded("segments", graph.segments, graph.segment_embeddings)]
@@ -112,16 +114,16 @@ def _checked(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> Document
     for item in embedded:
         if len(item.embeddings) != len(item.rows) or not are_units(item.embeddings):
             raise StoreError(
-                f"Expected an embedding of length 1 of each of the {len(item.rows)} {item.what} of document "
-                f"{show(graph.document.key)}, got {len(item.embeddings)}, of which some may have another length. The "
-                "graph is damaged: memgraph-rag doctor --repair.",
+                f"Expected an embedding of length 1 for each of the {len(item.rows)} {item.what} of document "
+                f"{show(graph.document.key)}, got {len(item.embeddings)} embeddings, and some may have another length. "
+                "The graph is damaged: run memgraph-rag doctor --repair.",
                 document_id=graph.document.id,
             )
     return graph
 
 
 def _read(run: Run, records: Sequence[DocumentRecord]) -> dict[str, DocumentGraph]:
-    """What is stored of these documents, by id."""
+    """Return the stored rows of these documents as graphs, by document id."""
     document_ids = [record.id for record in records]
     segments = rows.by_document(run("read/list_segments", document_ids=document_ids), document_ids)
     embeddings = rows.by_document(run("read/list_segment_embeddings", document_ids=document_ids), document_ids)
@@ -141,7 +143,7 @@ def _read(run: Run, records: Sequence[DocumentRecord]) -> dict[str, DocumentGrap
 
 
 def row_counts(graph: DocumentGraph) -> dict[str, int]:
-    """How many rows of each kind there are, as the store counts them."""
+    """Return the number of rows of each kind, under the names that the store counts; a count of 0 is left out."""
     numbers = {
         "Document": 1,
         "Segment": len(graph.segments),

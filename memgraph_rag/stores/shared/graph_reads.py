@@ -1,7 +1,7 @@
-"""Reads by one function that runs a named statement, for stores and for what runs within a transaction.
+"""Reads of the graph by named statements, for stores and for work within a transaction.
 
-It knows no engine: ``run`` is given, and has the namespace bound already. The invariant: equal calls on an equal
-graph give equal lists, whatever the engine.
+The module knows no engine: the caller gives ``run``, which has the namespace bound. Invariant: equal calls on equal
+graphs return equal lists, on every engine.
 """
 
 from __future__ import annotations
@@ -35,34 +35,34 @@ NO_LIMIT = 2**31 - 1
 
 
 class Run(Protocol):
-    """Runs the statement of that name and gives its rows; the namespace is bound already."""
+    """Runs the statement with this name, with the namespace bound."""
 
     def __call__(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """Rows by column name, in the statement's order."""
+        """Return the rows, by column name, in the order of the statement."""
         ...
 
 
 def numbers(vector: Vector) -> list[float]:
-    """A query's vector as a parameter.
+    """Return a query's vector as a statement parameter.
 
     Raises:
-        StoreError: the vector is zero, so that nothing is near it; Neo4j would refuse it, Ladybug answer 0.
+        StoreError: the vector is zero or not finite. Neo4j would refuse a zero vector, Ladybug would return 0.
     """
     if not np.isfinite(vector).all() or not vector.any():
         raise StoreError(
             f"Expected a vector of finite numbers, not all 0, got one of shape {vector.shape} with norm "
-            f"{float(np.linalg.norm(vector))}. Embed a text that says something."
+            f"{float(np.linalg.norm(vector))}. Embed a text that is not empty."
         )
     return vector.tolist()
 
 
 def within(documents: Sequence[str] | None) -> dict[str, Any]:
-    """The parameters by which a statement keeps to some documents, or looks everywhere."""
+    """Return the parameters that restrict a statement to these documents; None means all documents."""
     return {"everywhere": documents is None, "document_ids": list(documents or ())}
 
 
 def nowhere(documents: Sequence[str] | None) -> bool:
-    """Whether a reader asks for documents, but for none."""
+    """Return whether a reader gave an empty list of documents."""
     return documents is not None and not documents
 
 
@@ -75,14 +75,14 @@ def score(
     statement: str = "read/score_segments",
     **further: str,
 ) -> list[Hit]:
-    """The k segments, or what the statement scores, of these documents with the largest cosine."""
+    """Return the k segments, or other nodes that the statement scores, with the largest cosine in these documents."""
     if not documents:
         return []
     return rows.decode_hits(run(statement, vector=numbers(vector), document_ids=list(documents), k=k, **further))
 
 
 def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
-    """The nodes of these ids that exist, in the order of ``node_ids``."""
+    """Return the nodes with these ids, in the order of ``node_ids``; unknown ids are left out."""
     wanted = list(dict.fromkeys(node_ids))
     segments = run("read/find_segments", node_ids=wanted) if wanted else []
     nodes_by_id: dict[str, Node] = {row["id"]: rows.decode_segment(row) for row in segments}
@@ -96,7 +96,7 @@ def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
 
 
 def mentions_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
-    """All mentions of each of these documents, by place."""
+    """Return all mentions of each of these documents, in the order of the text."""
     mentions = _of_documents(run, "read/list_mentions", document_ids, rows.decode_mention)
     for listed in mentions.values():
         listed.sort(key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
@@ -104,17 +104,17 @@ def mentions_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Mention
 
 
 def titles_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Title]]:
-    """What the title of each of these documents names, by entity."""
+    """Return the entities that the title of each of these documents names, by entity id."""
     return _of_documents(run, "read/list_titles", document_ids, lambda row: Title(**row))
 
 
 def relations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Relation]]:
-    """All relations that each of these documents states, by id."""
+    """Return all relations that each of these documents states, by id."""
     return _of_documents(run, "read/list_relations", document_ids, relation_rows.decode_relation)
 
 
 def annotations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Annotation]]:
-    """All annotations of each of these documents, by layer and index, the segments of each by their place."""
+    """Return all annotations of each of these documents, by layer and index; their segments by index."""
     annotation_rows = run("read/list_annotations", document_ids=list(document_ids))
     segment_ids: dict[str, list[str]] = {}
     for row in run("read/list_annotated", document_ids=list(document_ids)) if annotation_rows else ():
@@ -126,7 +126,7 @@ def annotations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Anno
 
 
 def sections_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section]]:
-    """The outline of each of these documents, by index."""
+    """Return the outline of each of these documents, by index."""
     sections: dict[str, list[Section]] = {document_id: [] for document_id in document_ids}
     for row in run("read/list_sections", document_ids=list(document_ids)):
         sections[row["document_id"]].append(Section(**row))
@@ -136,13 +136,13 @@ def sections_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section
 def _of_documents(
     run: Run, name: str, document_ids: Sequence[str], decode: Callable[[rows.Row], T]
 ) -> dict[str, list[T]]:
-    """What a statement lists of each of these documents; it runs once for all."""
+    """Return the rows that a statement lists for each of these documents; it runs once for all of them."""
     stored = rows.by_document(run(name, document_ids=list(document_ids)), document_ids)
     return {document_id: list(map(decode, of_document)) for document_id, of_document in stored.items()}
 
 
 def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
-    """What a layer says of segments, by (document id, index), the segments of each by their place."""
+    """Return a layer's annotations of segments, by (document id, index); their segments by index."""
     annotation_rows: dict[str, dict[str, Any]] = {}
     targets: dict[str, list[tuple[int, str]]] = {}
     for row in run("read/list_layer_annotations", layer=layer, since=since):
@@ -156,7 +156,7 @@ def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
 
 
 def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, int]]:
-    """What the graph holds of each of these documents, by label and by relationship type; a count of 0 is left out."""
+    """Return the number of nodes and edges of each of these documents, by label and type; 0 is left out."""
     listed = run("read/count_by_document", document_ids=list(document_ids)) if document_ids else []
     by_document = rows.by_document(listed, document_ids)
     return {document_id: rows.counts_of_document(counted) for document_id, counted in by_document.items()}

@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace as changed
 from typing import Any, TypeVar
 
+from typing_extensions import override
+
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, StoreError, StoreReadOnly
 from memgraph_rag.stores.layer_rows import KINDS, NAMES, POINTS, RELATIONS, DocumentWrite, kinds_of, layers_in
@@ -96,8 +98,8 @@ class WrittenGraph(StoredGraph):
     def _find_near(self, run: Run, columns: Columns) -> list[Similar]:
         """``relation_writes.FindNear`` of the engine."""
 
+    @override
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
-        """Store documents, each in place of what was stored under its id, all in one transaction."""
         write_checks.check_group(graphs, self._dimension, namespace=self._namespace)
         if not graphs:
             return []
@@ -108,8 +110,8 @@ class WrittenGraph(StoredGraph):
         )
         return self._receipts(graphs, outcomes)
 
+    @override
     def revise(self, graph: DocumentGraph, *, before: str, kept: int = 0) -> Action:
-        """Store a document in place of one content of it, or what follows its first segments, in one transaction."""
         write_checks.check(graph, self._dimension, namespace=self._namespace)
         if kept:
             document_revisions.check_appended(graph, kept)
@@ -119,8 +121,8 @@ class WrittenGraph(StoredGraph):
             row_bytes=size(graph),
         )
 
+    @override
     def extend_many(self, graphs: Sequence[DocumentGraph], *, layers: Collection[str]) -> list[Receipt]:
-        """Store these layers of documents that are there, all in one transaction."""
         write_checks.check_group(graphs, self._dimension, namespace=self._namespace, extending=True)
         if not graphs:
             return []
@@ -140,8 +142,8 @@ class WrittenGraph(StoredGraph):
             for document, (action, stale) in zip(documents, outcomes, strict=True)
         ]
 
+    @override
     def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
-        """Give documents other metadata where their content is still what it was; the ids of those, sorted."""
         for record in records:
             write_checks.check_metadata(record)
         changes = rows.as_dicts(rows.description_columns(records, before))
@@ -150,8 +152,8 @@ class WrittenGraph(StoredGraph):
         written_rows = self._transaction("describe", lambda run, _: run("write/describe_documents", rows=changes))
         return sorted(row["id"] for row in written_rows)
 
+    @override
     def learn(self, graph: DocumentGraph) -> None:
-        """Store mentions and relations beside all that a stored document has, in one transaction."""
         write_checks.check(graph, self._dimension, namespace=self._namespace, extending=True)
         self._transaction(
             "learn",
@@ -159,32 +161,32 @@ class WrittenGraph(StoredGraph):
             row_bytes=size(graph),
         )
 
+    @override
     def forget(self, document_id: str) -> Receipt:
-        """Remove a document and all that only it supports, in one transaction."""
         return self._transaction(
             "forget", lambda run, create: remove(run, create, self._find_near, document_id, namespace=self._namespace)
         )
 
+    @override
     def write_overviews(self, rows: OverviewRows, *, as_of: int) -> list[str]:
-        """Store overviews that still hold, and remove others, in one transaction; the ids of those that are there."""
         check_overviews(rows, namespace=self._namespace)
         return self._transaction("write_overviews", lambda run, create: write_overviews(run, create, rows, as_of=as_of))
 
+    @override
     def keep(self, question: Question) -> None:
-        """Store a question with its answer and its walk, in place of what was kept of it, in one transaction."""
         write_checks.check_question(question)
         self._transaction(
             "keep", lambda run, create: kept_questions.keep(run, create, question, namespace=self._namespace)
         )
 
+    @override
     def forget_question(self, question_id: str) -> None:
-        """Remove a kept question, in one transaction."""
         self._transaction(
             "forget_question", lambda run, _: kept_questions.forget(run, question_id, namespace=self._namespace)
         )
 
+    @override
     def flaws(self) -> Flaws:
-        """What is wrong with the graph, as of one moment."""
         if self._read_only:
             return integrity.find_beside_writers(self._run, self.version)
         return self._examined()
@@ -193,15 +195,15 @@ class WrittenGraph(StoredGraph):
         """What is wrong with the graph, while no writer changes it."""
         return self._transaction("examine", lambda run, _: integrity.find(run), first=HELD)
 
+    @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        """Put right what can be put right, in one transaction; what was wrong."""
         flaws = self._examined()  # before: where there are none, no write is counted
         if not flaws:
             return flaws
         return self._transaction("mend", lambda run, create: integrity.mend(run, create, self._find_near, vectors))
 
+    @override
     def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
-        """All that each of these documents contributes to the graph, as it was written; those that are there."""
         return document_graphs(self._run, document_ids)
 
 

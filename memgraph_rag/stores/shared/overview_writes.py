@@ -1,7 +1,7 @@
-"""Overviews: how they are stored, and taken away with the documents on which they rest.
+"""Stores overviews, and deletes them together with the documents on which they rest.
 
-Like ``graph_writes``, it knows no engine and begins no transaction. Invariant: an overview is there with all its edges,
-and all its documents are as they were when it was built; or it is not there at all.
+Like ``graph_writes``, the module knows no engine and begins no transaction. Invariant: a stored overview has all its
+edges, and all its documents are unchanged since it was built; any other overview is deleted.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _LINKS = ("write/link_overviews_to_segments", "write/link_overviews_to_points", 
 
 
 def check_overviews(rows: OverviewRows, *, namespace: str) -> None:
-    """Refuse overviews that could be stored in part only.
+    """Refuse overviews that could be stored only in part.
 
     Raises:
-        StoreError: an id is not made of layer and key, a text is empty or cannot be stored, an overview rests on no
-            document or comes twice, an edge leads from elsewhere, weights do not sum to 1.
+        StoreError: an id does not follow from layer and key, a text is empty or cannot be stored, an overview rests on
+            no document or is given twice, an edge starts at another node, or weights do not sum to 1.
     """
     ids = {overview.id for overview in rows.overviews}
     weights: dict[str, list[float]] = defaultdict(list)
@@ -55,7 +55,7 @@ def check_overviews(rows: OverviewRows, *, namespace: str) -> None:
     }
     for expected, holds in sound.items():
         if not holds:
-            raise StoreError(f"Expected {expected}, got others in {len(rows.overviews)} overviews. Mend the layer.")
+            raise StoreError(f"Expected {expected}, got others in {len(rows.overviews)} overviews. Correct the layer.")
 
 
 def _texts(overviews: Iterable[Overview]) -> Iterable[str]:
@@ -73,7 +73,7 @@ def _is_storable(text: str) -> bool:
 
 
 def write_overviews(run: Run, create: Create, rows: OverviewRows, *, as_of: int) -> list[str]:
-    """Store overviews that still hold, and remove others; the ids of those that are there then, sorted."""
+    """Store the overviews that are still valid, and delete others. Return the ids that exist afterwards, sorted."""
     if rows.removed:
         remove_overviews(run, create, rows.removed)
     wanted = sorted({document for item in rows.overviews for document in item.documents})
@@ -93,23 +93,23 @@ def write_overviews(run: Run, create: Create, rows: OverviewRows, *, as_of: int)
 
 
 def _remove_torn(run: Run, create: Create, ids: set[str]) -> set[str]:
-    """Remove those that lack an edge, as where another process removed what lies below; the ids of all that went."""
+    """Delete the overviews that lack an edge, because another process deleted a node below. Return all deleted ids."""
     tied = run("read/count_overview_edges", node_ids=sorted(ids)) if ids else []
     torn = [row["id"] for row in tied if overview_rows.is_torn(row)]
     return remove_overviews(run, create, torn) if torn else set()
 
 
 def remove_overviews_on(run: Run, create: Create, document_ids: Sequence[str]) -> None:
-    """Remove all overviews that rest on these documents; questions for which they were read are stale then."""
+    """Delete all overviews that rest on these documents; kept questions that read them become stale."""
     listed = run("read/list_overviews_on", document_ids=list(document_ids)) if document_ids else []
     if listed:
         remove_overviews(run, create, [row["id"] for row in listed], changed=document_ids)
 
 
 def remove_overviews(run: Run, create: Create, ids: Iterable[str], *, changed: Sequence[str] = ()) -> set[str]:
-    """Remove overviews and all that lies over them; the ids of all.
+    """Delete overviews and all overviews above them. Return the ids of all deleted overviews.
 
-    Questions for which they were read are stale then, by those of these documents that change.
+    Kept questions that read them become stale, because of the documents in ``changed`` if an overview rests on one.
     """
     every = found = set(ids)
     while found:
