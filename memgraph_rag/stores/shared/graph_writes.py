@@ -1,8 +1,8 @@
-"""The writes that both engines do alike, over functions that run a named statement and store columns by one.
+"""The writes that both engines do in the same way, by functions that run a named statement or store columns with one.
 
-It knows no engine and begins no transaction: its caller does, and commits when these return. The invariant: after
-a write the graph holds exactly what was given under each document's id; after a removal, nothing; and an entity
-says of itself what its mentions and titles say, and is there as long as one of them.
+The module knows no engine and begins no transaction: the caller does, and commits when these functions return.
+Invariant: after a write the graph holds exactly the given rows of each document; after a deletion, none of them. The
+fields of an entity follow from its mentions and titles, and an entity is deleted with the last of them.
 """
 
 from __future__ import annotations
@@ -52,17 +52,19 @@ __all__ = ["WrittenGraph", "begin", "extend", "learn", "remove", "replace", "rev
 T = TypeVar("T")
 
 COUNTED = "write/advance_namespace"
-"""Counts a write of the namespace; its other writers wait until the transaction ends.
+"""The first statement of a transaction that counts as a write of the namespace; other writers of the namespace wait.
 
-A transaction changes the namespace's node once, and first. To change a node Neo4j takes two locks, and gives one of
-them back at once: who waits for the node holds that one, so a second change in the same transaction is a deadlock."""
+A transaction changes the node of the namespace only once, in its first statement. To change a node, Neo4j takes two
+locks and releases one of them at once. A writer that waits for the node holds that one, so a second change in the same
+transaction would be a deadlock.
+"""
 
 HELD = "write/hold_namespace"
-"""The same, and counts nothing."""
+"""The first statement of a transaction that makes other writers wait, but does not count as a write."""
 
 
 def begin(run: Run, first: str = COUNTED) -> None:
-    """Run the first statement of a transaction; a counted write gets a random mark, which no other write ever has."""
+    """Run the first statement of a transaction. A counted write gets a random mark, which no other write has."""
     if first == COUNTED:
         run(first, mark=secrets.token_hex(16))
     else:
@@ -70,7 +72,7 @@ def begin(run: Run, first: str = COUNTED) -> None:
 
 
 class WrittenGraph(StoredGraph):
-    """The writes that a store of one namespace does alike; the engine is in ``_transaction``."""
+    """The writes that both engines do in the same way. An engine implements ``_transaction``."""
 
     def __init__(self, namespace: str, *, read_only: bool = False, dimension: int = 0) -> None:
         super().__init__(namespace, read_only=read_only)
@@ -80,12 +82,13 @@ class WrittenGraph(StoredGraph):
     def _transaction(
         self, operation: str, work: Callable[[Run, Create], T], *, row_bytes: int = 0, first: str = COUNTED
     ) -> T:
-        """What ``work`` returns, after all that it ran is committed; nothing of it where it raises.
+        """Return the result of ``work``, after a commit of everything that it ran; roll back if it raises.
 
         Args:
-            row_bytes: about how many bytes it stores.
-            first: the statement that it begins with: ``COUNTED`` or ``HELD``. No other statement of it may change the
-                namespace's node: see ``COUNTED``.
+            operation: the name of the write, for messages.
+            row_bytes: approximate number of bytes that it stores.
+            first: its first statement, ``COUNTED`` or ``HELD``. No other statement of it may change the node of the
+                namespace: see ``COUNTED``.
         """
 
     def _require_writable(self) -> None:
@@ -96,7 +99,7 @@ class WrittenGraph(StoredGraph):
 
     @abstractmethod
     def _find_near(self, run: Run, columns: Columns) -> list[Similar]:
-        """``relation_writes.FindNear`` of the engine."""
+        """Implement ``relation_writes.FindNear`` for the engine."""
 
     @override
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
@@ -134,7 +137,11 @@ class WrittenGraph(StoredGraph):
         return self._receipts(graphs, [(Action.DEEPENED, stale[graph.document.id]) for graph in graphs])
 
     def _receipts(self, graphs: Sequence[DocumentGraph], outcomes: Sequence[tuple[Action, int]]) -> list[Receipt]:
-        """What is stored of documents after a write; of each what was done, and how many questions became stale."""
+        """Return the receipts of a write, with counts that are read back from the store.
+
+        Args:
+            outcomes: for each document the action, and the number of questions that became stale.
+        """
         documents = [graph.document for graph in graphs]
         counts_by_id = self.counts_of([document.id for document in documents])
         return [
@@ -192,12 +199,12 @@ class WrittenGraph(StoredGraph):
         return self._examined()
 
     def _examined(self) -> Flaws:
-        """What is wrong with the graph, while no writer changes it."""
+        """Return the flaws of the graph, while no writer can change it."""
         return self._transaction("examine", lambda run, _: integrity.find(run), first=HELD)
 
     @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        flaws = self._examined()  # before: where there are none, no write is counted
+        flaws = self._examined()  # first, so that a graph without flaws gets no counted write
         if not flaws:
             return flaws
         return self._transaction("mend", lambda run, create: integrity.mend(run, create, self._find_near, vectors))
@@ -208,7 +215,7 @@ class WrittenGraph(StoredGraph):
 
 
 def size(graph: DocumentGraph) -> int:
-    """About how many bytes a document takes."""
+    """Return the approximate number of bytes that a document takes."""
     matrices = [graph.segment_embeddings, *(item.embeddings for kind in KINDS for item in kind.embedded(graph))]
     characters = sum(len(segment.text) for segment in graph.segments)
     characters += sum(len(text) for kind in KINDS for text in kind.texts(graph))
@@ -216,7 +223,7 @@ def size(graph: DocumentGraph) -> int:
 
 
 def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph]) -> list[tuple[Action, int]]:
-    """Store documents, each in place of what was stored under its id; of each how many questions it made stale."""
+    """Store documents in place of those with the same ids. Return each action, with the number of stale questions."""
     document_ids = [graph.document.id for graph in graphs]
     records = {row["id"]: rows.decode_document(row) for row in run("read/find_documents", document_ids=document_ids)}
     for graph in graphs:
@@ -240,10 +247,10 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
 
 
 def revise(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, before: str, kept: int) -> Action:
-    """Store a document where the content of the hash ``before`` is stored; of it only what follows ``kept`` segments.
+    """Store a document if its stored content has the hash ``before``; with ``kept``, only the segments after those.
 
     Raises:
-        DocumentChanged: another content is stored, or none.
+        DocumentChanged: the document has other content, or does not exist.
     """
     stored = document_revisions.require_content(run, graph, before, kept=kept)
     if not kept or stored is None:
@@ -254,7 +261,7 @@ def revise(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, 
 
 
 def _remove_documents(write: DocumentWrite, document_ids: Sequence[str]) -> None:
-    """Remove what is these documents' own."""
+    """Delete everything that only these documents own."""
     for kind in reversed(KINDS):
         kind.remove(write, document_ids)
     for name in ("write/delete_segments", "write/delete_documents"):
@@ -270,26 +277,26 @@ def extend(
     layers: Collection[str],
     namespace: str,
 ) -> Counter[str]:
-    """Store layers beside what is stored of their documents, each in place of itself.
+    """Store layers of existing documents; each replaces its earlier version.
 
-    A layer that a document then does not have is taken away. What the other layers made stays, as does their model;
-    but relations go of which an end was mentioned by the mentions that were replaced only. Where segments have
-    embeddings, these take the place of the stored ones.
+    A layer that the document does not have afterwards is deleted. The rows and the model of the other layers stay,
+    except relations with an entity that only the replaced mentions named. If ``graphs`` hold embeddings of segments,
+    they replace the stored ones.
 
     Returns:
-        By document id, how many questions became stale.
+        The number of questions that became stale, by document id.
 
     Raises:
-        DocumentNotFound: there is no document of that id with that content.
-        StoreError: the segments are not those that are stored, or do not mention the ends of relations; or a graph has
+        DocumentNotFound: no document has this id and this content.
+        StoreError: the segments are not the stored ones, or do not mention the entities of a relation; or a graph has
             rows of other layers, or of a layer that its document does not have.
     """
     for graph in graphs:
         if not layers_in(graph) <= {*layers} & {*graph.document.layers}:
             raise StoreError(
                 f"Expected rows of the layers {sorted(layers)} for document {show(graph.document.key)}, got rows of "
-                f"{sorted(layers_in(graph))} for a document with {sorted(graph.document.layers)}. Name all that are "
-                "given.",
+                f"{sorted(layers_in(graph))} for a document with {sorted(graph.document.layers)}. Name all layers that "
+                "have rows.",
                 document_id=graph.document.id,
             )
     stored = _begin_extending(run, graphs, namespace)
@@ -304,7 +311,7 @@ def extend(
         kind.remove_layers(write, list(stored), names)
     for kind in KINDS:
         if kind is RELATIONS and (NAMES in kinds or RELATIONS in kinds):
-            RELATIONS.remove_unnamed(write, graphs)  # of relations that stay an end may not be mentioned any more
+            RELATIONS.remove_unnamed(write, graphs)  # an older relation may have lost the mention of an entity
         kind.create(write, graphs)
     write.finish()
     embedded = [graph for graph in graphs if len(graph.segment_embeddings)]
@@ -321,11 +328,11 @@ def extend(
 
 
 def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> None:
-    """Store of a graph the mentions and relations that are not stored yet.
+    """Store the mentions and relations of a graph that are not stored yet.
 
     Raises:
-        DocumentNotFound: there is no document of that id with that content.
-        StoreError: a segment is not among those that are stored, or one does not mention the ends of its relations.
+        DocumentNotFound: no document has this id and this content.
+        StoreError: a segment is not stored, or does not mention the entities of its relations.
     """
     document_id = graph.document.id
     stored = _begin_extending(run, [graph], namespace, of_some=True)[document_id]
@@ -344,7 +351,15 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
 def _begin_extending(
     run: Run, graphs: Sequence[DocumentGraph], namespace: str, *, of_some: bool = False
 ) -> Mapping[str, Mapping[str, Any]]:
-    """The stored rows of the documents that graphs are laid over, by id; a graph has all segments, or ``of_some``."""
+    """Return the stored rows of the documents that these graphs extend, by id.
+
+    Args:
+        of_some: whether a graph may hold only some of the document's segments.
+
+    Raises:
+        DocumentNotFound: no document has this id and this content.
+        StoreError: the segments of a graph are not the stored ones.
+    """
     document_ids = [graph.document.id for graph in graphs]
     stored = {row["id"]: row for row in run("read/find_documents", document_ids=document_ids)}
     for document in (graph.document for graph in graphs):
@@ -362,21 +377,21 @@ def _begin_extending(
 
 
 def _check_segments(graph: DocumentGraph, stored: Sequence[str], *, of_some: bool) -> None:
-    """Refuse layers of other segments: their edges would lead nowhere, and their entities stay for good."""
+    """Refuse layers of other segments: their edges would have no target, and their entities would stay for good."""
     given_ids = [segment.id for segment in sorted(graph.segments, key=lambda segment: segment.index)]
     if not (set(given_ids) <= set(stored) if of_some else given_ids == stored):
         raise StoreError(
-            f"Expected the {len(stored)} segments that are stored of document {show(graph.document.key)}, got "
-            f"{len(graph.segments)} that are not the same. Build the layers from segments_of().",
+            f"Expected the {len(stored)} stored segments of document {show(graph.document.key)}, got "
+            f"{len(graph.segments)} other segments. Build the layers from segments_of().",
             document_id=graph.document.id,
         )
 
 
 def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, namespace: str) -> Receipt:
-    """Remove a document, with the kept questions that rest on it; what the graph held of it.
+    """Delete a document and the kept questions that rest on it. Return a receipt of what the graph held of it.
 
     Raises:
-        DocumentNotFound: there is none.
+        DocumentNotFound: no document has this id.
     """
     known = run("read/find_document_keys", document_ids=[document_id])
     if not known:
