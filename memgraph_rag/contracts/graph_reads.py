@@ -153,8 +153,8 @@ class SearchedGraph(NodeReader, Protocol):
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """Return all segments of the documents that were written after version ``since``; -1 returns all.
 
-        The order is by (document id, index). Echoes are included. A store converts each embedding to an array row by
-        row, so that it never holds all of them as Python numbers.
+        The order is by (document id, index). Echoes are included; a missing embedding is a zero vector. A store
+        converts each embedding to an array row by row, so that it never holds all of them as Python numbers.
         """
         ...
 

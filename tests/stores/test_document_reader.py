@@ -80,7 +80,7 @@ def test_who_is_written_all_the_time_is_named(store: GraphStore, monkeypatch: py
             store.write(graph)
 
     statements.before = write
-    with pytest.raises(StoreError, match=f"{second} to stay as it is") as raised:
+    with pytest.raises(StoreError, match=f"{second} to stay unchanged") as raised:
         store.graphs_of([first, second])
     assert raised.value.facts["document_id"] == second
 

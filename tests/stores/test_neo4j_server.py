@@ -263,7 +263,7 @@ def test_start_takes_the_password_of_the_settings(tmp_path: Path, monkeypatch: p
 
 
 def test_a_short_password_is_refused_before_anything_starts(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="8 characters or more; this one has 5"):
+    with pytest.raises(SettingsError, match="8 characters or more, got 5"):
         start(tmp_path, password="short")
 
 

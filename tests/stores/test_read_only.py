@@ -139,7 +139,7 @@ def test_what_is_written_while_it_is_examined_is_no_flaw(
         if times < 100:
             assert not reader.flaws()
             return
-        with pytest.raises(StoreError, match="nobody changes"):
+        with pytest.raises(StoreError, match="stays unchanged"):
             reader.flaws()
 
 
@@ -212,7 +212,7 @@ def test_what_a_killed_writer_committed_can_be_read(
 
 @ladybug_only
 def test_a_file_that_is_not_there_is_not_made(place: dict[str, Any]) -> None:
-    with pytest.raises(StoreReadOnly, match="that makes it"):
+    with pytest.raises(StoreReadOnly, match="that creates it"):
         open_store(**place, namespace="n", read_only=True)
     with pytest.raises(StoreReadOnly):
         open_store(":memory:", namespace="n", read_only=True)

@@ -1,7 +1,7 @@
-"""The files beside a Ladybug file: the engine's, and those of this library.
+"""Finds and removes files next to a Ladybug file: files of the engine, and files of this library.
 
-It knows names and no content. The invariant: nothing is removed here but what the engine or this library named; a
-file of the user's whose name only begins like a store's is left alone.
+The module knows names and no content. Invariant: only files with names of the engine or of this library are removed; a
+user's file whose name merely begins like that of a store stays.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ logger = logging.getLogger(__name__)
 
 
 def scratch_of(place: str) -> Path:
-    """The file that is written to take the place of this one."""
+    """Return the path of the file that is written to replace this one."""
     return Path(place + SCRATCH)
 
 
 def remove_scratch(place: str) -> bool:
-    """Remove the file that was to replace this one, and what the engine keeps beside it; False where there was none."""
+    """Remove the file that was to replace this one, with its engine files. Return False if there was none."""
     scratch = str(scratch_of(place))
     with in_our_words(scratch):
         paths = [path for suffix in ENGINE if (path := Path(scratch + suffix)).exists()]
@@ -44,13 +44,13 @@ def remove_scratch(place: str) -> bool:
 
 
 def remove_leftovers(place: str) -> None:
-    """Remove what a process left that was stopped while it rewrote this file. The caller holds the file for writing."""
+    """Remove the files of a rewriting that was interrupted. The caller holds the file for writing."""
     if remove_scratch(place):
-        logger.warning("%s: a rewriting of it (purge, reembed) was stopped; what it left is removed", place)
+        logger.warning("%s: a rewriting of it (purge, reembed) was interrupted; its files are removed", place)
 
 
 def logs_aside(place: str) -> list[Path]:
-    """Damaged logs of this file that were kept aside."""
+    """Return the paths of damaged logs of this file that were kept, sorted."""
     file = Path(place)
     ending = re.compile(re.escape(file.name + ASIDE) + r"(-\d+)?")
     with in_our_words(place):
@@ -58,13 +58,13 @@ def logs_aside(place: str) -> list[Path]:
 
 
 def name_log_aside(place: str) -> Path:
-    """A name to keep a damaged log under."""
+    """Return an unused path for a damaged log."""
     names = itertools.chain([place + ASIDE], (f"{place}{ASIDE}-{number}" for number in itertools.count(2)))
     return next(path for path in map(Path, names) if not path.exists())
 
 
 def remove_logs_aside(place: str) -> None:
-    """Remove damaged logs of this file that were kept aside."""
+    """Remove the damaged logs of this file that were kept."""
     with in_our_words(place):
         for path in logs_aside(place):
             path.unlink(missing_ok=True)

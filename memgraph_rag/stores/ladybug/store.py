@@ -1,7 +1,7 @@
 """A graph in one Ladybug file.
 
-It knows no model and no other engine. The invariant: every statement it runs has its namespace bound; what it
-answers is what the file holds, keywords included, whose index is a cache that goes by the namespace's version.
+The module knows no model and no other engine. Invariant: every statement has its namespace bound. Every result follows
+from the content of the file; the keyword index is a cache that is renewed by the version of the namespace.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 DIALECT: queries.Dialect = "ladybug"
 
-# Named, because to guess one pyarrow looks for pandas each time: 0.05 ms a column instead of 0.005.
+# Explicit types: to guess a type, pyarrow looks for pandas each time, which takes 0.05 ms a column instead of 0.005.
 ARROW_TYPES: dict[type, pa.DataType] = {
     str: pa.string(),
     int: pa.int64(),
@@ -58,9 +58,9 @@ SHARED_TABLES = ("Namespace",)
 """Tables of nodes that no document owns."""
 
 RELATION_TABLES = ("RelationEmbedding", "RELATED_BY")
-"""Tables that documents' relations fill beside ``RELATES_TO``."""
+"""Tables for the relations of documents, in addition to ``RELATES_TO``."""
 
-# A list of so few rows is stored faster than an arrow table, for which the engine plans the statement anew each time:
+# A list of few rows is stored faster than an arrow table, for which the engine plans the statement each time:
 # 8 mentions take 0.3 ms, not 1.4; 80 take 1.3, not 1.5.
 FEW_ROWS = 32
 
@@ -79,17 +79,17 @@ class LadybugStore(graph_writes.WrittenGraph):
         return f"LadybugStore({self._file.place!r}, namespace={self._namespace!r})"
 
     @property
+    @override
     def schema(self) -> Mapping[str, Any]:
-        """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
         if self._file.is_empty:
             return {}
-        run = self._runner(self._file.read)  # whatever the embeddings are now
+        run = self._runner(self._file.read)  # not _run, which refuses a file that was embedded anew
         if all(row["name"] != "Schema" for row in run("read/list_tables")):
             return {}
         return next(iter(run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
 
+    @override
     def close(self) -> None:
-        """Let go of the file; a second call does nothing, nor does one in a forked child, where nothing is open."""
         if not self._file.process.is_current:
             return
         with self._file.lock:
@@ -105,22 +105,19 @@ class LadybugStore(graph_writes.WrittenGraph):
             return graph_reads.score(self._run, vector, documents=documents, k=k)
         return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.numbers(vector), k=k))
 
+    @override
     def matching(
         self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
     ) -> list[Hit]:
-        """The k segments that match the words best, at least one word each."""
         return self._segment_words(stemming).find(keywords, k=k, documents=documents)
 
     @override
     def expand(
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
-        """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id.
-
-        By several statements, of which none goes to another machine: as one, the engine takes twice as long.
-        """
+        """Return the nearest relations by several statements: as a single one, the engine takes twice as long."""
         if vector is not None:
-            graph_reads.numbers(vector)  # refuses a vector without a direction; the engine takes the array itself
+            graph_reads.numbers(vector)  # refuses a zero vector; the engine takes the array itself
         if not entity_ids or k < 1 or graph_reads.nowhere(documents):
             return []
         run = self._runner(self._file.look_up)
@@ -145,23 +142,23 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def _scored_naming(self, entity_ids: Sequence[str], **asked: Any) -> list[dict[str, Any]]:
-        """By two statements: from the places of entities the engine goes to what mentions them, and reads no others."""
+        """Run two statements: from the places of entities the engine reads only the segments that mention them."""
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
             self._require_open()
             places = sorted(row["place"] for row in run("read/find_entity_places", entity_ids=entity_ids))
             return run("read/score_naming", places=places, **asked) if places else []
 
+    @override
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        """All segments of the documents that a write later than version ``since`` stored; 0 for a missing embedding."""
         with self._file.lock:  # no write between the two
             self._require_open()
             table = self._table("read/list_indexed_segments", since=since)
             named = self._table("read/list_indexed_entities", since=since)
         return _indexed(table, named)
 
+    @override
     def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
-        """These segments and the one before and behind each in its document; 0 for a missing embedding."""
         if not segment_ids:
             return []
         with self._file.lock:  # no write between the two
@@ -172,6 +169,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             named = self._table("read/find_indexed_entities", segment_ids=wanted)
         return _indexed(table, named)
 
+    @override
     def linked_segments(
         self,
         masses: Mapping[str, float],
@@ -182,7 +180,6 @@ class LadybugStore(graph_writes.WrittenGraph):
         k: int,
         documents: Sequence[str] | None = None,
     ) -> list[Hit]:
-        """The k segments to which one step of a walk over shared entities brings the most; ties by id."""
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
             self._require_open()
@@ -194,8 +191,8 @@ class LadybugStore(graph_writes.WrittenGraph):
         on_entities = entity_masses((row for row in left if row["segment_id"]), masses)
         return linked_hits(edges, on_entities, named=named, entity_mass=entity_mass, k=k)
 
+    @override
     def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        """The relations of the documents that a write later than version ``since`` stored, by id."""
         with self._file.lock:  # no write between the two
             self._require_open()
             embedded = self._embedded("read/list_indexed_relation_embeddings", since=since)
@@ -206,13 +203,13 @@ class LadybugStore(graph_writes.WrittenGraph):
         )
         return sorted(decoded, key=lambda item: item.relation.id)
 
+    @override
     def indexed_names(self, *, since: int) -> list[IndexedName]:
-        """The entities that these documents mention and that have an embedding, by id."""
         decoded = map(relation_rows.decode_name, self._embedded("read/list_indexed_names", since=since))
         return sorted(decoded, key=lambda name: name.id)
 
     def _embedded(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """The rows of a statement, the embedding of each as an array."""
+        """Return the rows of a statement, with the embedding of each as an array."""
         with self._file.lock:
             self._require_open()
             table = self._table(name, **parameters)
@@ -222,13 +219,13 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def kept_index(self) -> Path | None:
-        """The file that was made of just what the namespace holds now; None where there is none."""
+        """Return the kept index file of the current state of the namespace; None if there is none, or in memory."""
         digest = None if self._file.place == IN_MEMORY else self._state_digest()
         return None if digest is None else self._file.kept.find(digest)
 
     @override
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Have a file made beside this one; every write to a document, of any namespace, removes it first."""
+        """Keep an index file next to this file. Every write to a document, of any namespace, removes it first."""
         if self._read_only or self._file.place == IN_MEMORY:
             return
 
@@ -238,9 +235,9 @@ class LadybugStore(graph_writes.WrittenGraph):
         self._file.kept.keep(write, nbytes=nbytes, digest=digest)
 
     def _state_digest(self) -> str | None:
-        """Tell the namespace as it is now from every other state of it, here or in a copy of the file.
+        """Return a digest of the current state of the namespace, which differs from every other state, even in a copy.
 
-        The mark of the last write decides. None where an older version of this library made that write.
+        It follows from the mark of the last write. None if an older version of this library made that write.
         """
         mark = next((row["mark"] for row in self._run("read/find_namespace_mark")), "")
         if not mark:
@@ -251,7 +248,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def migrate(self, *, embedder: str, dimension: int) -> None:
-        """Bring the schema up to date, in one transaction; on a new file, create it for this embedder."""
+        """Create or update the schema, in one transaction."""
         steps = queries.migrations(DIALECT)
         with self._file.lock:
             stored = self.schema
@@ -262,27 +259,27 @@ class LadybugStore(graph_writes.WrittenGraph):
             if stored.get("version", 0) < version:
                 self._file.change_schema(
                     lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension),
-                    row_bytes=self._file.size if stored else 0,  # a step may write all of a table anew
+                    row_bytes=self._file.size if stored else 0,  # a step may rewrite a whole table
                     script="" if stored else queries.whole_schema(DIALECT, dimension),
                 )
             self._dimension = dimension
             self._generation = self._file.generation
 
+    @override
     def beside(self, namespace: str) -> LadybugStore:
-        """The same file, bound to another namespace."""
         return LadybugStore(self._file, namespace=namespace, read_only=self._read_only, dimension=self._dimension)
 
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
-        """Put a file with other embeddings in place of this one, by one rename; everybody else waits meanwhile.
+        """Replace this file by one with other embeddings, by one rename; other users of the file wait meanwhile.
 
-        The file is written anew, as by ``purge``, because the length of a vector is a column's type.
+        The whole file is written again, as by ``purge``, because the length of a vector is part of a column's type.
         """
         self._require_writable()
         with self._file.lock:
             self._require_open()
             if self._file.place == IN_MEMORY:
                 raise StoreError(
-                    "Expected a file to embed anew, got a graph in memory only. Add its documents to a new one."
+                    "Expected a file to embed anew, got a graph in memory. Add its documents to a new memory."
                 )
             self._file.kept.remove()
             self._file.rewrite(lambda fresh: self._fill_anew(fresh, embedder, dimension, again))
@@ -291,7 +288,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     def _fill_anew(
         self, fresh: LadybugFile, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]
     ) -> None:
-        """Write all documents with their new embeddings; what no document owns is copied, before or after them."""
+        """Write all documents with their new embeddings; copy the tables that no document owns."""
         script = queries.whole_schema(DIALECT, dimension)
         fresh.transaction(lambda execute: self._build(execute, 0, embedder, dimension), script=script)
         tables = [row["name"] for row in self._run("read/list_tables")]
@@ -312,9 +309,9 @@ class LadybugStore(graph_writes.WrittenGraph):
         ladybug_rewrite.copy(self._file, fresh, but=own, further_sources=["Overview"])
 
     def purge(self) -> None:
-        """Rewrite the file, of all namespaces, so that nothing of what was forgotten or replaced is left in it.
+        """Rewrite the file, with all namespaces, so that no forgotten or replaced text remains in it.
 
-        Takes about as long as writing everything anew, and as much room on the disk; everybody else waits.
+        This takes about as long, and as much disk space, as writing the whole file again; other users of the file wait.
         """
         self._require_open()
         self._require_writable()
@@ -360,7 +357,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         first: str = graph_writes.COUNTED,
     ) -> T:
         self._require_writable()
-        with self._file.lock:  # what it waited for may have been that the file was closed, or embedded anew
+        with self._file.lock:  # while this thread waited, another may have closed the file or embedded it anew
             self._require_open()
 
             def begun(execute: Execute) -> T:
@@ -374,7 +371,7 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
-        """By an exact scan of the embedded names, once for all rows."""
+        """Return near names by an exact scan of the embedded names, once for all rows."""
         similar_rows = run("read/find_near_names", rows=_arrow(columns), least=relation_writes.LOWEST_COSINE)
         return [Similar(**row) for row in similar_rows]
 
@@ -390,7 +387,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         return create
 
     def _build(self, execute: Execute, version: int, embedder: str, dimension: int) -> None:
-        """Bring an older schema up to date, or call a whole one (``version`` 0) the newest."""
+        """Update an older schema; for a new one (``version`` 0), which is complete, only save its version."""
         steps = queries.migrations(DIALECT)
         for number, step in steps.items():
             if 0 < version < number:
@@ -400,12 +397,12 @@ class LadybugStore(graph_writes.WrittenGraph):
         )
 
     def _segment_words(self, stemming: bool) -> SegmentWords:
-        """The words of all segments; of what it held before, only documents that were written since are read again."""
+        """Return the keyword index of all segments; read only the documents written since the last call."""
         with self._file.lock:  # no write between the version and the rows
             version = self.version()
             since, words = self._words.get(stemming, (-1, SegmentWords(stemming=stemming)))
             if since != version:
-                self._words.pop(stemming, None)  # until they are whole: of what is interrupted here nothing is used
+                self._words.pop(stemming, None)  # an interrupted renewal must not leave an incomplete index
                 self._words[stemming] = version, self._renewed_words(words, since, stemming)
             return self._words[stemming][1]
 
@@ -429,8 +426,8 @@ class LadybugStore(graph_writes.WrittenGraph):
 def _nearest(
     run: graph_reads.Run, places: list[int], vector: Vector, k: int, documents: Sequence[str] | None
 ) -> list[dict[str, Any]]:
-    """The k relations at the entities in these places that are nearest to the vector; some of them twice."""
-    asked: dict[str, Any] = {"places": places, "vector": vector, "k": 2 * k}  # one comes from each of its ends
+    """Return the k relations of the entities in these places that are nearest to the vector; some of them twice."""
+    asked: dict[str, Any] = {"places": places, "vector": vector, "k": 2 * k}  # a relation comes from both of its ends
     if documents is None:
         scored = run("read/find_neighbours", **asked)
     else:
@@ -443,12 +440,12 @@ def _nearest(
 
 
 def _contributed(counts: Mapping[str, int]) -> dict[str, int]:
-    """What documents contribute that does not depend on embeddings."""
+    """Return the counts of documents' nodes and edges that do not depend on embeddings."""
     return {name: counts[name] for name in rows.OF_DOCUMENTS if name != "SIMILAR_TO"}
 
 
 def _indexed(table: pa.Table, named: pa.Table) -> list[IndexedSegment]:
-    """Segments by (document id, index), with what ``named`` says that they and their documents name."""
+    """Return segments by (document id, index), with the entities that ``named`` lists for them and their documents."""
     entities: dict[str, list[str]] = {}
     for node_id, entity_id in zip(named["node_id"].to_pylist(), named["entity_id"].to_pylist(), strict=True):
         entities.setdefault(node_id, []).append(entity_id)
@@ -466,7 +463,7 @@ def _indexed(table: pa.Table, named: pa.Table) -> list[IndexedSegment]:
 
 
 def _matrix(column: pa.ChunkedArray) -> Matrix:
-    """(n, d) float32, 0 where an embedding is missing: ``flatten`` leaves such a one out."""
+    """Return a column of embeddings as (n, d) float32; a missing embedding, which ``flatten`` leaves out, is 0."""
     joined = column.combine_chunks()
     matrix = np.zeros((len(joined), joined.type.list_size), np.float32)
     matrix[np.asarray(joined.is_valid())] = np.asarray(joined.flatten(), np.float32).reshape(-1, matrix.shape[1])
@@ -474,7 +471,7 @@ def _matrix(column: pa.ChunkedArray) -> Matrix:
 
 
 def _arrow(columns: rows.Columns) -> pa.Table:
-    """Columns as an arrow table; from one the engine reads ten times faster than from a list of rows."""
+    """Return columns as an arrow table, which the engine reads ten times faster than a list of rows."""
     return pa.table({name: _arrow_column(values) for name, values in columns.items()})
 
 

@@ -1,6 +1,6 @@
-"""Rows of layers of users' own: annotations, each of some segments of a document or of the document as a whole.
+"""Annotations: the rows of users' own layers, each about some segments of a document or the whole document.
 
-Invariant: an annotation belongs to a layer that has no kind of rows of its own, and to a document that is stored.
+Invariant: an annotation belongs to a layer without a kind of its own, and to a stored document.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["AnnotationRows", "ArchivedAnnotations"]
 
 
 class ArchivedAnnotations(TypedDict):
-    """Annotations as (layer, index, kind, text, properties, indexes of segments); left out where there are none."""
+    """Annotations as (layer, index, kind, text, properties, indexes of segments); absent if there are none."""
 
     annotations: NotRequired[list[tuple[str, Number, str, str, dict[str, Scalar], list[Number]]]]
 
 
 class AnnotationRows(RowKind):
-    """See ``RowKind``."""
+    """The kind of annotations."""
 
     layer: ClassVar[str] = ""
     fields: ClassVar[tuple[str, ...]] = ("annotations",)
@@ -102,7 +102,7 @@ class AnnotationRows(RowKind):
 
     @override
     def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
-        if not graph.annotations:  # so that versions that know no annotations can read the archive
+        if not graph.annotations:  # a version without annotations can then read the archive
             return {}
         encoded = [
             [

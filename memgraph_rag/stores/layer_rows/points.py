@@ -1,7 +1,7 @@
-"""Rows of the layers ``points`` and ``clusters``: information points with their SUMMARIZES edges.
+"""Information points with their SUMMARIZES edges, the rows of the layers ``points`` and ``clusters``.
 
-Invariant: a point stands on segments of its own document and on points below it of its own layer, and its weights are
-between 0 and 1.
+Invariant: a point summarises segments of its own document, and lower points of its own layer. Weights are between 0 and
+1.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from memgraph_rag.types import DocumentGraph, InformationPoint, PointLayer, Summ
 
 __all__ = ["ArchivedPoints", "PointRows"]
 
-_ROUNDING = 1e-6  # of a weight
+_ROUNDING = 1e-6  # tolerance of a weight
 
 _LABELS: dict[PointLayer, str] = {"points": "InformationPoint", "clusters": "ClusterSummary"}
-"""What the points of a layer are counted as, in the order in which they are stored and read."""
+"""The name under which the points of each layer are counted, in the order in which they are stored and read."""
 
 _ARCHIVED: dict[PointLayer, tuple[str, str, str]] = {
     "points": ("points", "point_embeddings", "summarizes"),
@@ -39,7 +39,7 @@ _Edge = tuple[NodePlace, NodePlace, Finite]
 
 
 class ArchivedPoints(TypedDict):
-    """Points as (level, index, text, tokens), edges as (source, target, weight); clusters only where there are any."""
+    """Points as (level, index, text, tokens), edges as (source, target, weight); clusters only if there are any."""
 
     points: list[_Point]
     point_embeddings: Packed
@@ -50,7 +50,7 @@ class ArchivedPoints(TypedDict):
 
 
 class PointRows(RowKind):
-    """See ``RowKind``."""
+    """The kind of information points."""
 
     layer: ClassVar[str] = "points"
     further_layers: ClassVar[tuple[str, ...]] = ("clusters",)
@@ -128,7 +128,7 @@ class PointRows(RowKind):
             document_id: {
                 "point_embeddings": rows.decode_embeddings(stored),
                 "points": tuple(_decoded_rows(stored, document_id)),
-                "summarizes": tuple(map(rows.decode_summarizes, edges[document_id])),
+                "summarizes": tuple(Summarizes(**row) for row in edges[document_id]),
             }
             for document_id, stored in rows.by_document(point_rows, document_ids).items()
         }
@@ -152,11 +152,11 @@ class PointRows(RowKind):
 def _decoded_rows(point_rows: Iterable[rows.Row], document_id: str) -> Iterator[InformationPoint]:
     for row in point_rows:
         without_embedding = {name: value for name, value in row.items() if name != "embedding"}
-        yield rows.decode_point({**without_embedding, "document_id": document_id})
+        yield InformationPoint(**without_embedding, document_id=document_id)
 
 
 def _encoded(graph: DocumentGraph, places: Places, layer: PointLayer) -> Iterator[tuple[str, Any]]:
-    """The fields of an archived document that hold the points of one layer."""
+    """Yield the fields of an archived document that hold the points of one layer."""
     points, embeddings, edges = _ARCHIVED[layer]
     nodes = places.nodes
     of_layer = [place for place, point in enumerate(graph.points) if point.layer == layer]
@@ -175,10 +175,10 @@ def _encoded(graph: DocumentGraph, places: Places, layer: PointLayer) -> Iterato
 
 
 def _archived_layers(archived: Mapping[str, Any]) -> Iterator[PointLayer]:
-    """The layers of which an archived document has points.
+    """Yield the layers that have points in an archived document.
 
     Raises:
-        ValueError: of one it has not all that belongs together.
+        ValueError: some fields of a layer are missing, and others are not.
     """
     for layer, names in _ARCHIVED.items():
         missing = [name for name in names if name not in archived]
@@ -200,7 +200,7 @@ def _decoded_edges(archived: Mapping[str, Any], ids: Ids, layer: PointLayer) -> 
 
 
 def _check_edges(graph: DocumentGraph) -> None:
-    """Refuse edges out of the document, and edges that do not lead down: who follows those comes to no end."""
+    """Refuse edges that leave the document, and edges that do not lead to a lower level, which could form a cycle."""
     points = {point.id: point for point in graph.points}
     levels = {node.id: node.level for node in (*graph.segments, *graph.points)}
     for edge in graph.summarizes:

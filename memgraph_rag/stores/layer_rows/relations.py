@@ -1,7 +1,7 @@
-"""Rows of the layer ``relations``: what segments state of pairs of entities, and the mentions that the layer found.
+"""Relations, the rows of the layer ``relations``, and the mentions that this layer found.
 
-Invariants: both ends of a relation are mentioned in its segment; an entity has an embedding and near-synonyms as long
-as a relation joins it.
+Invariants: the segment of a relation mentions both of its entities. An entity has an embedding and near-synonyms if and
+only if a relation joins it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["ArchivedRelations", "RelationRows", "named_in"]
 
 
 class ArchivedRelations(TypedDict):
-    """Relations as (segment, source, target, description); the ends by their normalised names."""
+    """Relations as (segment, source, target, description); entities by their normalised names."""
 
     relations: list[tuple[Number, str, str, str]]
     relation_embeddings: Packed
@@ -35,7 +35,7 @@ class ArchivedRelations(TypedDict):
 
 
 class RelationRows(RowKind):
-    """See ``RowKind``."""
+    """The kind of relations."""
 
     layer: ClassVar[str] = "relations"
     fields: ClassVar[tuple[str, ...]] = ("relations",)
@@ -51,16 +51,16 @@ class RelationRows(RowKind):
         numbers = Counter(relation.id for relation in graph.relations)
         for relation in graph.relations:
             wrong = (
-                ("an id that another has too" if numbers[relation.id] > 1 else "")
-                or ("a segment that is not there" if relation.segment_id not in segments else "")
+                ("the id of another relation" if numbers[relation.id] > 1 else "")
+                or ("a missing segment" if relation.segment_id not in segments else "")
                 or ("the same entity at both ends" if relation.source_id == relation.target_id else "")
                 or ("no description" if not relation.description.strip() else "")
             )
             if wrong:
                 raise StoreError(
                     f"Expected relations of two entities each, stated by segments of document "
-                    f"{show(graph.document.key)}, got {show(relation.description)} ({relation.id}) with {wrong}. Leave "
-                    "it out, or give what it lacks.",
+                    f"{show(graph.document.key)}, got {show(relation.description)} ({relation.id}) with {wrong}. "
+                    "Correct the relation, or leave it out.",
                     relation=relation,
                 )
 
@@ -99,10 +99,10 @@ class RelationRows(RowKind):
             write.run("write/delete_open_mentions", document_ids=document_ids, kind=OPEN_KIND)
 
     def remove_unnamed(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
-        """Remove stored relations of which an end is not mentioned any more; refuse new ones of which one is not.
+        """Delete stored relations with an entity that their segment does not mention any more; refuse such new ones.
 
         Raises:
-            StoreError: the segment of a new relation does not mention both ends.
+            StoreError: the segment of a new relation does not mention both entities.
         """
         document_ids = [graph.document.id for graph in graphs]
         named = named_in(write.run, document_ids)
@@ -152,7 +152,7 @@ class RelationRows(RowKind):
     def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
         relations = tuple(_relation(ids, *row) for row in archived["relations"])
         end_ids = [ids.entity(normal) for normal in archived["ends"]]
-        in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # ids have another order in another namespace
+        in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # the order of ids depends on the namespace
         if [end_ids[place] for place in in_order] != list(ends_of(relations)):
             raise ValueError("the embedded names are not those of the relations' ends")
         return {
@@ -163,7 +163,7 @@ class RelationRows(RowKind):
 
 
 def named_in(run: Run, document_ids: Sequence[str]) -> set[tuple[str, str]]:
-    """(segment id, entity id) of all mentions of these documents."""
+    """Return (segment id, entity id) of all mentions of these documents."""
     mentions = chain.from_iterable(mentions_in(run, document_ids).values())
     return {(mention.segment_id, mention.entity_id) for mention in mentions}
 

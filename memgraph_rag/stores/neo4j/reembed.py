@@ -1,6 +1,6 @@
-"""New vectors for a namespace of a Neo4j database, gathered from its documents, and which names are near by them.
+"""The new vectors of a namespace, and the pairs of near names among them.
 
-It knows no connection and runs no statement.
+The module knows no connection and runs no statement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROWS_AT_ONCE = 1000
 
 
 def vectors_of(store: GraphStore, again: Callable[[DocumentGraph], DocumentGraph]) -> Vectors:
-    """Those of all documents, some read together."""
+    """Return the new vectors of all documents of a store, which are read in groups."""
     vectors = Vectors()
     for graph in map(again, stored_graphs(store, store.document_ids())):
         vectors.documents.append(graph.document.id)
@@ -35,7 +35,7 @@ def vectors_of(store: GraphStore, again: Callable[[DocumentGraph], DocumentGraph
 
 
 def pairs_among(columns: Columns) -> set[tuple[str, str]]:
-    """The pairs of rows with a cosine that near-synonyms may have, some rows at a time."""
+    """Return the pairs of rows whose cosine is high enough for near-synonyms, computed in blocks of rows."""
     matrix, ids = np.asarray(columns["embedding"]), [str(row) for row in columns["id"]]
     unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True) if len(ids) else matrix
     pairs: set[tuple[str, str]] = set()

@@ -1,7 +1,8 @@
-"""A graph in a Neo4j server, 5.26 or 2026.
+"""A graph in a Neo4j server, version 5.26 or 2026.
 
-It knows no model and no other engine. The invariant: every statement on documents has its namespace bound; an index is
-trusted only where what it answers cannot differ from the exact answer by a tie or by another namespace's nodes.
+The module knows no model and no other engine. Invariant: every statement on documents has its namespace bound. The
+result of an index is used only if neither a tie nor the nodes of another namespace can make it differ from the exact
+result.
 """
 
 from __future__ import annotations
@@ -55,11 +56,11 @@ NAMES_AT_ONCE, WIDENED = 128, 8
 TRIES = 5
 INDEXES_ONLINE_S = 60
 INDEXES = {False: "segment_text", True: "segment_text_stemmed"}
-MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word makes two
+MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word takes two
 
 
 class Overtaken(Exception):
-    """Another writer came between a read and the transaction that rests on it."""
+    """Another writer committed between a read and the transaction that depends on it."""
 
 
 class Neo4jStore(graph_writes.WrittenGraph):
@@ -86,13 +87,13 @@ class Neo4jStore(graph_writes.WrittenGraph):
         return f"Neo4jStore({self._connection.address!r}, namespace={self._namespace!r})"
 
     @property
+    @override
     def schema(self) -> Mapping[str, Any]:
-        """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
         return next(iter(self._run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
 
+    @override
     def close(self) -> None:
-        """Let go of the server; a second call does nothing."""
-        if not self._connection.process.is_current:  # where another thread may have held the lock
+        if not self._connection.process.is_current:  # in a forked child, another thread may have held the lock
             self._connection.close()
             return
         with self._closing:
@@ -102,19 +103,19 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
+    @override
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
-        """The k segments of the largest cosine: by the index, or exactly where the index cannot be trusted."""
         if documents is not None:
             return graph_reads.score(self._run, vector, documents=documents, k=k)
         query = graph_reads.numbers(vector)
         hit_rows = self._by_index("read/find_nearest_segments", vector=query, width=width_for(k))
         return trusted(decode_hits(hit_rows or []), k) or self._hits("read/score_namespace", vector=query, k=k)
 
+    @override
     def matching(
         self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
     ) -> list[Hit]:
-        """The k segments that match the words best, at least one word each, by the full-text index."""
-        # The index knows words alone, so a day is looked for in each form in which a text may write it.
+        # The index knows only words, so a day is searched in each of its written forms.
         words = [*keywords_of(keywords), *dates.forms(keywords)][:MOST_KEYWORDS]
         if not words or graph_reads.nowhere(documents):
             return []
@@ -132,10 +133,10 @@ class Neo4jStore(graph_writes.WrittenGraph):
     def expand(
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
-        """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id.
+        """Return the nearest relations by the index, if its result can be trusted; else by an exact search.
 
-        By the index, or exactly where documents are named or it cannot be trusted; always exactly in Neo4j 5, whose
-        index finds among the relations of all entities only.
+        The search is exact if documents are given, and always in Neo4j 5, whose index cannot filter relations by their
+        entities.
         """
         query = None if vector is None else graph_reads.numbers(vector)
         if not entity_ids or k < 1 or graph_reads.nowhere(documents):
@@ -155,23 +156,23 @@ class Neo4jStore(graph_writes.WrittenGraph):
             neighbour_rows = self._run("read/find_neighbours", **asked, vector=query)
         return relation_rows.decode_neighbours(neighbour_rows, k)
 
+    @override
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        """All segments of the documents that a write later than version ``since`` stored."""
         segments = self._written_since("read/list_indexed_segments", since, self._indexed)
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
+    @override
     def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        """The relations of the documents that a write later than version ``since`` stored, by id."""
         relations = self._written_since("read/list_indexed_relations", since, relation_rows.decode_indexed)
         return sorted(relations, key=lambda item: item.relation.id)
 
+    @override
     def indexed_names(self, *, since: int) -> list[IndexedName]:
-        """The entities that these documents mention and that have an embedding, by id."""
         names = self._written_since("read/list_indexed_names", since, relation_rows.decode_name)
         return sorted(names, key=lambda name: name.id)
 
+    @override
     def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
-        """These segments and the one before and behind each in its document."""
         if not segment_ids:
             return []
         segments = self._streamed(
@@ -179,6 +180,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         )
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
+    @override
     def linked_segments(
         self,
         masses: Mapping[str, float],
@@ -189,7 +191,6 @@ class Neo4jStore(graph_writes.WrittenGraph):
         k: int,
         documents: Sequence[str] | None = None,
     ) -> list[Hit]:
-        """The k segments to which one step of a walk over shared entities brings the most; ties by id."""
         named = {"entity_ids": list(entity_ids), "title_ids": list(title_ids)}
         return self._hits(
             "read/find_linked_segments",
@@ -199,13 +200,13 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def named_by(self, entity_ids: Sequence[str]) -> list[int]:
-        """How many segments mention each of these entities; of one that many mention how often they do."""
+        """Return how many segments mention each of these entities; for an entity with many, the number of mentions."""
         counted = self._run("read/count_naming", entity_ids=list(dict.fromkeys(entity_ids)))
         numbers = dict(pair for row in counted for pair in row["counts"])
         return [numbers.get(entity_id, 0) for entity_id in entity_ids]
 
     def _written_since(self, name: str, since: int, decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
-        """The rows of a statement over what was written after a version, each decoded as it arrives."""
+        """Return the rows of a statement over the documents written after a version, each decoded as it arrives."""
         return self._streamed(name, {"since": since}, decode)
 
     def _streamed(self, name: str, parameters: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
@@ -215,16 +216,16 @@ class Neo4jStore(graph_writes.WrittenGraph):
         return self._connection.stream(statement.name, statement.text, bound, decode)
 
     def _indexed(self, row: Mapping[str, Any]) -> IndexedSegment:
-        """An embedding that is missing is 0, so that words still find the segment."""
+        """Return a segment of a search index. A missing embedding becomes 0: keywords still find the segment."""
         return rows.decode_indexed({**row, "embedding": row["embedding"] or [0.0] * self._dimension})
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def migrate(self, *, embedder: str, dimension: int) -> None:
-        """Bring the schema up to date; on a new database, create it for this embedder.
+        """Create or update the schema.
 
-        Neo4j mixes no schema with data in a transaction, so each step is its own and can be repeated, and the
-        version is written last.
+        Neo4j cannot change schema and data in one transaction. So each step is a transaction of its own that can be
+        repeated, and the version is written last.
         """
         steps = queries.migrations(self._dialect)
         stored, version = self.schema, max(steps)
@@ -249,18 +250,18 @@ class Neo4jStore(graph_writes.WrittenGraph):
         if not self._read_only:
             self._remake(self._misfits(dimension), dimension)
 
+    @override
     def beside(self, namespace: str) -> Neo4jStore:
-        """The same database, bound to another namespace."""
         return Neo4jStore(
             self._connection, namespace=namespace, read_only=self._read_only,
             embedder=self._embedder, dimension=self._dimension,
         )  # fmt: skip
 
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
-        """Put other embeddings in place of all, in one transaction; all new vectors are in memory meanwhile.
+        """Replace all embeddings in one transaction. All new vectors are in memory during it.
 
-        Where their length is another, the indexes of embeddings are made anew after it; until they are ready, vectors
-        are searched exactly.
+        If their length differs, the indexes of embeddings are created again afterwards; until they are ready, vector
+        searches are exact.
         """
         self._require_open()
         self._require_writable()
@@ -277,13 +278,13 @@ class Neo4jStore(graph_writes.WrittenGraph):
             self._remake(self._misfits(dimension), dimension)
             return
         raise StoreError(
-            f"Expected {self._connection.address} to stay as it is while it is embedded anew, got {TRIES} writes "
-            "meanwhile. Nothing was changed; try again when there is less to do.",
+            f"Expected {self._connection.address} to stay unchanged while its texts are embedded anew, got writes "
+            f"during each of {TRIES} tries. Nothing was changed; try again when there are fewer writes.",
             address=self._connection.address,
         )
 
     def _is_embedded_anew(self, embedder: str, dimension: int) -> bool:
-        """Whether the switch was made, though the answer to its commit was lost."""
+        """Return whether the new embeddings are stored, although the answer to their commit was lost."""
         stored = self.schema["embedder"], self.schema["dimension"]
         return stored == (embedder, dimension) != (self._embedder, self._dimension)
 
@@ -307,19 +308,19 @@ class Neo4jStore(graph_writes.WrittenGraph):
             embedder=embedder,
             dimension=dimension,
         )
-        # After it: a namespace that is just begun holds the schema, see _transaction.
+        # After the schema was written: the first write of a new namespace locks the schema, see _transaction.
         if sorted(store.namespace for store, *_ in prepared) != self.namespaces():
             raise Overtaken
 
     @override
     def flaws(self) -> Flaws:
-        """What is wrong with the graph, and which indexes of the database cannot be used."""
+        """Return the flaws of the graph, and the unusable indexes of the database."""
         self._await_indexes()
         return replace(super().flaws(), indexes=self._unusable())
 
     @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        """Make indexes again, then put right what can be put right of the graph in one transaction; what was wrong."""
+        """Create missing indexes again, then repair the graph in one transaction; return the earlier flaws."""
         self._require_writable()
         self._await_indexes()
         broken = self._unusable()
@@ -328,11 +329,11 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def empty_database(self) -> str:
-        """Return the name of the database, if no node is in it."""
+        """Return the name of the database, if it contains no node."""
         found = self._run("read/find_any_node")
         if found:
             raise StoreError(
-                "Expected an empty database for an import in bulk, which replaces all of it, got "
+                "Expected an empty database for a bulk import, which replaces its whole content, got "
                 f"{show(self)} with nodes of {':'.join(found[0]['labels']) or 'no label'}. Import without --bulk, or "
                 "into an empty database."
             )
@@ -341,7 +342,10 @@ class Neo4jStore(graph_writes.WrittenGraph):
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _find_dialect(self) -> queries.Dialect:
-        """By the index that is there, for a database may be older than its server; else by the server."""
+        """Return the dialect of the existing indexes, else that of the server.
+
+        A database may be older than its server.
+        """
         statement = queries.statement("read/list_indexes", "neo4j_5")
         index_rows = self._connection.read(statement.name, lambda execute: execute(statement.text, {}))
         if index_rows:
@@ -361,7 +365,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         return self._connection.read(name, work)
 
     def _by_index(self, name: str, /, **parameters: Any) -> list[dict[str, Any]] | None:
-        """By an index of embeddings; None where it is not there, or for vectors of another length, at the moment."""
+        """Run a statement on an index of embeddings; None while the index is missing or has another dimension."""
         try:
             return self._run(name, **parameters)
         except StoreError as error:
@@ -370,7 +374,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
             return None
 
     def _check_embedder(self, run: graph_reads.Run) -> None:
-        """Refuse vectors of an embedder that the store has no more."""
+        """Refuse vectors of an embedder whose vectors the store has replaced."""
         stored = next(iter(run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
         if self._embedder and (stored.get("embedder"), stored.get("dimension")) != (self._embedder, self._dimension):
             raise schema.embedded_anew(self._connection.address)
@@ -391,9 +395,9 @@ class Neo4jStore(graph_writes.WrittenGraph):
             run = self._runner(execute)
             graph_writes.begin(run, first)
             if not self._has_written and run("read/find_namespace_version")[0]["version"] <= 1:
-                # A namespace that is just begun: who embeds all anew does not see it yet, so would not wait for it.
+                # The first write of a namespace locks the schema: reembed does not see this namespace yet.
                 run("write/hold_schema", schema_id=schema.SCHEMA_ID)
-            self._check_embedder(run)  # what it waited for may have been that all is embedded anew
+            self._check_embedder(run)  # while it waited, another process may have replaced all embeddings
             return work(run, self._creator(execute))
 
         done = self._connection.write(operation, checked)
@@ -402,10 +406,10 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
-        """By the index, which knows what was stored before this transaction, and among the rows themselves.
+        """Return near names from the index, which knows earlier transactions, and from the rows themselves.
 
-        A row's names are looked for more and more widely until the last is below the bound, so that none above it is
-        cut off; the scores are then computed from the stored vectors, each the same way.
+        The index is asked for more and more names of a row until the last one is below the bound, so that no near name
+        is cut off. The scores are then computed from the stored vectors, all in the same way.
         """
         listed = rows.as_dicts(columns)
         pairs = neo4j_reembed.pairs_among(columns)
@@ -423,7 +427,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         return self._scored(run, pairs)
 
     def _find_among(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
-        """Among the rows alone, where they are all embedded names there are."""
+        """Return near names among these rows only, when they are all embedded names."""
         return self._scored(run, neo4j_reembed.pairs_among(columns))
 
     def _scored(self, run: graph_reads.Run, pairs: set[tuple[str, str]]) -> list[Similar]:
@@ -456,22 +460,22 @@ class Neo4jStore(graph_writes.WrittenGraph):
         parameters = step.bind({"dimension": dimension}, {})
         try:
             self._connection.write(step.name, lambda execute: execute(step.text, parameters))
-        except StoreError as error:  # IF NOT EXISTS looks, then makes: another process may do so in between
+        except StoreError as error:  # despite IF NOT EXISTS, another process may create the index at the same time
             if not error.facts.get("code", "").endswith("EquivalentSchemaRuleAlreadyExists"):
                 raise
 
     def _unusable(self) -> tuple[str, ...]:
-        """The indexes and constraints of the schema that are missing, failed, not ready, or for other vectors."""
+        """Return the indexes and constraints that are missing, failed, not ready, or for vectors of another length."""
         ready = {row["name"] for row in self._run("read/list_index_states") if row["state"] == "ONLINE"}
         wanted = {step.made for step in queries.migrations(self._dialect).values() if step.made}
         return tuple(sorted(wanted - ready | set(self._misfits(self._dimension))))
 
     def _await_indexes(self) -> None:
-        with suppress(StoreError):  # one of them failed, or takes longer
+        with suppress(StoreError):  # an index failed, or needs more time
             self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
 
     def _misfits(self, dimension: int) -> tuple[str, ...]:
-        """The indexes of embeddings that are for vectors of another length, or on other properties."""
+        """Return the indexes of embeddings that have another dimension or other properties."""
         indexed = {step.made: step.indexed for step in queries.migrations(self._dialect).values()}
         index_rows = [row for row in self._run("read/list_vector_indexes") if row["name"] in indexed]
         return tuple(
@@ -481,7 +485,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         )
 
     def _remake(self, broken: Sequence[str], dimension: int) -> None:
-        """Make these indexes and constraints anew; over much data they get ready after this only."""
+        """Create these indexes and constraints again. With much data they are ready only later."""
         if not broken:
             return
         for name in broken:

@@ -19,7 +19,7 @@ from memgraph_rag.stores.layer_rows.kind import Embedded
 from memgraph_rag.stores.shared import rows
 from memgraph_rag.stores.shared.graph_reads import Run, counts_of
 from memgraph_rag.stores.shared.vector_norms import are_units
-from memgraph_rag.types import DocumentGraph, DocumentRecord
+from memgraph_rag.types import DocumentGraph, DocumentRecord, Segment
 
 __all__ = ["document_graphs", "row_counts", "stored_graphs"]
 
@@ -129,9 +129,7 @@ def _read(run: Run, records: Sequence[DocumentRecord]) -> dict[str, DocumentGrap
     embeddings = rows.by_document(run("read/list_segment_embeddings", document_ids=document_ids), document_ids)
     fields: dict[str, dict[str, Any]] = {
         document_id: {
-            "segments": tuple(
-                rows.decode_segment({**row, "document_id": document_id}) for row in segments[document_id]
-            ),
+            "segments": tuple(Segment(**row, document_id=document_id) for row in segments[document_id]),
             "segment_embeddings": rows.decode_embeddings(embeddings[document_id]),
         }
         for document_id in document_ids

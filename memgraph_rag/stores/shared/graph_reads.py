@@ -12,14 +12,16 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores.shared import overview_rows, relation_rows, rows
+from memgraph_rag.stores.shared import overview_rows, rows
 from memgraph_rag.types import (
     Annotation,
     Hit,
+    InformationPoint,
     Mention,
     Node,
     Relation,
     Section,
+    Segment,
     Title,
     Vector,
 )
@@ -85,10 +87,10 @@ def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
     """Return the nodes with these ids, in the order of ``node_ids``; unknown ids are left out."""
     wanted = list(dict.fromkeys(node_ids))
     segments = run("read/find_segments", node_ids=wanted) if wanted else []
-    nodes_by_id: dict[str, Node] = {row["id"]: rows.decode_segment(row) for row in segments}
+    nodes_by_id: dict[str, Node] = {row["id"]: Segment(**row) for row in segments}
     missing = [node_id for node_id in wanted if node_id not in nodes_by_id]
     points = run("read/find_points", node_ids=missing) if missing else []
-    nodes_by_id |= {row["id"]: rows.decode_point(row) for row in points}
+    nodes_by_id |= {row["id"]: InformationPoint(**row) for row in points}
     missing = [node_id for node_id in missing if node_id not in nodes_by_id]
     overviews = run("read/find_overviews", node_ids=missing) if missing else []
     nodes_by_id |= {row["id"]: overview_rows.decode_overview(row) for row in overviews}
@@ -97,7 +99,7 @@ def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
 
 def mentions_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
     """Return all mentions of each of these documents, in the order of the text."""
-    mentions = _of_documents(run, "read/list_mentions", document_ids, rows.decode_mention)
+    mentions = _of_documents(run, "read/list_mentions", document_ids, Mention)
     for listed in mentions.values():
         listed.sort(key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
     return mentions
@@ -105,12 +107,12 @@ def mentions_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Mention
 
 def titles_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Title]]:
     """Return the entities that the title of each of these documents names, by entity id."""
-    return _of_documents(run, "read/list_titles", document_ids, lambda row: Title(**row))
+    return _of_documents(run, "read/list_titles", document_ids, Title)
 
 
 def relations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Relation]]:
     """Return all relations that each of these documents states, by id."""
-    return _of_documents(run, "read/list_relations", document_ids, relation_rows.decode_relation)
+    return _of_documents(run, "read/list_relations", document_ids, Relation)
 
 
 def annotations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Annotation]]:
@@ -133,12 +135,10 @@ def sections_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section
     return sections
 
 
-def _of_documents(
-    run: Run, name: str, document_ids: Sequence[str], decode: Callable[[rows.Row], T]
-) -> dict[str, list[T]]:
-    """Return the rows that a statement lists for each of these documents; it runs once for all of them."""
+def _of_documents(run: Run, name: str, document_ids: Sequence[str], record: Callable[..., T]) -> dict[str, list[T]]:
+    """Return the records that a statement lists for each of these documents; it runs once for all of them."""
     stored = rows.by_document(run(name, document_ids=list(document_ids)), document_ids)
-    return {document_id: list(map(decode, of_document)) for document_id, of_document in stored.items()}
+    return {document_id: [record(**row) for row in of_document] for document_id, of_document in stored.items()}
 
 
 def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:

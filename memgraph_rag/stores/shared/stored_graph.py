@@ -1,7 +1,7 @@
-"""The reads that both engines answer alike, over one function that runs a named statement.
+"""The reads that both engines answer in the same way, by a function that runs a named statement.
 
-It knows no engine: ``_run`` is abstract, and has the namespace bound already. The invariant: equal calls on an equal
-graph give equal lists, whatever the engine.
+The module knows no engine: ``_run`` is abstract, and has the namespace bound. Invariant: equal calls on equal graphs
+return equal lists, on every engine.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from memgraph_rag.types import (
     Entity,
     Fingerprint,
     Hit,
+    InformationPoint,
     Mention,
     Node,
     Overview,
@@ -54,11 +55,11 @@ __all__ = ["StoredGraph"]
 
 _TOP_POINTS: dict[PointLayer, str] = {"points": "read/list_top_points", "clusters": "read/list_root_summaries"}
 
-_MOST_MATCHES = 1_000  # documents with one of some texts: a text may be stored under any number of keys
+_MOST_MATCHES = 1_000  # documents with the same texts: a text may be stored under any number of keys
 
 
 class StoredGraph(BaseStore):
-    """The reads that a store of one namespace answers by statements alone; the engine is in ``_run``."""
+    """The reads that a store answers by statements only. An engine implements ``_run``."""
 
     def __init__(self, namespace: str, *, read_only: bool = False) -> None:
         self._namespace = namespace
@@ -67,7 +68,7 @@ class StoredGraph(BaseStore):
 
     @abstractmethod
     def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """Run the statement of that name; the namespace is bound already."""
+        """Run the statement with this name, with the namespace bound, and return its rows."""
 
     @property
     @override
@@ -124,7 +125,7 @@ class StoredGraph(BaseStore):
     def segments_in(self, document_ids: Sequence[str]) -> dict[str, list[Segment]]:
         segments: dict[str, list[Segment]] = {document_id: [] for document_id in document_ids}
         for row in self._run("read/list_segments", document_ids=list(segments)) if segments else ():
-            segments[row["document_id"]].append(rows.decode_segment(row))
+            segments[row["document_id"]].append(Segment(**row))
         return segments
 
     @override
@@ -133,10 +134,10 @@ class StoredGraph(BaseStore):
         if not wanted:
             return []
         top_rows = self._run(_TOP_POINTS[layer], document_ids=wanted)
-        tops = _by_document(map(rows.decode_point, top_rows))
+        tops = _by_document(InformationPoint(**row) for row in top_rows)
         flat = [document_id for document_id in wanted if document_id not in tops]
         if flat:
-            segments = map(rows.decode_segment, self._run("read/list_segments", document_ids=flat))
+            segments = [Segment(**row) for row in self._run("read/list_segments", document_ids=flat)]
             tops |= _by_document(segment for segment in segments if not segment.echo)
         return list(chain.from_iterable(tops.get(document_id, ()) for document_id in wanted))
 
@@ -146,7 +147,7 @@ class StoredGraph(BaseStore):
         edge_rows = self._run("read/list_successors", node_ids=wanted) if wanted else []
         others = sorted({*wanted} - {row["source_id"] for row in edge_rows})
         edge_rows += self._run("read/list_summarized", node_ids=others) if others else []
-        edges = map(rows.decode_summarizes, edge_rows)
+        edges = [Summarizes(**row) for row in edge_rows]
         return sorted(edges, key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))
 
     @override
@@ -224,7 +225,7 @@ class StoredGraph(BaseStore):
 
     @override
     def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
-        return [rows.decode_mention(row) for row in self._run("read/list_naming", entity_id=entity_id, k=k)]
+        return [Mention(**row) for row in self._run("read/list_naming", entity_id=entity_id, k=k)]
 
     @override
     def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
@@ -233,7 +234,7 @@ class StoredGraph(BaseStore):
 
     @override
     def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
-        relations = map(relation_rows.decode_relation, self._run("read/list_relations_at", entity_id=entity_id, k=k))
+        relations = [Relation(**row) for row in self._run("read/list_relations_at", entity_id=entity_id, k=k)]
         return sorted(relations, key=lambda relation: relation.id)[:k]
 
     @override
@@ -248,7 +249,7 @@ class StoredGraph(BaseStore):
         questions = self._decode_questions(listed)
         decoded = {question.id for question in questions}
         missed = [row["id"] for row in listed if row["id"] not in decoded]
-        if missed:  # something that they read went while they were read: they are gone, stale, or damaged
+        if missed:  # a writer deleted a read node during the reading: these questions are deleted, stale, or damaged
             questions += self._decode_questions(self._question_rows(missed))
         places = {row["id"]: place for place, row in enumerate(listed)}
         return sorted(questions, key=lambda question: places[question.id])
