@@ -311,9 +311,9 @@ def _logs_aside(path: Path | None) -> list[str]:
     """Damaged logs of the store's file that were kept."""
     if path is None:
         return []
-    from memgraph_rag.stores.ladybug.sidecars import logs_aside
+    from memgraph_rag.stores.ladybug.sidecars import list_damaged_logs
 
-    return [aside.name for aside in logs_aside(os.path.realpath(path))]
+    return [aside.name for aside in list_damaged_logs(os.path.realpath(path))]
 
 
 def _graph(place: Place, settings: Settings, *, repair: bool) -> Finding:

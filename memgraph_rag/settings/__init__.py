@@ -180,9 +180,9 @@ class Settings(BaseModel):
         else:
             return settings, {name: value.origin for name, value in values.items()}
         # Raised after the block, without pydantic's error as its cause: that one contains the value, maybe a secret.
-        name = _name_at(first["loc"])
+        name = _find_setting_name(first["loc"])
         got = "" if name in SECRETS else f", got {show(first['input'])}"
-        raise _refusal(name, first["msg"].removeprefix("Value error, ") + got, values[name].origin)
+        raise _value_error(name, first["msg"].removeprefix("Value error, ") + got, values[name].origin)
 
 
 GROUPS: dict[str, type[BaseModel]] = {"neo4j": Neo4j, "endpoint": Endpoint}
@@ -238,7 +238,7 @@ _GO_WITH = {
 def _check_names(values: Given) -> None:
     for name, value in values.items():
         if name not in NAMES and name not in GROUPS:
-            raise _unknown(name, value.origin)
+            raise _unknown_name_error(name, value.origin)
 
 
 def _check_texts(values: Given) -> None:
@@ -247,7 +247,7 @@ def _check_texts(values: Given) -> None:
         text = value.given.get_secret_value() if isinstance(value.given, SecretStr) else value.given
         if isinstance(text, (str, Path)) and _UNREADABLE.search(str(text)):
             got = "" if name in SECRETS else f", got {show(text)}"
-            raise _refusal(name, f"Expected text without NUL and half surrogate pairs{got}", value.origin)
+            raise _value_error(name, f"Expected text without NUL and half surrogate pairs{got}", value.origin)
 
 
 def _check_destinations(values: Given) -> None:
@@ -264,7 +264,7 @@ def _check_destinations(values: Given) -> None:
             if secret in values and not values[secret].origin.is_project:
                 raise SettingsError(
                     f"Expected an address of your own for your {secret} ({values[secret].origin}), got one of the "
-                    f"project: {setting} in {show(address.origin.path)}. If you trust it, set {_variable(setting)} "
+                    f"project: {setting} in {show(address.origin.path)}. If you trust it, set {_our_variable(setting)} "
                     "yourself, or write the secret into .env beside that file.",
                     setting=setting,
                     settings_file=address.origin.path,
@@ -294,39 +294,39 @@ def _nest(values: Given) -> dict[str, Any]:
     return nested
 
 
-def _name_at(place: tuple[int | str, ...]) -> str:
+def _find_setting_name(place: tuple[int | str, ...]) -> str:
     """Return the name of the setting that pydantic's error location refers to."""
     nested = ".".join(map(str, place[:2]))
     return nested if nested in NAMES else str(place[0])
 
 
-def _refusal(name: str, reason: str, origin: Origin) -> SettingsError:
+def _value_error(name: str, reason: str, origin: Origin) -> SettingsError:
     """Return the error for an unusable value, with the place where the value was given."""
     if origin.kind == "argument":
         fields = ", ".join(GROUPS[name].model_fields) if name in GROUPS else ""
-        advice = f"It has {fields}" if fields else f"Give it as an argument or as the variable {_variable(name)}"
+        advice = f"It has {fields}" if fields else f"Give it as an argument or as the variable {_our_variable(name)}"
         return SettingsError(f"The setting '{name}' cannot be used: {reason}. {advice}.", setting=name)
     if origin.kind == "file":
         return SettingsError(
             f"The key {name} of {show(origin.path)} cannot be used: {reason}. Change it, or take it out.",
             setting=name,
-            **_facts(origin),
+            **_list_facts(origin),
         )
     where = f"{origin.variable} in {show(origin.path)}" if origin.path else origin.variable
     return SettingsError(
         f"The variable {where} cannot be used as the setting '{name}': {reason}. Change it, or unset it.",
         setting=name,
-        **_facts(origin),
+        **_list_facts(origin),
     )
 
 
-def _facts(origin: Origin) -> dict[str, Any]:
+def _list_facts(origin: Origin) -> dict[str, Any]:
     """Return the variable and the file of an origin, if there are any, as facts of an error."""
     facts = {"variable": origin.variable, "settings_file": origin.path}
     return {name: fact for name, fact in facts.items() if fact}
 
 
-def _unknown(name: str, origin: Origin) -> SettingsError:
+def _unknown_name_error(name: str, origin: Origin) -> SettingsError:
     """Return the error for a name that is not a setting, with its replacement or a similar name."""
     near = get_close_matches(name[:_MOST_COMPARED], NAMES, n=1)
     if name in _REMOVED:
@@ -338,9 +338,9 @@ def _unknown(name: str, origin: Origin) -> SettingsError:
     else:
         hint = f"Did you mean '{near[0]}'?" if near else f"The settings are {', '.join(NAMES)}."
     given = "" if origin.kind == "argument" else f" ({origin})"
-    return SettingsError(f"There is no setting {show(name)}{given}. {hint}", setting=name, **_facts(origin))
+    return SettingsError(f"There is no setting {show(name)}{given}. {hint}", setting=name, **_list_facts(origin))
 
 
-def _variable(name: str) -> str:
+def _our_variable(name: str) -> str:
     """Return our environment variable for a setting."""
     return f"{_PREFIX}{name.replace('.', '_').upper()}"

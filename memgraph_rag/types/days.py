@@ -37,10 +37,10 @@ class RelativeDays:
         >>> str(RelativeDays("yesterday", date(2026, 5, 11), date(2026, 5, 11)))
         'yesterday: 11 May 2026'
         """
-        return f"{self.words}: {_written_span(self.first, self.last)}"
+        return f"{self.words}: {_format_span(self.first, self.last)}"
 
 
-def _written_span(first: date, last: date) -> str:
+def _format_span(first: date, last: date) -> str:
     if first == last:
         return written_day(first)
     is_whole_month = first.day == 1 and last.day == monthrange(last.year, last.month)[1]

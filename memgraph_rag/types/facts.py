@@ -27,7 +27,7 @@ class Rival:
         >>> str(Rival("s", "never", "I never ate oysters.", "2024-05-12T10:00:00"))
         '“I never ate oysters.” (12 May 2024)'
         """
-        return f"“{self.quote}”{_bracketed(self.said)}"
+        return f"“{self.quote}”{_bracket_day(self.said)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,10 @@ class Standing:
             return f"contradicted by {', '.join(map(str, self.rivals))}"
         if self.state == "superseded":
             newer = f"; since then: {self.rivals[0].value}" if self.rivals else ""
-            return f"{self.attribute}: until {_day(self.until)}: {self.value}{newer}"
+            return f"{self.attribute}: until {_format_day(self.until)}: {self.value}{newer}"
         former = list(dict.fromkeys(rival.value for rival in self.rivals if rival.value != self.value))
         before = f"; before: {', '.join(former[:_MOST_NAMED])}" if former else ""
-        return f"{self.attribute}: since {_day(self.since)}: {self.value}{before}"
+        return f"{self.attribute}: since {_format_day(self.since)}: {self.value}{before}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields, for JSON."""
@@ -79,7 +79,7 @@ class Standing:
 _MOST_NAMED = 3  # former values
 
 
-def _day(moment: str) -> str:
+def _format_day(moment: str) -> str:
     """Return the day of an ISO 8601 time as people write it; return any other text unchanged."""
     try:
         return written_day(date.fromisoformat(moment[:10]))
@@ -87,5 +87,5 @@ def _day(moment: str) -> str:
         return moment or "an unknown day"
 
 
-def _bracketed(moment: str) -> str:
-    return f" ({_day(moment)})" if moment else ""
+def _bracket_day(moment: str) -> str:
+    return f" ({_format_day(moment)})" if moment else ""

@@ -30,7 +30,7 @@ def type_of(thing: Thing) -> str:
     return type(thing).__name__.removesuffix("Record").lower()
 
 
-def _name_of(thing: Thing) -> str:
+def _name(thing: Thing) -> str:
     """Return a document's key, a name, or the beginning of a text; the id of a thing without any of them."""
     texts = (getattr(thing, attribute, "") for attribute in ("key", "name", "text"))
     if isinstance(thing, Overview):  # its key is a hash
@@ -80,7 +80,7 @@ class Neighbourhood:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the whole centre, the type and name of the other things, and the ties with names, for JSON."""
-        things = {node_id: {"type": type_of(thing), "name": _name_of(thing)} for node_id, thing in self.things.items()}
+        things = {node_id: {"type": type_of(thing), "name": _name(thing)} for node_id, thing in self.things.items()}
         return {
             **things[self.centre.id],
             "centre": plain_value(self.centre),

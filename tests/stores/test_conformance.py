@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.stores.shared.graph_reads import counts_of
+from memgraph_rag.stores.shared.graph_reads import count_rows
 from memgraph_rag.testing.sample_graphs import make_graph, unit
 from memgraph_rag.testing.store_suite.writes import snapshot
 from memgraph_rag.types import Action
@@ -82,7 +82,7 @@ def test_several_threads_use_one_store(store: GraphStore, caplog: pytest.LogCapt
 
 def test_a_document_that_comes_while_it_is_counted_is_not_there_yet() -> None:
     counted = [{"document_id": "a document", "name": "InformationPoint", "count": 4}]
-    assert counts_of(lambda *_, **__: counted, ["a document"]) == {"a document": {}}
+    assert count_rows(lambda *_, **__: counted, ["a document"]) == {"a document": {}}
 
 
 def test_the_password_is_in_no_repr(store: GraphStore, place: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from own_store import OwnStore
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.shared import document_reader
-from memgraph_rag.stores.shared.document_reader import stored_graphs
+from memgraph_rag.stores.shared.document_reader import iterate_graphs
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 from memgraph_rag.types import DocumentGraph
 
@@ -102,8 +102,8 @@ def test_groups_are_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
         return graphs_of(ids)
 
     monkeypatch.setattr(store, "graphs_of", counted)
-    read = list(stored_graphs(store, [*document_ids[:7], "nobody", document_ids[7]]))
+    read = list(iterate_graphs(store, [*document_ids[:7], "nobody", document_ids[7]]))
 
     assert [graph.document.id for graph in read] == document_ids
     assert [[*map(len, asked)], asked[-1]] == [[2, 1, 1, 4, 1], document_ids[7:]]
-    assert list(stored_graphs(store, [])) == []
+    assert list(iterate_graphs(store, [])) == []

@@ -338,7 +338,7 @@ def test_relations_are_looked_through_once() -> None:
         relation("lost-2", "second", "gone"),
         relation("lost-3", "gone", "gone"),
     ])  # fmt: skip
-    flaws = integrity._flaws(survey)
+    flaws = integrity._find_flaws(survey)
     assert named(flaws) == {"lost_relations": ("lost-1", "lost-2", "lost-3")}
 
     deleted: list[dict[str, Any]] = []
@@ -376,6 +376,6 @@ def test_indexes_of_a_database_are_made_again(engine: str, world: World) -> None
 
 @pytest.mark.parametrize("dialect", queries.DIALECTS)
 def test_what_a_step_makes_is_read_from_it(dialect: queries.Dialect) -> None:
-    made = {step.made for step in queries.migrations(dialect).values()} - {""}
+    made = {step.created_index for step in queries.migrations(dialect).values()} - {""}
     assert made == set() if dialect == "ladybug" else {"segment_text", "document_id", "entity_embedding"} <= made
     assert ("relation_embedding" in made) == (dialect == "neo4j_2026")

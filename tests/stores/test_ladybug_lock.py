@@ -139,7 +139,7 @@ def test_what_a_killed_process_left_locks_nobody_out(path: Path) -> None:
 
 def test_removed_lock_file_is_not_taken_for_its_successor(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last holder removes it between the opening and the locking of the next one."""
-    lies_there, looked = ladybug_lock._lies_there, []
+    lies_there, looked = ladybug_lock._is_in_place, []
 
     def removed_at_first(descriptor: int, name: str) -> bool:
         if not looked:

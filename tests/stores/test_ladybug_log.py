@@ -184,14 +184,14 @@ def test_what_was_committed_behind_damage_is_kept_aside(
     with caplog.at_level(logging.WARNING):
         store = opened(file)
 
-    (aside,) = ladybug_sidecars.logs_aside(str(file))
+    (aside,) = ladybug_sidecars.list_damaged_logs(str(file))
     assert str(aside) in caplog.text
     assert aside.read_bytes() == damaged
     assert stat.S_IMODE(aside.stat().st_mode) == 0o600
     assert [record.key for record in store.documents()] == ["a"]
     assert not store.flaws()
     store.purge()
-    assert ladybug_sidecars.logs_aside(str(file)) == [], "it held text"
+    assert ladybug_sidecars.list_damaged_logs(str(file)) == [], "it held text"
     store.close()
 
 
@@ -203,11 +203,11 @@ def test_logs_that_are_kept_aside_do_not_replace_each_other(stopped: Stopped, tm
         damaged[byte] ^= 0xFF
         file = stopped.copy(tmp_path / "damaged.lbug", bytes(damaged))
         opened(file).close()
-    assert [path.name for path in ladybug_sidecars.logs_aside(str(file))] == [
+    assert [path.name for path in ladybug_sidecars.list_damaged_logs(str(file))] == [
         "damaged.lbug.damaged-log",
         "damaged.lbug.damaged-log-2",
     ]
-    ladybug_sidecars.remove_logs_aside(str(file))
+    ladybug_sidecars.remove_damaged_logs(str(file))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.lbug", neighbour.name]
 
 

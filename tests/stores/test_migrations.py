@@ -299,8 +299,8 @@ def test_relations_come_to_say_their_ends(engine: str, make_store: MakeStore, pl
     assert {(row["id"], row["source_id"], row["target_id"]) for row in ends} == {
         (relation.id, relation.source_id, relation.target_id) for relation in graph.relations
     }
-    steps = [step for step in queries.migrations(dialect).values() if step.made == "relation_embedding"]
-    properties = [steps[0].indexed] if dialect == "neo4j_2026" else []  # Neo4j 5 keeps none
+    steps = [step for step in queries.migrations(dialect).values() if step.created_index == "relation_embedding"]
+    properties = [steps[0].indexed_properties] if dialect == "neo4j_2026" else []  # Neo4j 5 keeps none
     indexes = run_cypher(place, "SHOW VECTOR INDEXES YIELD name, properties, state WHERE name = 'relation_embedding'")
     assert [(row["properties"], row["state"]) for row in indexes] == [(listed, "ONLINE") for listed in properties]
     neighbours = store.expand([entity_id(namespace, "bob")], vector=graph.relation_embeddings[0], k=1)

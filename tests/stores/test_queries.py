@@ -18,24 +18,7 @@ from memgraph_rag.stores.shared import queries
 from memgraph_rag.stores.shared.queries import DIALECTS, Dialect, Statement
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, MakeStore
 
-ROOM = Path(queries.__file__).parent
-SHARED = (
-    "document_reader.py", "document_revisions.py", "embedding_updates.py", "graph_reads.py", "graph_writes.py",
-    "integrity.py", "kept_questions.py", "overview_writes.py", "relation_writes.py", "stored_graph.py",
-    "layer_rows/annotations.py", "layer_rows/kind.py", "layer_rows/names.py", "layer_rows/points.py",
-    "layer_rows/relations.py", "layer_rows/sections.py",
-)  # fmt: skip
-USERS = {
-    "ladybug": (*SHARED, "ladybug.py"),
-    "neo4j": (
-        *SHARED,
-        "neo4j.py",
-        "neo4j_connection.py",
-        "neo4j_bulk.py",
-        "neo4j_databases.py",
-        "neo4j_first_opening.py",
-    ),
-}
+ROOMS = Path(queries.__file__).parents[1]
 
 VALUES: dict[str, Any] = {
     "after": "",
@@ -97,7 +80,8 @@ NOT_FOR: dict[Dialect, set[str]] = {"neo4j_5": {"read/find_near_neighbours"}}
 
 def names_used(dialect: Dialect) -> list[str]:
     """Statements named in the modules that serve this dialect's engine, in order."""
-    sources = [(ROOM / module).read_text(encoding="utf-8") for module in USERS[dialect.split("_")[0]]]
+    rooms = ("shared", "layer_rows", dialect.split("_")[0])
+    sources = [path.read_text(encoding="utf-8") for room in rooms for path in (ROOMS / room).glob("*.py")]
     named = {name for source in sources for name in re.findall(r'"((?:read|write)/\w+)"', source)}
     return sorted(named - NOT_FOR.get(dialect, set()))
 
@@ -171,21 +155,21 @@ def test_the_header_is_read() -> None:
 
 
 def test_a_table_is_loaded_by_the_text_that_unwinds_a_list() -> None:
-    statement = queries.loading("write/embed_entities")
+    statement = queries.table_statement("write/embed_entities")
 
     assert statement.text.splitlines()[:2] == ["LOAD FROM $rows", "MATCH (e:Entity {id: id})"]
     assert statement.params == queries.statement("write/embed_entities", "neo4j_5").params
-    assert queries.loading("write/create_segments") == queries.statement("write/create_segments", "ladybug")
+    assert queries.table_statement("write/create_segments") == queries.statement("write/create_segments", "ladybug")
 
 
 def test_one_document_is_found_by_its_key() -> None:
-    statement = queries.keyed("read/count_by_document")
+    statement = queries.single_document_statement("read/count_by_document")
 
     assert statement is not None
     assert "WHERE d.namespace = $namespace AND d.id = $document_ids\n" in statement.text
     assert "p.document_id = $document_ids" in statement.text
     assert "IN $document_ids" not in statement.text
-    assert queries.keyed("read/find_documents") is None
+    assert queries.single_document_statement("read/find_documents") is None
 
 
 def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: dict[str, Any]) -> None:
@@ -193,14 +177,16 @@ def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: d
     if engine == "ladybug":
         with ladybug.Database(str(place["address"])) as database, ladybug.Connection(database) as connection:
             own = [queries.statement(name, "ladybug") for name in names_used("ladybug")]
-            for_few = [statement for name in names_used("ladybug") if (statement := queries.shared(name))]
-            for_many = [queries.loading(statement.name) for statement in for_few if "UNWIND $rows" in statement.text]
+            for_few = [statement for name in names_used("ladybug") if (statement := queries.shared_statement(name))]
+            for_many = [
+                queries.table_statement(statement.name) for statement in for_few if "UNWIND $rows" in statement.text
+            ]
             for statement in dict.fromkeys((*own, *for_few, *for_many)):
                 result = connection.execute(f"EXPLAIN {statement.text}", parameters(statement, "ladybug"))
                 assert isinstance(result, ladybug.QueryResult)
                 assert result.get_num_tuples()
                 result.close()
-            for statement in filter(None, map(queries.keyed, names_used("ladybug"))):
+            for statement in filter(None, map(queries.single_document_statement, names_used("ladybug"))):
                 given = parameters(statement, "ladybug") | {"document_ids": "d"}
                 result = connection.execute(f"EXPLAIN {statement.text}", given)
                 assert isinstance(result, ladybug.QueryResult)

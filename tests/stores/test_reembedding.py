@@ -234,7 +234,7 @@ def test_between_the_switch_and_the_indexes_vectors_are_searched_exactly(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(store), "_remake", cut_off)
+        patch.setattr(type(store), "_recreate", cut_off)
         with pytest.raises(KeyboardInterrupt):
             store.reembed(embedder=NEW, dimension=5, again=lambda graph: again(graph, 5))
     wanted = again(documents(store.namespace)[0], 5)

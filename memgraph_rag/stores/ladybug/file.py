@@ -210,7 +210,7 @@ class LadybugFile:
                     beginning.insert(0, CHECKPOINT_ON_CLOSE)
                     self._is_changed = True
             self.is_empty = False
-            writer = self._renewed_writer()
+            writer = self._renew_writer()
 
             def execute(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
                 return _execute(writer, self.place, text, parameters)
@@ -241,7 +241,7 @@ class LadybugFile:
             self.transaction(work, row_bytes=row_bytes, script=script)
             on_failure.pop_all()
 
-    def _renewed_writer(self) -> ladybug.Connection:
+    def _renew_writer(self) -> ladybug.Connection:
         """Return the connection for writing; create a new one regularly, as it keeps a statement per arrow table."""
         if self._writes % WRITES_PER_CONNECTION == 0:
             with in_our_words(self.place):
@@ -262,7 +262,7 @@ class LadybugFile:
         with self.lock:
             if self.place == IN_MEMORY:
                 return
-            scratch = ladybug_sidecars.scratch_of(self.place)
+            scratch = ladybug_sidecars.scratch_path(self.place)
             ladybug_sidecars.remove_scratch(self.place)
             try:
                 _require_space(self.place, self.size)

@@ -76,7 +76,7 @@ def hold(place: str, *, shared: bool = False) -> FileLock:
         data = _lock_for_reading(place) if shared else None
         if data is not None:
             undone.callback(os.close, data)
-        lock = None if sys.platform == "win32" else _lock_beside(place, shared=shared)
+        lock = None if sys.platform == "win32" else _take_lock(place, shared=shared)
         undone.pop_all()
     file_lock = _held[place] = FileLock(place, data, lock=lock)
     return file_lock
@@ -106,7 +106,7 @@ def open_place(path: str | Path) -> str | None:
 # ── the lock beside the file ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _lock_beside(place: str, *, shared: bool) -> int | None:
+def _take_lock(place: str, *, shared: bool) -> int | None:
     """Return a descriptor that holds the lock; None if this reader or this file system cannot lock."""
     import fcntl
 
@@ -121,21 +121,21 @@ def _lock_beside(place: str, *, shared: bool) -> int | None:
             try:
                 fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
             except BlockingIOError:
-                who = _holder(descriptor)
+                who = _find_holder(descriptor)
                 time.sleep(PAUSE_S)
                 continue
             except OSError:  # the file system has no such locks; the engine's own lock remains
                 return None
-            if not _lies_there(descriptor, path):
+            if not _is_in_place(descriptor, path):
                 continue
             if not shared:
                 _sign(descriptor)
             undone.pop_all()
             return descriptor
-    raise _locked(place, who)
+    raise _locked_error(place, who)
 
 
-def _locked(place: str, who: str) -> StoreLocked:
+def _locked_error(place: str, who: str) -> StoreLocked:
     return StoreLocked(
         f"Expected an unused file, got {show(place)}: {who} has it open. Close it there, or use a Neo4j server for "
         "several processes.",
@@ -154,7 +154,7 @@ def _open_lock(path: str, *, shared: bool) -> int | None:
     return None
 
 
-def _lies_there(descriptor: int, path: str) -> bool:
+def _is_in_place(descriptor: int, path: str) -> bool:
     """Return whether the open lock file still has its name: its last holder may have removed it."""
     try:
         return os.path.samestat(os.fstat(descriptor), Path(path).stat())
@@ -175,7 +175,7 @@ def _sign(descriptor: int) -> None:
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
 
-def _holder(descriptor: int) -> str:
+def _find_holder(descriptor: int) -> str:
     """Return the holder of a refused lock, in words: readers, or the writer that signed it."""
     import fcntl
 
@@ -194,7 +194,7 @@ def _remove_if_last(descriptor: int, path: str) -> None:
 
     with suppress(OSError):  # other readers hold the lock too
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _lies_there(descriptor, path) and _signature(descriptor) is not None:
+        if _is_in_place(descriptor, path) and _signature(descriptor) is not None:
             Path(path).unlink()
     with suppress(OSError):  # this also ends the lock of a copy of the descriptor in a forked child
         fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -228,13 +228,13 @@ def _lock_for_reading(place: str) -> int | None:
         else:
             fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as exc:
-        who = _writer_of(descriptor)
+        who = _find_writer(descriptor)
         os.close(descriptor)
-        raise _locked(place, who) from exc
+        raise _locked_error(place, who) from exc
     return descriptor
 
 
-def _writer_of(descriptor: int) -> str:
+def _find_writer(descriptor: int) -> str:
     """Return the process that has a file open for writing, in words, if the system reports it."""
     import fcntl
 

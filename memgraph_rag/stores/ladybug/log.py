@@ -21,7 +21,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import StoreReadOnly
 from memgraph_rag.stores.ladybug.errors import in_our_words
 from memgraph_rag.stores.ladybug.paths import LOGS
-from memgraph_rag.stores.ladybug.sidecars import name_log_aside
+from memgraph_rag.stores.ladybug.sidecars import new_damaged_log_path
 
 __all__ = ["committed_bytes", "mend", "require_whole"]
 
@@ -119,7 +119,7 @@ def _logs(place: str) -> list[Path]:
 
 def _cut(place: str, log: Path, content: bytes, committed: int) -> None:
     if _COMMITTED in content[committed:]:
-        aside = name_log_aside(place)
+        aside = new_damaged_log_path(place)
         _write_private(aside, content)
         damage = f"damaged at byte {committed}; all later writes are dropped from it, and kept in {aside}"
     else:

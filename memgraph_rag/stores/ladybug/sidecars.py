@@ -15,12 +15,12 @@ from memgraph_rag.stores.ladybug.errors import in_our_words
 from memgraph_rag.stores.ladybug.paths import ENGINE, SCRATCH
 
 __all__ = [
-    "logs_aside",
-    "name_log_aside",
+    "list_damaged_logs",
+    "new_damaged_log_path",
+    "remove_damaged_logs",
     "remove_leftovers",
-    "remove_logs_aside",
     "remove_scratch",
-    "scratch_of",
+    "scratch_path",
 ]
 
 ASIDE = ".damaged-log"
@@ -28,14 +28,14 @@ ASIDE = ".damaged-log"
 logger = logging.getLogger(__name__)
 
 
-def scratch_of(place: str) -> Path:
+def scratch_path(place: str) -> Path:
     """Return the path of the file that is written to replace this one."""
     return Path(place + SCRATCH)
 
 
 def remove_scratch(place: str) -> bool:
     """Remove the file that was to replace this one, with its engine files. Return False if there was none."""
-    scratch = str(scratch_of(place))
+    scratch = str(scratch_path(place))
     with in_our_words(scratch):
         paths = [path for suffix in ENGINE if (path := Path(scratch + suffix)).exists()]
         for path in paths:
@@ -49,7 +49,7 @@ def remove_leftovers(place: str) -> None:
         logger.warning("%s: a rewriting of it (purge, reembed) was interrupted; its files are removed", place)
 
 
-def logs_aside(place: str) -> list[Path]:
+def list_damaged_logs(place: str) -> list[Path]:
     """Return the paths of damaged logs of this file that were kept, sorted."""
     file = Path(place)
     ending = re.compile(re.escape(file.name + ASIDE) + r"(-\d+)?")
@@ -57,14 +57,14 @@ def logs_aside(place: str) -> list[Path]:
         return sorted(path for path in file.parent.iterdir() if ending.fullmatch(path.name))
 
 
-def name_log_aside(place: str) -> Path:
+def new_damaged_log_path(place: str) -> Path:
     """Return an unused path for a damaged log."""
     names = itertools.chain([place + ASIDE], (f"{place}{ASIDE}-{number}" for number in itertools.count(2)))
     return next(path for path in map(Path, names) if not path.exists())
 
 
-def remove_logs_aside(place: str) -> None:
+def remove_damaged_logs(place: str) -> None:
     """Remove the damaged logs of this file that were kept."""
     with in_our_words(place):
-        for path in logs_aside(place):
+        for path in list_damaged_logs(place):
             path.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ from memgraph_rag.stores.ladybug import rewrite as ladybug_rewrite
 from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
 from memgraph_rag.stores.ladybug.file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.shared import graph_reads, graph_writes, queries, relation_rows, relation_writes, rows, schema
-from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, stored_graphs
+from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, iterate_graphs
 from memgraph_rag.stores.shared.linked_segments import entity_masses, linked_hits
 from memgraph_rag.stores.shared.segment_words import SegmentWords
 from memgraph_rag.types import (
@@ -102,8 +102,8 @@ class LadybugStore(graph_writes.WrittenGraph):
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         """The k segments of the largest cosine, by an exact scan."""
         if documents is not None:
-            return graph_reads.score(self._run, vector, documents=documents, k=k)
-        return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.numbers(vector), k=k))
+            return graph_reads.score_nodes(self._run, vector, documents=documents, k=k)
+        return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.vector_parameter(vector), k=k))
 
     @override
     def matching(
@@ -117,8 +117,8 @@ class LadybugStore(graph_writes.WrittenGraph):
     ) -> list[Neighbour]:
         """Return the nearest relations by several statements: as a single one, the engine takes twice as long."""
         if vector is not None:
-            graph_reads.numbers(vector)  # refuses a zero vector; the engine takes the array itself
-        if not entity_ids or k < 1 or graph_reads.nowhere(documents):
+            graph_reads.vector_parameter(vector)  # refuses a zero vector; the engine takes the array itself
+        if not entity_ids or k < 1 or graph_reads.is_empty_scope(documents):
             return []
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
@@ -129,9 +129,9 @@ class LadybugStore(graph_writes.WrittenGraph):
                 return []
             at = sorted(places)
             if vector is None:
-                stated = run("read/list_neighbours", places=at, k=2 * k, **graph_reads.within(documents))
+                stated = run("read/list_neighbours", places=at, k=2 * k, **graph_reads.bind_scope(documents))
             else:
-                stated = _nearest(run, at, vector, k, documents)
+                stated = _find_nearest(run, at, vector, k, documents)
             best = list({row["id"]: row for row in stated}.values())[:k]
             if not best:
                 return []
@@ -153,9 +153,9 @@ class LadybugStore(graph_writes.WrittenGraph):
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         with self._file.lock:  # no write between the two
             self._require_open()
-            table = self._table("read/list_indexed_segments", since=since)
-            named = self._table("read/list_indexed_entities", since=since)
-        return _indexed(table, named)
+            table = self._read_table("read/list_indexed_segments", since=since)
+            named = self._read_table("read/list_indexed_entities", since=since)
+        return _decode_segments(table, named)
 
     @override
     def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
@@ -163,11 +163,11 @@ class LadybugStore(graph_writes.WrittenGraph):
             return []
         with self._file.lock:  # no write between the two
             self._require_open()
-            neighbours = self._table("read/list_neighbouring_segments", segment_ids=list(segment_ids))
+            neighbours = self._read_table("read/list_neighbouring_segments", segment_ids=list(segment_ids))
             wanted = list(dict.fromkeys([*segment_ids, *neighbours["id"].to_pylist()]))
-            table = self._table("read/find_indexed_segments", segment_ids=wanted)
-            named = self._table("read/find_indexed_entities", segment_ids=wanted)
-        return _indexed(table, named)
+            table = self._read_table("read/find_indexed_segments", segment_ids=wanted)
+            named = self._read_table("read/find_indexed_entities", segment_ids=wanted)
+        return _decode_segments(table, named)
 
     @override
     def linked_segments(
@@ -186,7 +186,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             left = run("read/list_segment_edges", segment_ids=list(masses), entity_ids=list(entity_ids),
                        title_ids=list(title_ids))  # fmt: skip
             ids = sorted({row["entity_id"] for row in left})
-            edges = run("read/list_entity_edges", entity_ids=ids, **graph_reads.within(documents)) if ids else []
+            edges = run("read/list_entity_edges", entity_ids=ids, **graph_reads.bind_scope(documents)) if ids else []
         named = sorted({row["entity_id"] for row in left if not row["segment_id"]})
         on_entities = entity_masses((row for row in left if row["segment_id"]), masses)
         return linked_hits(edges, on_entities, named=named, entity_mass=entity_mass, k=k)
@@ -195,8 +195,8 @@ class LadybugStore(graph_writes.WrittenGraph):
     def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
         with self._file.lock:  # no write between the two
             self._require_open()
-            embedded = self._embedded("read/list_indexed_relation_embeddings", since=since)
-            stated = self._table("read/list_indexed_relations", since=since).to_pylist()
+            embedded = self._read_embedded("read/list_indexed_relation_embeddings", since=since)
+            stated = self._read_table("read/list_indexed_relations", since=since).to_pylist()
         embeddings = {row["id"]: row for row in embedded}
         decoded = (
             relation_rows.decode_indexed(row | embeddings[row["id"]]) for row in stated if row["id"] in embeddings
@@ -205,22 +205,22 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def indexed_names(self, *, since: int) -> list[IndexedName]:
-        decoded = map(relation_rows.decode_name, self._embedded("read/list_indexed_names", since=since))
+        decoded = map(relation_rows.decode_name, self._read_embedded("read/list_indexed_names", since=since))
         return sorted(decoded, key=lambda name: name.id)
 
-    def _embedded(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+    def _read_embedded(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """Return the rows of a statement, with the embedding of each as an array."""
         with self._file.lock:
             self._require_open()
-            table = self._table(name, **parameters)
-        vectors = _matrix(table["embedding"]) if table.num_rows else ()
+            table = self._read_table(name, **parameters)
+        vectors = _to_matrix(table["embedding"]) if table.num_rows else ()
         listed = table.drop_columns("embedding").to_pylist()
         return [row | {"embedding": vector} for row, vector in zip(listed, vectors, strict=True)]
 
     @override
     def kept_index(self) -> Path | None:
         """Return the kept index file of the current state of the namespace; None if there is none, or in memory."""
-        digest = None if self._file.place == IN_MEMORY else self._state_digest()
+        digest = None if self._file.place == IN_MEMORY else self._make_state_digest()
         return None if digest is None else self._file.kept.find(digest)
 
     @override
@@ -230,11 +230,11 @@ class LadybugStore(graph_writes.WrittenGraph):
             return
 
         def digest() -> str | None:
-            return self._state_digest() if self.version() == version else None
+            return self._make_state_digest() if self.version() == version else None
 
         self._file.kept.keep(write, nbytes=nbytes, digest=digest)
 
-    def _state_digest(self) -> str | None:
+    def _make_state_digest(self) -> str | None:
         """Return a digest of the current state of the namespace, which differs from every other state, even in a copy.
 
         It follows from the mark of the last write. None if an older version of this library made that write.
@@ -282,10 +282,10 @@ class LadybugStore(graph_writes.WrittenGraph):
                     "Expected a file to embed anew, got a graph in memory. Add its documents to a new memory."
                 )
             self._file.kept.remove()
-            self._file.rewrite(lambda fresh: self._fill_anew(fresh, embedder, dimension, again))
+            self._file.rewrite(lambda fresh: self._fill_with_new_embeddings(fresh, embedder, dimension, again))
             self._file.generation += 1
 
-    def _fill_anew(
+    def _fill_with_new_embeddings(
         self, fresh: LadybugFile, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]
     ) -> None:
         """Write all documents with their new embeddings; copy the tables that no document owns."""
@@ -295,10 +295,10 @@ class LadybugStore(graph_writes.WrittenGraph):
         ladybug_rewrite.copy(self._file, fresh, but=[name for name in tables if name not in SHARED_TABLES])
         for namespace in self.namespaces():
             old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace, dimension=dimension)
-            graphs = map(again, stored_graphs(old, old.document_ids()))
+            graphs = map(again, iterate_graphs(old, old.document_ids()))
             for some in iter(lambda graphs=graphs: list(islice(graphs, DOCUMENTS_TOGETHER)), []):
                 new.write_many(some)
-            if _contributed(new.statistics()) != _contributed(old.statistics()):
+            if _count_contributions(new.statistics()) != _count_contributions(old.statistics()):
                 raise StoreError(
                     f"Expected all of namespace {show(namespace)}, {dict(old.statistics())}, with its new embeddings, "
                     f"got {dict(new.statistics())}. The graph is damaged: memgraph-rag doctor --repair. Nothing "
@@ -319,7 +319,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             stored = self.schema
             self._file.kept.remove()
             self._file.rewrite(lambda fresh: self._fill(fresh, stored))
-            ladybug_sidecars.remove_logs_aside(self._file.place)
+            ladybug_sidecars.remove_damaged_logs(self._file.place)
 
     def _fill(self, fresh: LadybugFile, stored: Mapping[str, Any]) -> None:
         embedder, dimension = stored["embedder"], stored["dimension"]
@@ -334,14 +334,14 @@ class LadybugStore(graph_writes.WrittenGraph):
             self._require_open()
             return self._runner(self._file.read)(name, **parameters)
 
-    def _table(self, name: str, /, **parameters: Any) -> pa.Table:
+    def _read_table(self, name: str, /, **parameters: Any) -> pa.Table:
         statement = queries.statement(name, DIALECT)
         return self._file.read_table(statement.text, statement.bind(self._bound, parameters))
 
     def _runner(self, execute: Execute) -> graph_reads.Run:
         def run(name: str, /, **parameters: Any) -> list[dict[str, Any]]:
             statement = queries.statement(name, DIALECT)
-            if len(parameters.get("document_ids", ())) == 1 and (keyed := queries.keyed(name)):
+            if len(parameters.get("document_ids", ())) == 1 and (keyed := queries.single_document_statement(name)):
                 statement, parameters = keyed, parameters | {"document_ids": parameters["document_ids"][0]}
             return execute(statement.text, statement.bind(self._bound, parameters))
 
@@ -372,16 +372,16 @@ class LadybugStore(graph_writes.WrittenGraph):
     @override
     def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
         """Return near names by an exact scan of the embedded names, once for all rows."""
-        similar_rows = run("read/find_near_names", rows=_arrow(columns), least=relation_writes.LOWEST_COSINE)
+        similar_rows = run("read/find_near_names", rows=_to_arrow(columns), least=relation_writes.LOWEST_COSINE)
         return [Similar(**row) for row in similar_rows]
 
     def _creator(self, execute: Execute) -> rows.Create:
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:
             count = len(columns[next(iter(columns))])
-            few = queries.shared(name) if count <= FEW_ROWS else None
-            statement = few or queries.loading(name)
+            few = queries.shared_statement(name) if count <= FEW_ROWS else None
+            statement = few or queries.table_statement(name)
             if count:
-                stored = rows.as_dicts(columns) if few else _arrow(columns)
+                stored = rows.as_dicts(columns) if few else _to_arrow(columns)
                 execute(statement.text, statement.bind(self._bound, {"rows": stored, **parameters}))
 
         return create
@@ -403,10 +403,10 @@ class LadybugStore(graph_writes.WrittenGraph):
             since, words = self._words.get(stemming, (-1, SegmentWords(stemming=stemming)))
             if since != version:
                 self._words.pop(stemming, None)  # an interrupted renewal must not leave an incomplete index
-                self._words[stemming] = version, self._renewed_words(words, since, stemming)
+                self._words[stemming] = version, self._renew_words(words, since, stemming)
             return self._words[stemming][1]
 
-    def _renewed_words(self, words: SegmentWords, since: int, stemming: bool) -> SegmentWords:
+    def _renew_words(self, words: SegmentWords, since: int, stemming: bool) -> SegmentWords:
         count = self._run("read/count_segments")[0]["count"]
         words.put(self._run("read/list_segment_texts", since=since))
         if len(words) != count:  # some were forgotten
@@ -420,10 +420,10 @@ class LadybugStore(graph_writes.WrittenGraph):
         if self._closed:
             raise StoreError(f"{show(self)} is closed. Open it again.")
         if self._generation != self._file.generation:
-            raise schema.embedded_anew(self._file.place)
+            raise schema.replaced_embeddings_error(self._file.place)
 
 
-def _nearest(
+def _find_nearest(
     run: graph_reads.Run, places: list[int], vector: Vector, k: int, documents: Sequence[str] | None
 ) -> list[dict[str, Any]]:
     """Return the k relations of the entities in these places that are nearest to the vector; some of them twice."""
@@ -439,17 +439,17 @@ def _nearest(
     return [{**row, "score": scores[row["id"]]} for row in stated]
 
 
-def _contributed(counts: Mapping[str, int]) -> dict[str, int]:
+def _count_contributions(counts: Mapping[str, int]) -> dict[str, int]:
     """Return the counts of documents' nodes and edges that do not depend on embeddings."""
     return {name: counts[name] for name in rows.OF_DOCUMENTS if name != "SIMILAR_TO"}
 
 
-def _indexed(table: pa.Table, named: pa.Table) -> list[IndexedSegment]:
+def _decode_segments(table: pa.Table, named: pa.Table) -> list[IndexedSegment]:
     """Return segments by (document id, index), with the entities that ``named`` lists for them and their documents."""
     entities: dict[str, list[str]] = {}
     for node_id, entity_id in zip(named["node_id"].to_pylist(), named["entity_id"].to_pylist(), strict=True):
         entities.setdefault(node_id, []).append(entity_id)
-    vectors = _matrix(table["embedding"]) if table.num_rows else ()
+    vectors = _to_matrix(table["embedding"]) if table.num_rows else ()
     listed = table.drop_columns("embedding").to_pylist()
     segments = (
         rows.decode_indexed(
@@ -462,7 +462,7 @@ def _indexed(table: pa.Table, named: pa.Table) -> list[IndexedSegment]:
     return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
 
-def _matrix(column: pa.ChunkedArray) -> Matrix:
+def _to_matrix(column: pa.ChunkedArray) -> Matrix:
     """Return a column of embeddings as (n, d) float32; a missing embedding, which ``flatten`` leaves out, is 0."""
     joined = column.combine_chunks()
     matrix = np.zeros((len(joined), joined.type.list_size), np.float32)
@@ -470,12 +470,12 @@ def _matrix(column: pa.ChunkedArray) -> Matrix:
     return matrix
 
 
-def _arrow(columns: rows.Columns) -> pa.Table:
+def _to_arrow(columns: rows.Columns) -> pa.Table:
     """Return columns as an arrow table, which the engine reads ten times faster than a list of rows."""
-    return pa.table({name: _arrow_column(values) for name, values in columns.items()})
+    return pa.table({name: _to_arrow_column(values) for name, values in columns.items()})
 
 
-def _arrow_column(values: Any) -> pa.Array:
+def _to_arrow_column(values: Any) -> pa.Array:
     if isinstance(values, np.ndarray):
         flat = pa.array(np.ascontiguousarray(values, np.float32).reshape(-1))
         return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])

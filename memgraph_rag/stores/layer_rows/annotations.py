@@ -13,7 +13,7 @@ from typing_extensions import NotRequired, TypedDict, override
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places, Scalar
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
 from memgraph_rag.stores.shared import rows
-from memgraph_rag.stores.shared.graph_reads import Run, annotations_in
+from memgraph_rag.stores.shared.graph_reads import Run, read_annotations
 from memgraph_rag.types import Annotation, DocumentGraph, annotation_id
 
 __all__ = ["AnnotationRows", "ArchivedAnnotations"]
@@ -97,7 +97,7 @@ class AnnotationRows(RowKind):
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        stored = annotations_in(run, document_ids)
+        stored = read_annotations(run, document_ids)
         return {document_id: {"annotations": tuple(annotations)} for document_id, annotations in stored.items()}
 
     @override

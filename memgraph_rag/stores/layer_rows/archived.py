@@ -14,7 +14,7 @@ from pydantic import Field
 
 from memgraph_rag.types import DocumentGraph, Matrix, PointLayer, entity_id, make_id, point_id
 
-__all__ = ["Finite", "Ids", "NodePlace", "Number", "Packed", "Places", "Scalar", "packed", "unpacked"]
+__all__ = ["Finite", "Ids", "NodePlace", "Number", "Packed", "Places", "Scalar", "pack", "unpack"]
 
 Number = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -58,13 +58,13 @@ class Ids:
         return entity_id(self.namespace, normal)
 
 
-def packed(matrix: Matrix) -> list[Any]:
+def pack(matrix: Matrix) -> list[Any]:
     """Return a matrix in the form of ``Packed``."""
     numbers = np.ascontiguousarray(matrix, "<f4")
     return [list(numbers.shape), base64.b64encode(numbers.tobytes()).decode("ascii")]
 
 
-def unpacked(value: Packed) -> Matrix:
+def unpack(value: Packed) -> Matrix:
     """Return the matrix of a ``Packed`` value.
 
     Raises:

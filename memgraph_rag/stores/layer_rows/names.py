@@ -18,7 +18,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
 from memgraph_rag.stores.shared import rows
-from memgraph_rag.stores.shared.graph_reads import Run, mentions_in, titles_in
+from memgraph_rag.stores.shared.graph_reads import Run, read_mentions, read_titles
 from memgraph_rag.types import OPEN_KIND, DocumentGraph, Mention, Title, entity_id
 
 __all__ = ["ArchivedNames", "NameRows", "remove_mentions"]
@@ -111,7 +111,7 @@ class NameRows(RowKind):
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        mentions, titles = mentions_in(run, document_ids), titles_in(run, document_ids)
+        mentions, titles = read_mentions(run, document_ids), read_titles(run, document_ids)
         return {
             document_id: {"mentions": tuple(mentions[document_id]), "titles": tuple(titles[document_id])}
             for document_id in document_ids

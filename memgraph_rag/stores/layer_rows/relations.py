@@ -15,14 +15,14 @@ from typing_extensions import TypedDict, override
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, packed, unpacked
+from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, pack, unpack
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, Embedded, RowKind
 from memgraph_rag.stores.layer_rows.names import remove_mentions
 from memgraph_rag.stores.shared import relation_writes, rows
-from memgraph_rag.stores.shared.graph_reads import Run, mentions_in, relations_in
+from memgraph_rag.stores.shared.graph_reads import Run, read_mentions, read_relations
 from memgraph_rag.types import OPEN_KIND, DocumentGraph, Relation, ends_of, relation_id
 
-__all__ = ["ArchivedRelations", "RelationRows", "named_in"]
+__all__ = ["ArchivedRelations", "RelationRows", "read_mention_pairs"]
 
 
 class ArchivedRelations(TypedDict):
@@ -85,12 +85,12 @@ class RelationRows(RowKind):
 
     @override
     def create(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
-        relation_writes.settle(write.run, write.create, write.find_near, graphs, write.parted)
+        relation_writes.save_relations(write.run, write.create, write.find_near, graphs, write.parted)
         write.parted = set()
 
     @override
     def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
-        write.parted |= relation_writes.take_away(write.run, document_ids)
+        write.parted |= relation_writes.delete_relations(write.run, document_ids)
 
     @override
     def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
@@ -105,20 +105,20 @@ class RelationRows(RowKind):
             StoreError: the segment of a new relation does not mention both entities.
         """
         document_ids = [graph.document.id for graph in graphs]
-        named = named_in(write.run, document_ids)
+        named = read_mention_pairs(write.run, document_ids)
         for graph in graphs:
-            relation_writes.check_named(graph, named)
+            relation_writes.check_mentions(graph, named)
         unnamed = [
             relation
-            for of_document in relations_in(write.run, document_ids).values()
+            for of_document in read_relations(write.run, document_ids).values()
             for relation in of_document
             if not {(relation.segment_id, relation.source_id), (relation.segment_id, relation.target_id)} <= named
         ]
-        write.parted |= relation_writes.take_away(write.run, document_ids, unnamed)
+        write.parted |= relation_writes.delete_relations(write.run, document_ids, unnamed)
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        stored = relations_in(run, document_ids)
+        stored = read_relations(run, document_ids)
         ends = ends_of(relation for relations in stored.values() for relation in relations)
         embedding_rows = run("read/list_relation_embeddings", document_ids=list(document_ids)) if ends else []
         embedded = rows.by_document(embedding_rows, document_ids)
@@ -143,9 +143,9 @@ class RelationRows(RowKind):
                 [places.segments[item.segment_id], names[item.source_id], names[item.target_id], item.description]
                 for item in graph.relations
             ],
-            "relation_embeddings": packed(graph.relation_embeddings),
+            "relation_embeddings": pack(graph.relation_embeddings),
             "ends": [names[end] for end in graph.ends],
-            "end_embeddings": packed(graph.end_embeddings),
+            "end_embeddings": pack(graph.end_embeddings),
         }
 
     @override
@@ -157,14 +157,14 @@ class RelationRows(RowKind):
             raise ValueError("the embedded names are not those of the relations' ends")
         return {
             "relations": relations,
-            "relation_embeddings": unpacked(archived["relation_embeddings"]),
-            "end_embeddings": unpacked(archived["end_embeddings"])[in_order],
+            "relation_embeddings": unpack(archived["relation_embeddings"]),
+            "end_embeddings": unpack(archived["end_embeddings"])[in_order],
         }
 
 
-def named_in(run: Run, document_ids: Sequence[str]) -> set[tuple[str, str]]:
+def read_mention_pairs(run: Run, document_ids: Sequence[str]) -> set[tuple[str, str]]:
     """Return (segment id, entity id) of all mentions of these documents."""
-    mentions = chain.from_iterable(mentions_in(run, document_ids).values())
+    mentions = chain.from_iterable(read_mentions(run, document_ids).values())
     return {(mention.segment_id, mention.entity_id) for mention in mentions}
 
 

@@ -16,7 +16,7 @@ from typing_extensions import NotRequired, TypedDict, override
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
 from memgraph_rag.stores.shared import rows
-from memgraph_rag.stores.shared.graph_reads import Run, sections_in
+from memgraph_rag.stores.shared.graph_reads import Run, read_sections
 from memgraph_rag.types import DocumentGraph, Heading, Leaf, Section, leaves_of, make_sections
 
 __all__ = ["ArchivedSections", "SectionRows"]
@@ -85,7 +85,7 @@ class SectionRows(RowKind):
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        stored = sections_in(run, document_ids)
+        stored = read_sections(run, document_ids)
         return {document_id: {"sections": tuple(sections)} for document_id, sections in stored.items()}
 
     @override

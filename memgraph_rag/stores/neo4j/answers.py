@@ -13,17 +13,17 @@ from memgraph_rag.lexical.bm25 import TITLE_WEIGHT
 from memgraph_rag.stores.shared import rows
 from memgraph_rag.types import Hit, Neighbour
 
-__all__ = ["decode_hits", "lucene_query", "trusted", "width_for"]
+__all__ = ["decode_hits", "index_width", "lucene_query", "trusted_hits"]
 
 Scored = TypeVar("Scored", Hit, Neighbour)
 
 
-def width_for(k: int) -> int:
+def index_width(k: int) -> int:
     """Return how many hits to request from an index, so that k of the namespace are likely and no tie is cut."""
     return max(4 * k, 100)
 
 
-def trusted(hits: list[Scored], k: int) -> list[Scored]:
+def trusted_hits(hits: list[Scored], k: int) -> list[Scored]:
     """Return the first k hits, if a later, lower score proves that no tie with the k-th hit was cut off; else none."""
     return hits[:k] if len(hits) > k and hits[-1].score < hits[k - 1].score else []
 

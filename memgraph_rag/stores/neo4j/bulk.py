@@ -113,7 +113,7 @@ class BulkWriter:
 
     def write(self, graphs: Sequence[DocumentGraph]) -> None:
         """Add documents. Each document may be added once."""
-        graph_writes.replace(self._run, self._create, _none_near, graphs)
+        graph_writes.replace(self._run, self._create, _find_no_names, graphs)
         self._documents += len(graphs)
         self._segments += sum(len(graph.segments) for graph in graphs)
 
@@ -209,7 +209,7 @@ class BulkWriter:
         return {"id": [own_id], "name": [self._namespace], "version": [FIRST_VERSION]}
 
 
-def _none_near(_run: object, _columns: rows.Columns) -> list[Similar]:
+def _find_no_names(_run: object, _columns: rows.Columns) -> list[Similar]:
     """Return no near-synonyms: the first opening of the database adds them."""
     return []
 
@@ -230,14 +230,14 @@ class _Table:
         if self._file is None:
             self._names = list(columns)
             self._file = self._path.open("xb")
-            header = ",".join(f"{name}{_type(name, values)}" for name, values in columns.items())
+            header = ",".join(f"{name}{_header_type(name, values)}" for name, values in columns.items())
             self._file.write(f"{header}\n".encode())
         ordered = [columns[name] for name in self._names]
         for start in range(0, len(ordered[0]), ROWS_AT_ONCE):
-            cells = [_cells(values[start : start + ROWS_AT_ONCE]) for values in ordered]
+            cells = [_format_cells(values[start : start + ROWS_AT_ONCE]) for values in ordered]
             table = pa.table(cells, names=self._names)
             csv.write_csv(table, self._file, csv.WriteOptions(include_header=False))
-        lengths = (_characters(value) for values in columns.values() for value in values)
+        lengths = (_count_characters(value) for values in columns.values() for value in values)
         self.longest = max(self.longest, max(lengths, default=0))
 
     def close(self) -> None:
@@ -245,7 +245,7 @@ class _Table:
             self._file.close()
 
 
-def _type(name: str, values: Sequence[Any] | Matrix) -> str:
+def _header_type(name: str, values: Sequence[Any] | Matrix) -> str:
     """Return the type of a column for the header, as Neo4j names it; empty for ids, whose name contains the type."""
     if "ID" in name:
         return ""
@@ -256,14 +256,14 @@ def _type(name: str, values: Sequence[Any] | Matrix) -> str:
     return f":{names[type(first)]}"
 
 
-def _characters(value: object) -> int:
+def _count_characters(value: object) -> int:
     """Return the length of a text or of an array of texts; 0 for any other value."""
     if isinstance(value, list):
         return sum(map(len, value)) + len(value)
     return len(value) if isinstance(value, str) else 0
 
 
-def _cells(values: Sequence[Any] | Matrix) -> pa.Array:
+def _format_cells(values: Sequence[Any] | Matrix) -> pa.Array:
     """Return a column as CSV cells: an array as text, float32 in the shortest form that reads back exactly."""
     if isinstance(values, np.ndarray):
         numbers = pa.array(np.ascontiguousarray(values, np.float32).ravel()).cast(pa.string())

@@ -83,7 +83,7 @@ def connect(
     if not DRIVER_LOGGER.handlers:  # else Python prints the driver's errors, which our errors repeat
         DRIVER_LOGGER.addHandler(logging.NullHandler())
     retrying = Retrying(
-        retry=retry_if_exception(_passes),
+        retry=retry_if_exception(_is_retryable),
         stop=stop_before_delay(timeout_s),
         wait=wait_exponential(multiplier=0.1, max=1.0),
         reraise=True,
@@ -186,7 +186,7 @@ class Neo4jConnection:
 
     def read(self, operation: str, work: Callable[[Execute], T]) -> T:
         """Return the result of ``work`` in one read transaction; ``work`` is called again after a lost connection."""
-        return self._read(operation, READ_TIMEOUT_S, work, _as_it_is)
+        return self._read(operation, READ_TIMEOUT_S, work, _keep_row)
 
     def stream(
         self, operation: str, text: str, parameters: Mapping[str, Any], row: Callable[[Mapping[str, Any]], T]
@@ -237,7 +237,7 @@ class Neo4jConnection:
 
         def once(session: neo4j.Session) -> T:
             try:
-                return session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, remember, _as_it_is))
+                return session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, remember, _keep_row))
             except exceptions.IncompleteCommit:
                 unanswered.extend(finished)
                 raise
@@ -265,10 +265,10 @@ class Neo4jConnection:
         """
         self.process.require()
         retrying = Retrying(
-            retry=retry_if_exception(_passes),
+            retry=retry_if_exception(_is_retryable),
             stop=_is_late,
             wait=wait_random_exponential(multiplier=SHORTEST_WAIT_S, max=LONGEST_WAIT_S),
-            before_sleep=lambda state: _tell(operation, state),
+            before_sleep=lambda state: _log_retry(operation, state),
             reraise=True,
         )
         with _in_our_words(self.address, self.database, time.monotonic()):
@@ -301,7 +301,7 @@ class TornRead(Exception):
     """A row was deleted while it was read."""
 
 
-def _passes(error: BaseException) -> bool:
+def _is_retryable(error: BaseException) -> bool:
     """Return whether a new try may succeed. All transactions of this library may be repeated."""
     if isinstance(error, exceptions.Neo4jError | exceptions.DriverError):
         return isinstance(error, exceptions.IncompleteCommit) or error.is_retryable()
@@ -314,7 +314,7 @@ def _is_late(state: RetryCallState) -> bool:
     return not torn and stop_before_delay(RETRY_S)(state)
 
 
-def _tell(operation: str, state: RetryCallState) -> None:
+def _log_retry(operation: str, state: RetryCallState) -> None:
     """Log why a transaction is begun again, without the server's message, which may contain a text."""
     error = state.outcome.exception() if state.outcome else None
     reason = getattr(error, "code", None) or type(error).__name__
@@ -352,7 +352,7 @@ def _unit_of_work(
     return run
 
 
-def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
+def _keep_row(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
@@ -363,10 +363,10 @@ def _in_our_words(address: str, database: str | None, began: float) -> Iterator[
         yield
     except (exceptions.Neo4jError, exceptions.DriverError) as exc:
         seconds = time.monotonic() - began
-        raise (_unavailable(exc, address, seconds) or _error(exc, address, database)) from exc
+        raise (_to_unavailable(exc, address, seconds) or _to_error(exc, address, database)) from exc
 
 
-def _unavailable(
+def _to_unavailable(
     exc: exceptions.Neo4jError | exceptions.DriverError, address: str, seconds: float
 ) -> StoreUnavailable | None:
     """Return the error if no server answered, or no usable member of a cluster; None for any other error."""
@@ -388,7 +388,7 @@ def _unavailable(
     return None
 
 
-def _error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, database: str | None) -> StoreError:
+def _to_error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, database: str | None) -> StoreError:
     code = getattr(exc, "code", None) or ""
     if code.endswith("DatabaseNotFound"):
         return StoreAccessDenied(

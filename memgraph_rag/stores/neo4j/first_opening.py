@@ -68,10 +68,10 @@ def complete(run: Run, hold: Callable[[Callable[[Run, Create], object]], object]
     while listed := run("read/list_embedded_entities", after=last, k=NAMES_AT_ONCE):
         last = listed[-1]["id"]
         columns = embedded_columns([row["id"] for row in listed], [row["embedding"] for row in listed])
-        hold(partial(_tie_anew, find_near, columns))
+        hold(partial(_relink_names, find_near, columns))
 
 
-def _tie_anew(find_near: FindNear, columns: Columns, run: Run, create: Create) -> None:
+def _relink_names(find_near: FindNear, columns: Columns, run: Run, create: Create) -> None:
     """Replace the links of these names to their near-synonyms, also those to names of earlier calls."""
     run("write/delete_similar", entity_ids=columns["id"])
-    relation_writes.tie_names(run, create, find_near, columns)
+    relation_writes.link_near_names(run, create, find_near, columns)

@@ -87,7 +87,7 @@ class Home:
                 message = f"{self.path} holds other files. Choose an empty or a new folder for Neo4j."
                 raise SettingsError(message, home=self.path)
         except OSError as exc:
-            raise _unusable(self.path, exc) from exc
+            raise _folder_error(self.path, exc) from exc
 
     def make(self) -> None:
         """Create the folder, or use an empty one or an earlier one of ours, and deny access to other users.
@@ -102,7 +102,7 @@ class Home:
             for folder in (self.conf, self.log.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as exc:
-            raise _unusable(self.path, exc) from exc
+            raise _folder_error(self.path, exc) from exc
 
     def configure(self, *, bolt_port: int, http_port: int) -> None:
         """Write Neo4j's settings: localhost only, small memory, no telemetry."""
@@ -168,7 +168,7 @@ class Home:
 
         descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         for _ in range(_TRIES):
-            if _taken(descriptor, fcntl.LOCK_EX):
+            if _try_lock(descriptor, fcntl.LOCK_EX):
                 return descriptor
             time.sleep(_PROBED_S)
         os.close(descriptor)
@@ -182,11 +182,11 @@ class Home:
                 return False
             descriptor = os.open(self._lock_file, os.O_RDWR)
         except OSError as exc:
-            raise _unusable(self.path, exc) from exc
+            raise _folder_error(self.path, exc) from exc
         import fcntl
 
         try:
-            return not _taken(descriptor, fcntl.LOCK_SH)  # others may ask at the same time
+            return not _try_lock(descriptor, fcntl.LOCK_SH)  # others may ask at the same time
         finally:
             os.close(descriptor)
 
@@ -244,18 +244,18 @@ class Home:
         except (FileNotFoundError, ValueError, RecursionError):  # absent, damaged, or just being written
             return {}
         except OSError as exc:
-            raise _unusable(self.path, exc) from exc
+            raise _folder_error(self.path, exc) from exc
         return content if isinstance(content, dict) else {}
 
 
-def _unusable(path: Path, exc: OSError) -> SettingsError:
+def _folder_error(path: Path, exc: OSError) -> SettingsError:
     return SettingsError(
         f"Expected a folder of a local Neo4j, got {show(exc)}: {show(path)}. Choose an empty or a new folder.",
         home=path,
     )
 
 
-def _taken(descriptor: int, kind: int) -> bool:
+def _try_lock(descriptor: int, kind: int) -> bool:
     import fcntl
 
     try:

@@ -132,7 +132,7 @@ def start(
         server = _launch(_folder(home), fetch(version, progress=progress), *ports)
     _wait_until_it_answers(server, timeout_s)
     is_new = server.password_is_new and password is None
-    return replace(server, password=_settle_password(server, password), password_is_new=is_new)
+    return replace(server, password=_update_password(server, password), password_is_new=is_new)
 
 
 def status(home: Path | None = None) -> RunningServer | None:
@@ -325,7 +325,7 @@ def _answers(http_port: int) -> bool:
         connection.close()
 
 
-def _settle_password(server: RunningServer, password: str | None) -> str | None:
+def _update_password(server: RunningServer, password: str | None) -> str | None:
     """Return the current password; replace a generated one with the user's."""
     home = Home(server.home)
     generated = home.generated_password
@@ -334,7 +334,7 @@ def _settle_password(server: RunningServer, password: str | None) -> str | None:
     refused: ClientError | None = None
     for known in (password,) if generated is None else (generated, password):  # it may have been changed in Browser
         try:
-            _take_over(server, known, password)
+            _log_in(server, known, password)
         except ClientError as exc:
             refused = exc
         except DriverError as exc:
@@ -351,7 +351,7 @@ def _settle_password(server: RunningServer, password: str | None) -> str | None:
     raise StoreAccessDenied(message, uri=server.bolt_uri) from refused
 
 
-def _take_over(server: RunningServer, known: str, password: str) -> None:
+def _log_in(server: RunningServer, known: str, password: str) -> None:
     """Log in with the known password, and change it."""
     address = f"bolt://{LOCALHOST}:{server.bolt_port}"
     with GraphDatabase.driver(address, auth=(server.user, known)) as driver:

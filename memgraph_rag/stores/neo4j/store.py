@@ -22,7 +22,7 @@ from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.tokenize import keywords as keywords_of
 from memgraph_rag.stores.neo4j import first_opening as neo4j_first_opening
 from memgraph_rag.stores.neo4j import reembed as neo4j_reembed
-from memgraph_rag.stores.neo4j.answers import decode_hits, lucene_query, trusted, width_for
+from memgraph_rag.stores.neo4j.answers import decode_hits, index_width, lucene_query, trusted_hits
 from memgraph_rag.stores.neo4j.connection import Execute, Neo4jConnection
 from memgraph_rag.stores.shared import (
     embedding_updates,
@@ -106,10 +106,10 @@ class Neo4jStore(graph_writes.WrittenGraph):
     @override
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         if documents is not None:
-            return graph_reads.score(self._run, vector, documents=documents, k=k)
-        query = graph_reads.numbers(vector)
-        hit_rows = self._by_index("read/find_nearest_segments", vector=query, width=width_for(k))
-        return trusted(decode_hits(hit_rows or []), k) or self._hits("read/score_namespace", vector=query, k=k)
+            return graph_reads.score_nodes(self._run, vector, documents=documents, k=k)
+        query = graph_reads.vector_parameter(vector)
+        hit_rows = self._by_index("read/find_nearest_segments", vector=query, width=index_width(k))
+        return trusted_hits(decode_hits(hit_rows or []), k) or self._get_hits("read/score_namespace", vector=query, k=k)
 
     @override
     def matching(
@@ -117,15 +117,15 @@ class Neo4jStore(graph_writes.WrittenGraph):
     ) -> list[Hit]:
         # The index knows only words, so a day is searched in each of its written forms.
         words = [*keywords_of(keywords), *dates.forms(keywords)][:MOST_KEYWORDS]
-        if not words or graph_reads.nowhere(documents):
+        if not words or graph_reads.is_empty_scope(documents):
             return []
         asked = {"index": INDEXES[stemming], "query": lucene_query(words, self._bound["namespace_id"])}
         if documents is not None:
-            return self._hits("read/find_matching_segments_of", **asked, k=k, document_ids=list(documents))
-        width = width_for(k)
+            return self._get_hits("read/find_matching_segments_of", **asked, k=k, document_ids=list(documents))
+        width = index_width(k)
         while True:
-            hits = self._hits("read/find_matching_segments", **asked, width=width)
-            if len(hits) < width or trusted(hits, k):
+            hits = self._get_hits("read/find_matching_segments", **asked, width=width)
+            if len(hits) < width or trusted_hits(hits, k):
                 return hits[:k]
             width *= WIDENED
 
@@ -138,18 +138,18 @@ class Neo4jStore(graph_writes.WrittenGraph):
         The search is exact if documents are given, and always in Neo4j 5, whose index cannot filter relations by their
         entities.
         """
-        query = None if vector is None else graph_reads.numbers(vector)
-        if not entity_ids or k < 1 or graph_reads.nowhere(documents):
+        query = None if vector is None else graph_reads.vector_parameter(vector)
+        if not entity_ids or k < 1 or graph_reads.is_empty_scope(documents):
             return []
         asked: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids))}
         if query is not None and documents is None and self._dialect == "neo4j_2026":
             neighbour_rows = self._by_index(
-                "read/find_near_neighbours", **asked, vector=query, k=k + 1, width=width_for(k)
+                "read/find_near_neighbours", **asked, vector=query, k=k + 1, width=index_width(k)
             )
             near = relation_rows.decode_neighbours(neighbour_rows or [], k + 1)
-            if neighbour_rows is not None and (len(near) <= k or trusted(near, k)):
+            if neighbour_rows is not None and (len(near) <= k or trusted_hits(near, k)):
                 return near[:k]
-        asked |= {"k": k} | graph_reads.within(documents)
+        asked |= {"k": k} | graph_reads.bind_scope(documents)
         if query is None:
             neighbour_rows = self._run("read/list_neighbours", **asked)
         else:
@@ -158,7 +158,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        segments = self._written_since("read/list_indexed_segments", since, self._indexed)
+        segments = self._written_since("read/list_indexed_segments", since, self._decode_segment)
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
     @override
@@ -175,8 +175,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
     def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
         if not segment_ids:
             return []
-        segments = self._streamed(
-            "read/list_segments_around", {"segment_ids": list(dict.fromkeys(segment_ids))}, self._indexed
+        segments = self._stream(
+            "read/list_segments_around", {"segment_ids": list(dict.fromkeys(segment_ids))}, self._decode_segment
         )
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
@@ -192,10 +192,10 @@ class Neo4jStore(graph_writes.WrittenGraph):
         documents: Sequence[str] | None = None,
     ) -> list[Hit]:
         named = {"entity_ids": list(entity_ids), "title_ids": list(title_ids)}
-        return self._hits(
+        return self._get_hits(
             "read/find_linked_segments",
             rows=[{"id": segment_id, "mass": mass} for segment_id, mass in masses.items()],
-            entity_mass=entity_mass, most=MOST_LINKS, k=k, **named, **graph_reads.within(documents),
+            entity_mass=entity_mass, most=MOST_LINKS, k=k, **named, **graph_reads.bind_scope(documents),
         )  # fmt: skip
 
     @override
@@ -207,15 +207,15 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     def _written_since(self, name: str, since: int, decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
         """Return the rows of a statement over the documents written after a version, each decoded as it arrives."""
-        return self._streamed(name, {"since": since}, decode)
+        return self._stream(name, {"since": since}, decode)
 
-    def _streamed(self, name: str, parameters: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
+    def _stream(self, name: str, parameters: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
         self._require_open()
         statement = queries.statement(name, self._dialect)
         bound = statement.bind(self._bound, parameters)
         return self._connection.stream(statement.name, statement.text, bound, decode)
 
-    def _indexed(self, row: Mapping[str, Any]) -> IndexedSegment:
+    def _decode_segment(self, row: Mapping[str, Any]) -> IndexedSegment:
         """Return a segment of a search index. A missing embedding becomes 0: keywords still find the segment."""
         return rows.decode_indexed({**row, "embedding": row["embedding"] or [0.0] * self._dimension})
 
@@ -236,7 +236,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         if stored.get("version", 0) < version:
             for number, step in steps.items():
                 if number > stored.get("version", 0):
-                    self._step(step, dimension)
+                    self._apply_step(step, dimension)
             neo4j_first_opening.await_indexes(self._run)
             if stored and not stored["version"]:
                 for store in map(self.beside, self.namespaces()):
@@ -248,7 +248,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
                 lambda execute: self._runner(execute)("write/save_schema", schema_id=schema.SCHEMA_ID, **parameters),
             )
         if not self._read_only:
-            self._remake(self._misfits(dimension), dimension)
+            self._recreate(self._find_misfits(dimension), dimension)
 
     @override
     def beside(self, namespace: str) -> Neo4jStore:
@@ -267,15 +267,15 @@ class Neo4jStore(graph_writes.WrittenGraph):
         self._require_writable()
         for _ in range(TRIES):
             namespaces = [self.beside(namespace) for namespace in self.namespaces()]
-            prepared = [(store, store.version(), neo4j_reembed.vectors_of(store, again)) for store in namespaces]
+            prepared = [(store, store.version(), neo4j_reembed.read_new_vectors(store, again)) for store in namespaces]
             try:
                 self._connection.write(
                     "reembed", lambda execute, prepared=prepared: self._switch(execute, prepared, embedder, dimension)
                 )
             except Overtaken:
-                if not self._is_embedded_anew(embedder, dimension):
+                if not self._has_new_embeddings(embedder, dimension):
                     continue
-            self._remake(self._misfits(dimension), dimension)
+            self._recreate(self._find_misfits(dimension), dimension)
             return
         raise StoreError(
             f"Expected {self._connection.address} to stay unchanged while its texts are embedded anew, got writes "
@@ -283,7 +283,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
             address=self._connection.address,
         )
 
-    def _is_embedded_anew(self, embedder: str, dimension: int) -> bool:
+    def _has_new_embeddings(self, embedder: str, dimension: int) -> bool:
         """Return whether the new embeddings are stored, although the answer to their commit was lost."""
         stored = self.schema["embedder"], self.schema["dimension"]
         return stored == (embedder, dimension) != (self._embedder, self._dimension)
@@ -316,15 +316,15 @@ class Neo4jStore(graph_writes.WrittenGraph):
     def flaws(self) -> Flaws:
         """Return the flaws of the graph, and the unusable indexes of the database."""
         self._await_indexes()
-        return replace(super().flaws(), indexes=self._unusable())
+        return replace(super().flaws(), indexes=self._find_unusable())
 
     @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
         """Create missing indexes again, then repair the graph in one transaction; return the earlier flaws."""
         self._require_writable()
         self._await_indexes()
-        broken = self._unusable()
-        self._remake(broken, self._dimension)
+        broken = self._find_unusable()
+        self._recreate(broken, self._dimension)
         return replace(super().mend(vectors), indexes=broken)
 
     @override
@@ -369,7 +369,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         try:
             return self._run(name, **parameters)
         except StoreError as error:
-            if error.retryable or not self._unusable():
+            if error.retryable or not self._find_unusable():
                 raise
             return None
 
@@ -377,7 +377,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         """Refuse vectors of an embedder whose vectors the store has replaced."""
         stored = next(iter(run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
         if self._embedder and (stored.get("embedder"), stored.get("dimension")) != (self._embedder, self._dimension):
-            raise schema.embedded_anew(self._connection.address)
+            raise schema.replaced_embeddings_error(self._connection.address)
 
     @override
     def _transaction(
@@ -412,7 +412,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         is cut off. The scores are then computed from the stored vectors, all in the same way.
         """
         listed = rows.as_dicts(columns)
-        pairs = neo4j_reembed.pairs_among(columns)
+        pairs = neo4j_reembed.find_near_pairs(columns)
         width = NAMES_AT_ONCE
         while listed:
             unfinished: set[str] = set()
@@ -424,19 +424,19 @@ class Neo4jStore(graph_writes.WrittenGraph):
                         unfinished.add(row["id"])
             listed = [row for row in listed if row["id"] in unfinished]
             width *= WIDENED
-        return self._scored(run, pairs)
+        return self._score_pairs(run, pairs)
 
     def _find_among(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
         """Return near names among these rows only, when they are all embedded names."""
-        return self._scored(run, neo4j_reembed.pairs_among(columns))
+        return self._score_pairs(run, neo4j_reembed.find_near_pairs(columns))
 
-    def _scored(self, run: graph_reads.Run, pairs: set[tuple[str, str]]) -> list[Similar]:
+    def _score_pairs(self, run: graph_reads.Run, pairs: set[tuple[str, str]]) -> list[Similar]:
         ends = [{"source_id": min(pair), "target_id": max(pair)} for pair in sorted(pairs)]
         starts = range(0, len(ends), ROWS_PER_STATEMENT)
         scored = (run("read/score_names", rows=ends[start : start + ROWS_PER_STATEMENT]) for start in starts)
         return [Similar(**row) for batch in scored for row in batch]
 
-    def _hits(self, name: str, /, **parameters: Any) -> list[Hit]:
+    def _get_hits(self, name: str, /, **parameters: Any) -> list[Hit]:
         return decode_hits(self._run(name, **parameters))
 
     def _runner(self, execute: Execute) -> graph_reads.Run:
@@ -456,7 +456,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
         return create
 
-    def _step(self, step: queries.Statement, dimension: int) -> None:
+    def _apply_step(self, step: queries.Statement, dimension: int) -> None:
         parameters = step.bind({"dimension": dimension}, {})
         try:
             self._connection.write(step.name, lambda execute: execute(step.text, parameters))
@@ -464,19 +464,19 @@ class Neo4jStore(graph_writes.WrittenGraph):
             if not error.facts.get("code", "").endswith("EquivalentSchemaRuleAlreadyExists"):
                 raise
 
-    def _unusable(self) -> tuple[str, ...]:
+    def _find_unusable(self) -> tuple[str, ...]:
         """Return the indexes and constraints that are missing, failed, not ready, or for vectors of another length."""
         ready = {row["name"] for row in self._run("read/list_index_states") if row["state"] == "ONLINE"}
-        wanted = {step.made for step in queries.migrations(self._dialect).values() if step.made}
-        return tuple(sorted(wanted - ready | set(self._misfits(self._dimension))))
+        wanted = {step.created_index for step in queries.migrations(self._dialect).values() if step.created_index}
+        return tuple(sorted(wanted - ready | set(self._find_misfits(self._dimension))))
 
     def _await_indexes(self) -> None:
         with suppress(StoreError):  # an index failed, or needs more time
             self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
 
-    def _misfits(self, dimension: int) -> tuple[str, ...]:
+    def _find_misfits(self, dimension: int) -> tuple[str, ...]:
         """Return the indexes of embeddings that have another dimension or other properties."""
-        indexed = {step.made: step.indexed for step in queries.migrations(self._dialect).values()}
+        indexed = {step.created_index: step.indexed_properties for step in queries.migrations(self._dialect).values()}
         index_rows = [row for row in self._run("read/list_vector_indexes") if row["name"] in indexed]
         return tuple(
             row["name"]
@@ -484,7 +484,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
             if (row["dimension"], row["properties"]) != (dimension, indexed[row["name"]])
         )
 
-    def _remake(self, broken: Sequence[str], dimension: int) -> None:
+    def _recreate(self, broken: Sequence[str], dimension: int) -> None:
         """Create these indexes and constraints again. With much data they are ready only later."""
         if not broken:
             return
@@ -494,8 +494,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
                     "mend", lambda execute, drop=drop, name=name: self._runner(execute)(drop, name=name)
                 )
         for step in queries.migrations(self._dialect).values():
-            if step.made in broken:
-                self._step(step, dimension)
+            if step.created_index in broken:
+                self._apply_step(step, dimension)
         self._await_indexes()
 
     def _require_open(self) -> None:

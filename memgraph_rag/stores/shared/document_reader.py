@@ -17,11 +17,11 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.layer_rows import KINDS
 from memgraph_rag.stores.layer_rows.kind import Embedded
 from memgraph_rag.stores.shared import rows
-from memgraph_rag.stores.shared.graph_reads import Run, counts_of
+from memgraph_rag.stores.shared.graph_reads import Run, count_rows
 from memgraph_rag.stores.shared.vector_norms import are_units
 from memgraph_rag.types import DocumentGraph, DocumentRecord, Segment
 
-__all__ = ["document_graphs", "row_counts", "stored_graphs"]
+__all__ = ["count_graph_rows", "iterate_graphs", "read_graphs"]
 
 DOCUMENTS_TOGETHER = 64
 """The most documents that are read or written in one group."""
@@ -35,7 +35,7 @@ Neo4j returns an embedding as a list of 12 KB, and a segment may state ten relat
 _TRIES = 5
 
 
-def stored_graphs(store: GraphStore, document_ids: Iterable[str]) -> Iterator[DocumentGraph]:
+def iterate_graphs(store: GraphStore, document_ids: Iterable[str]) -> Iterator[DocumentGraph]:
     """Yield the graphs of these documents, in order, read in groups of bounded size; unknown ids are left out.
 
     Raises:
@@ -62,7 +62,7 @@ def _groups(store: GraphStore, document_ids: Sequence[str]) -> Iterator[list[str
     yield group
 
 
-def document_graphs(run: Run, document_ids: Sequence[str]) -> list[DocumentGraph]:
+def read_graphs(run: Run, document_ids: Sequence[str]) -> list[DocumentGraph]:
     """Return the graphs of these documents, in order, with one run of each statement; unknown ids are left out.
 
     A document that is written during the reading is read again; the others are not.
@@ -91,22 +91,23 @@ def _read_once(run: Run, document_ids: Sequence[str]) -> tuple[dict[str, Documen
     if not records:
         return {}, []
     stored_ids = [record.id for record in records]
-    graphs, stored_counts = _read(run, records), counts_of(run, stored_ids)
+    graphs, stored_counts = _read_graphs(run, records), count_rows(run, stored_ids)
     unchanged_rows = run("read/find_unchanged_documents", document_ids=stored_ids, as_of=version)
     unchanged = {row["id"] for row in unchanged_rows}
     return {
-        document_id: _checked(graph, stored_counts[document_id])
+        document_id: _require_whole(graph, stored_counts[document_id])
         for document_id, graph in graphs.items()
         if document_id in unchanged
     }, [document_id for document_id in stored_ids if document_id not in unchanged]
 
 
-def _checked(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> DocumentGraph:
+def _require_whole(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> DocumentGraph:
     """Return the graph, if its rows match the counts of the store and each row has a valid embedding."""
-    if row_counts(graph) != stored_counts:
+    if count_graph_rows(graph) != stored_counts:
         raise StoreError(
-            f"Expected {dict(stored_counts)} rows of document {show(graph.document.key)}, got {row_counts(graph)}. "
-            'This version of memgraph_rag cannot read all of them, or the graph is damaged: run "memgraph-rag doctor".',
+            f"Expected {dict(stored_counts)} rows of document {show(graph.document.key)}, got "
+            f"{count_graph_rows(graph)}. This version of memgraph_rag cannot read all of them, or the graph is "
+            'damaged: run "memgraph-rag doctor".',
             document_id=graph.document.id,
         )
     embedded = [Embedded("segments", graph.segments, graph.segment_embeddings)]
@@ -122,7 +123,7 @@ def _checked(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> Document
     return graph
 
 
-def _read(run: Run, records: Sequence[DocumentRecord]) -> dict[str, DocumentGraph]:
+def _read_graphs(run: Run, records: Sequence[DocumentRecord]) -> dict[str, DocumentGraph]:
     """Return the stored rows of these documents as graphs, by document id."""
     document_ids = [record.id for record in records]
     segments = rows.by_document(run("read/list_segments", document_ids=document_ids), document_ids)
@@ -140,7 +141,7 @@ def _read(run: Run, records: Sequence[DocumentRecord]) -> dict[str, DocumentGrap
     return {record.id: DocumentGraph(document=record, **fields[record.id]) for record in records}
 
 
-def row_counts(graph: DocumentGraph) -> dict[str, int]:
+def count_graph_rows(graph: DocumentGraph) -> dict[str, int]:
     """Return the number of rows of each kind, under the names that the store counts; a count of 0 is left out."""
     numbers = {
         "Document": 1,

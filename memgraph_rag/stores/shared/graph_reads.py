@@ -27,8 +27,9 @@ from memgraph_rag.types import (
 )
 
 __all__ = [
-    "NO_LIMIT", "Run", "annotations_in", "counts_of", "layer_annotations", "mentions_in", "nodes", "nowhere", "numbers",
-    "relations_in", "score", "sections_in", "titles_in", "within",
+    "NO_LIMIT", "Run", "bind_scope", "count_rows", "is_empty_scope", "read_annotations", "read_layer_annotations",
+    "read_mentions", "read_nodes", "read_relations", "read_sections", "read_titles", "score_nodes",
+    "vector_parameter",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ class Run(Protocol):
         ...
 
 
-def numbers(vector: Vector) -> list[float]:
+def vector_parameter(vector: Vector) -> list[float]:
     """Return a query's vector as a statement parameter.
 
     Raises:
@@ -58,17 +59,17 @@ def numbers(vector: Vector) -> list[float]:
     return vector.tolist()
 
 
-def within(documents: Sequence[str] | None) -> dict[str, Any]:
+def bind_scope(documents: Sequence[str] | None) -> dict[str, Any]:
     """Return the parameters that restrict a statement to these documents; None means all documents."""
     return {"everywhere": documents is None, "document_ids": list(documents or ())}
 
 
-def nowhere(documents: Sequence[str] | None) -> bool:
+def is_empty_scope(documents: Sequence[str] | None) -> bool:
     """Return whether a reader gave an empty list of documents."""
     return documents is not None and not documents
 
 
-def score(
+def score_nodes(
     run: Run,
     vector: Vector,
     *,
@@ -80,10 +81,12 @@ def score(
     """Return the k segments, or other nodes that the statement scores, with the largest cosine in these documents."""
     if not documents:
         return []
-    return rows.decode_hits(run(statement, vector=numbers(vector), document_ids=list(documents), k=k, **further))
+    return rows.decode_hits(
+        run(statement, vector=vector_parameter(vector), document_ids=list(documents), k=k, **further)
+    )
 
 
-def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
+def read_nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
     """Return the nodes with these ids, in the order of ``node_ids``; unknown ids are left out."""
     wanted = list(dict.fromkeys(node_ids))
     segments = run("read/find_segments", node_ids=wanted) if wanted else []
@@ -97,25 +100,25 @@ def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
     return [nodes_by_id[node_id] for node_id in node_ids if node_id in nodes_by_id]
 
 
-def mentions_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
+def read_mentions(run: Run, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
     """Return all mentions of each of these documents, in the order of the text."""
-    mentions = _of_documents(run, "read/list_mentions", document_ids, Mention)
+    mentions = _read_by_document(run, "read/list_mentions", document_ids, Mention)
     for listed in mentions.values():
         listed.sort(key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
     return mentions
 
 
-def titles_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Title]]:
+def read_titles(run: Run, document_ids: Sequence[str]) -> dict[str, list[Title]]:
     """Return the entities that the title of each of these documents names, by entity id."""
-    return _of_documents(run, "read/list_titles", document_ids, Title)
+    return _read_by_document(run, "read/list_titles", document_ids, Title)
 
 
-def relations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Relation]]:
+def read_relations(run: Run, document_ids: Sequence[str]) -> dict[str, list[Relation]]:
     """Return all relations that each of these documents states, by id."""
-    return _of_documents(run, "read/list_relations", document_ids, Relation)
+    return _read_by_document(run, "read/list_relations", document_ids, Relation)
 
 
-def annotations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Annotation]]:
+def read_annotations(run: Run, document_ids: Sequence[str]) -> dict[str, list[Annotation]]:
     """Return all annotations of each of these documents, by layer and index; their segments by index."""
     annotation_rows = run("read/list_annotations", document_ids=list(document_ids))
     segment_ids: dict[str, list[str]] = {}
@@ -127,7 +130,7 @@ def annotations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Anno
     return annotations
 
 
-def sections_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section]]:
+def read_sections(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section]]:
     """Return the outline of each of these documents, by index."""
     sections: dict[str, list[Section]] = {document_id: [] for document_id in document_ids}
     for row in run("read/list_sections", document_ids=list(document_ids)):
@@ -135,13 +138,13 @@ def sections_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section
     return sections
 
 
-def _of_documents(run: Run, name: str, document_ids: Sequence[str], record: Callable[..., T]) -> dict[str, list[T]]:
+def _read_by_document(run: Run, name: str, document_ids: Sequence[str], record: Callable[..., T]) -> dict[str, list[T]]:
     """Return the records that a statement lists for each of these documents; it runs once for all of them."""
     stored = rows.by_document(run(name, document_ids=list(document_ids)), document_ids)
     return {document_id: [record(**row) for row in of_document] for document_id, of_document in stored.items()}
 
 
-def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
+def read_layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
     """Return a layer's annotations of segments, by (document id, index); their segments by index."""
     annotation_rows: dict[str, dict[str, Any]] = {}
     targets: dict[str, list[tuple[int, str]]] = {}
@@ -155,7 +158,7 @@ def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
     return sorted(annotations, key=lambda item: (item.document_id, item.index))
 
 
-def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+def count_rows(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, int]]:
     """Return the number of nodes and edges of each of these documents, by label and type; 0 is left out."""
     listed = run("read/count_by_document", document_ids=list(document_ids)) if document_ids else []
     by_document = rows.by_document(listed, document_ids)

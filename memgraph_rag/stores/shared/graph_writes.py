@@ -19,7 +19,7 @@ from typing_extensions import override
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, StoreError, StoreReadOnly
 from memgraph_rag.stores.layer_rows import KINDS, NAMES, POINTS, RELATIONS, DocumentWrite, kinds_of, layers_in
-from memgraph_rag.stores.layer_rows.relations import named_in
+from memgraph_rag.stores.layer_rows.relations import read_mention_pairs
 from memgraph_rag.stores.shared import (
     document_revisions,
     integrity,
@@ -29,9 +29,9 @@ from memgraph_rag.stores.shared import (
     rows,
     write_checks,
 )
-from memgraph_rag.stores.shared.document_reader import document_graphs
-from memgraph_rag.stores.shared.graph_reads import Run, counts_of, mentions_in, relations_in
-from memgraph_rag.stores.shared.overview_writes import check_overviews, remove_overviews_on, write_overviews
+from memgraph_rag.stores.shared.document_reader import read_graphs
+from memgraph_rag.stores.shared.graph_reads import Run, count_rows, read_mentions, read_relations
+from memgraph_rag.stores.shared.overview_writes import check_overviews, remove_overviews_of_documents, write_overviews
 from memgraph_rag.stores.shared.relation_writes import FindNear
 from memgraph_rag.stores.shared.rows import Columns, Create
 from memgraph_rag.stores.shared.stored_graph import StoredGraph
@@ -196,22 +196,22 @@ class WrittenGraph(StoredGraph):
     def flaws(self) -> Flaws:
         if self._read_only:
             return integrity.find_beside_writers(self._run, self.version)
-        return self._examined()
+        return self._examine()
 
-    def _examined(self) -> Flaws:
+    def _examine(self) -> Flaws:
         """Return the flaws of the graph, while no writer can change it."""
         return self._transaction("examine", lambda run, _: integrity.find(run), first=HELD)
 
     @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        flaws = self._examined()  # first, so that a graph without flaws gets no counted write
+        flaws = self._examine()  # first, so that a graph without flaws gets no counted write
         if not flaws:
             return flaws
         return self._transaction("mend", lambda run, create: integrity.mend(run, create, self._find_near, vectors))
 
     @override
     def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
-        return document_graphs(self._run, document_ids)
+        return read_graphs(self._run, document_ids)
 
 
 def size(graph: DocumentGraph) -> int:
@@ -231,7 +231,7 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
             write_checks.check_owner(records[graph.document.id], graph.document.metadata)
     stored = {document_id: record.key for document_id, record in records.items()}
     stale = kept_questions.mark_stale(run, create, stored, Action.REPLACED)
-    remove_overviews_on(run, create, list(stored))
+    remove_overviews_of_documents(run, create, list(stored))
     write = DocumentWrite(run, create, find_near)
     if stored:
         _remove_documents(write, list(stored))
@@ -255,7 +255,7 @@ def revise(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, 
     stored = document_revisions.require_content(run, graph, before, kept=kept)
     if not kept or stored is None:
         return replace(run, create, find_near, [graph])[0][0]
-    remove_overviews_on(run, create, [graph.document.id])
+    remove_overviews_of_documents(run, create, [graph.document.id])
     document_revisions.append(run, create, DocumentWrite(run, create, find_near), graph, kept=kept)
     return Action.REPLACED
 
@@ -305,7 +305,7 @@ def extend(
     if POINTS in kinds:  # the only rows of a layer that are read for questions
         keys = {graph.document.id: graph.document.key for graph in graphs}
         stale = kept_questions.mark_stale(run, create, keys, Action.DEEPENED, layers=kinds[POINTS])
-    remove_overviews_on(run, create, list(stored))
+    remove_overviews_of_documents(run, create, list(stored))
     write = DocumentWrite(run, create, find_near)
     for kind, names in reversed(kinds.items()):
         kind.remove_layers(write, list(stored), names)
@@ -336,13 +336,13 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
     """
     document_id = graph.document.id
     stored = _begin_extending(run, [graph], namespace, of_some=True)[document_id]
-    stored_mentions = set(mentions_in(run, [document_id])[document_id])
+    stored_mentions = set(read_mentions(run, [document_id])[document_id])
     mentions = tuple(mention for mention in dict.fromkeys(graph.mentions) if mention not in stored_mentions)
-    known = {relation.id for relation in relations_in(run, [document_id])[document_id]}
+    known = {relation.id for relation in read_relations(run, [document_id])[document_id]}
     new = relation_rows.without_relations(changed(graph, mentions=mentions, titles=()), known)
     write = DocumentWrite(run, create, find_near)
     NAMES.create(write, [new])
-    relation_writes.check_named(new, named_in(run, [document_id]))
+    relation_writes.check_mentions(new, read_mention_pairs(run, [document_id]))
     RELATIONS.create(write, [new])
     built = (stored["layers"], stored["model"], stored["recognizer"])
     create("write/update_documents", rows.built_columns({document_id: built}))
@@ -401,9 +401,9 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
             document_id=document_id,
             namespace=namespace,
         )
-    removed = counts_of(run, [document_id])[document_id]
-    questions = kept_questions.forget_readers(run, document_id)
-    remove_overviews_on(run, create, [document_id])
+    removed = count_rows(run, [document_id])[document_id]
+    questions = kept_questions.delete_questions_of(run, document_id)
+    remove_overviews_of_documents(run, create, [document_id])
     write = DocumentWrite(run, create, find_near)
     _remove_documents(write, [document_id])
     for kind in KINDS:

@@ -74,7 +74,7 @@ class _Survey:
 
 def find(run: Run) -> Flaws:
     """Return all flaws, without changing anything."""
-    return _flaws(_survey(run))
+    return _find_flaws(_take_survey(run))
 
 
 def find_beside_writers(run: Run, version: Callable[[], int]) -> Flaws:
@@ -88,9 +88,9 @@ def find_beside_writers(run: Run, version: Callable[[], int]) -> Flaws:
     """
     for _ in range(_TRIES):
         before = version()
-        survey = _survey(run)
+        survey = _take_survey(run)
         if version() == before:
-            return _flaws(survey)
+            return _find_flaws(survey)
     raise StoreError(
         f"Expected a graph that stays unchanged while it is examined, got writes during each of {_TRIES} tries. "
         "Wait, or open it without read_only: writers then wait."
@@ -104,18 +104,19 @@ def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Ve
         vectors: embeddings of the nodes and relations that lack one, by id. An id without a vector stays without
             embedding.
     """
-    survey = _survey(run)
-    flaws = _flaws(survey)
+    survey = _take_survey(run)
+    flaws = _find_flaws(survey)
     if flaws:
         _mend_structure(run, create, survey, flaws)
-        embed(run, create, find_near, _known(survey, flaws, vectors))
+        embed(run, create, find_near, _select_vectors(survey, flaws, vectors))
         _mend_entities(run, create)
-        if torn := _torn(run("read/survey_questions"), survey.documents):  # the repair may have torn further questions
+        # The repair may have torn further questions.
+        if torn := _list_torn_questions(run("read/survey_questions"), survey.documents):
             run("write/delete_questions", question_ids=list(torn))
     return flaws
 
 
-def _survey(run: Run) -> _Survey:
+def _take_survey(run: Run) -> _Survey:
     return _Survey(
         documents={row["id"]: row for row in run("read/list_documents")},
         segments={row["id"]: row for row in run("read/survey_segments")},
@@ -134,7 +135,7 @@ def _survey(run: Run) -> _Survey:
     )
 
 
-def _flaws(survey: _Survey) -> Flaws:
+def _find_flaws(survey: _Survey) -> Flaws:
     segments, documents = survey.segments, survey.documents
     segments_by_document = survey.segments_of()
     chained = {
@@ -148,10 +149,10 @@ def _flaws(survey: _Survey) -> Flaws:
     lone = survey.entities.keys() - survey.writings.keys()
     kept = {node_id for node_id, row in segments.items() if row["document_id"] in documents}
     lost_relations = {
-        row["id"] for row in survey.relations if row["segment_id"] not in kept or not lone.isdisjoint(_ends([row]))
+        row["id"] for row in survey.relations if row["segment_id"] not in kept or not lone.isdisjoint(_list_ends([row]))
     }
     sound = [row for row in survey.relations if row["id"] not in lost_relations]
-    joined, embedded = _ends(sound), survey.entities.keys() & survey.squared_lengths.keys()
+    joined, embedded = _list_ends(sound), survey.entities.keys() & survey.squared_lengths.keys()
     tied = {node_id for pair in survey.similar for node_id in pair}
     return Flaws(
         lost_segments=_sorted(segments.keys() - kept),
@@ -182,10 +183,10 @@ def _flaws(survey: _Survey) -> Flaws:
         miswritten=_sorted(
             node_id
             for node_id, writing in survey.writings.items()
-            if _said(survey.entities[node_id]) != writing
+            if _read_surfaces(survey.entities[node_id]) != writing
         ),
         loose_similar=_sorted((tied | embedded) - joined),
-        torn_questions=_torn(survey.questions, documents),
+        torn_questions=_list_torn_questions(survey.questions, documents),
         unembedded_segments=_sorted(node_id for node_id in kept if not survey.is_embedded(segments[node_id])),
         unembedded_points=_sorted(
             row["id"] for row in survey.points if row["document_id"] in documents and not survey.is_embedded(row)
@@ -199,7 +200,7 @@ def _flaws(survey: _Survey) -> Flaws:
     )  # fmt: skip
 
 
-def _said(entity: Row) -> Counter[tuple[str, str]] | None:
+def _read_surfaces(entity: Row) -> Counter[tuple[str, str]] | None:
     """Return how an entity's node records its surfaces; None if the record is damaged."""
     try:
         return rows.decode_surfaces(entity)
@@ -207,7 +208,7 @@ def _said(entity: Row) -> Counter[tuple[str, str]] | None:
         return None
 
 
-def _torn(questions: Iterable[Row], documents: Container[str]) -> tuple[str, ...]:
+def _list_torn_questions(questions: Iterable[Row], documents: Container[str]) -> tuple[str, ...]:
     return _sorted(
         row["id"]
         for row in questions
@@ -215,7 +216,7 @@ def _torn(questions: Iterable[Row], documents: Container[str]) -> tuple[str, ...
     )
 
 
-def _ends(relations: Iterable[Row]) -> set[str]:
+def _list_ends(relations: Iterable[Row]) -> set[str]:
     return {row[end] for row in relations for end in ("source_id", "target_id")}
 
 
@@ -280,7 +281,7 @@ def _remove_layers(run: Run, create: Create, document: Row, names: Sequence[str]
     create("write/update_documents", rows.built_columns({document["id"]: (layers, model, stored["recognizer"])}))
 
 
-def _known(survey: _Survey, flaws: Flaws, vectors: Mapping[str, Vector]) -> Vectors:
+def _select_vectors(survey: _Survey, flaws: Flaws, vectors: Mapping[str, Vector]) -> Vectors:
     """Return the given vectors of nodes and relations that lack one."""
 
     def of(ids: Iterable[str]) -> dict[str, Vector]:
@@ -299,8 +300,8 @@ def _known(survey: _Survey, flaws: Flaws, vectors: Mapping[str, Vector]) -> Vect
 
 def _mend_entities(run: Run, create: Create) -> None:
     """Rewrite entities so that they follow from the current mentions, titles and relations."""
-    survey = _survey(run)
-    flaws = _flaws(survey)
+    survey = _take_survey(run)
+    flaws = _find_flaws(survey)
     _delete_relations(run, survey, flaws)
     if flaws.loose_similar:
         run("write/delete_similar", entity_ids=list(flaws.loose_similar))

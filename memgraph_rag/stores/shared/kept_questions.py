@@ -14,11 +14,11 @@ from datetime import datetime, timezone
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, StoreError
 from memgraph_rag.stores.shared import question_rows
-from memgraph_rag.stores.shared.graph_reads import Run, nodes
+from memgraph_rag.stores.shared.graph_reads import Run, read_nodes
 from memgraph_rag.stores.shared.rows import Create
 from memgraph_rag.types import Action, Change, Node, Question, Segment, question_id
 
-__all__ = ["forget", "forget_readers", "keep", "mark_overviews_gone", "mark_stale"]
+__all__ = ["delete_questions_of", "forget", "keep", "mark_overviews_deleted", "mark_stale"]
 
 
 def keep(run: Run, create: Create, question: Question, *, namespace: str) -> None:
@@ -39,7 +39,7 @@ def keep(run: Run, create: Create, question: Question, *, namespace: str) -> Non
             f"Expected a question whose read nodes are all stored, got a stale question, {question.id}. Ask it again.",
             question_id=question.id,
         )
-    _check_still_there(run, question, namespace)
+    _require_stored_nodes(run, question, namespace)
     run("write/delete_questions", question_ids=[question.id])
     create("write/create_questions", question_rows.question_columns(question))
     create("write/link_reads_to_segments", question_rows.read_columns(question, "segment"))
@@ -47,11 +47,11 @@ def keep(run: Run, create: Create, question: Question, *, namespace: str) -> Non
     create("write/link_reads_to_overviews", question_rows.read_columns(question, "overview"))
 
 
-def _check_still_there(run: Run, question: Question, namespace: str) -> None:
+def _require_stored_nodes(run: Run, question: Question, namespace: str) -> None:
     """Refuse a question if one of its documents was forgotten, or replaced under the same ids, during the answering."""
     read = {step.node.id: step.node for step in question.answer.trace}
     cited = [citation.segment_id for citation in question.answer.citations]
-    stored: dict[str, Node] = {node.id: node for node in nodes(run, [*read, *cited])}
+    stored: dict[str, Node] = {node.id: node for node in read_nodes(run, [*read, *cited])}
     quoted = [stored.get(citation.segment_id) for citation in question.answer.citations]
     if any(stored.get(node_id) != node for node_id, node in read.items()) or not all(
         isinstance(node, Segment)
@@ -82,7 +82,7 @@ def forget(run: Run, one_id: str, *, namespace: str) -> None:
     run("write/delete_questions", question_ids=[one_id])
 
 
-def forget_readers(run: Run, document_id: str) -> int:
+def delete_questions_of(run: Run, document_id: str) -> int:
     """Delete the questions that rest on a document, stale ones too. Return how many they were."""
     question_ids = [row["id"] for row in run("read/list_readers", document_ids=[document_id], layers=[])]
     if question_ids:
@@ -128,7 +128,7 @@ def mark_stale(
     return readers
 
 
-def mark_overviews_gone(run: Run, create: Create, overview_ids: Sequence[str], *, changed: Collection[str]) -> None:
+def mark_overviews_deleted(run: Run, create: Create, overview_ids: Sequence[str], *, changed: Collection[str]) -> None:
     """Record the deletion of overviews in the questions that read them, as a change of one document each.
 
     The document is one of those on which the overview rests; one of ``changed``, if possible. Call it before the

@@ -31,7 +31,7 @@ def entity_masses(edges: Iterable[Row], masses: Mapping[str, float]) -> dict[str
         edges: rows of ``segment_id``, ``entity_id`` and ``weight``. A segment that is not in ``masses`` has mass 0.
     """
     on_entities: dict[str, float] = defaultdict(float)
-    for segment_id, weights in sorted(_gathered(edges, "segment_id", "entity_id").items()):
+    for segment_id, weights in sorted(_group_edges(edges, "segment_id", "entity_id").items()):
         total = sum(weights.values())
         for entity_id, weight in weights.items():
             on_entities[entity_id] += masses.get(segment_id, 0.0) * weight / total
@@ -49,7 +49,7 @@ def linked_hits(
         on_entities: the mass on each entity.
         named: entities that share ``entity_mass`` in addition; an entity with few segments gets more of it.
     """
-    by_entity = _gathered(edges, "entity_id", "segment_id")
+    by_entity = _group_edges(edges, "entity_id", "segment_id")
     shares = {entity_id: 1 / len(by_entity[entity_id]) for entity_id in named if entity_id in by_entity}
     scores: dict[str, float] = defaultdict(float)
     for entity_id, weights in sorted(by_entity.items()):
@@ -64,7 +64,7 @@ def linked_hits(
     return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))[:k]
 
 
-def _gathered(edges: Iterable[Row], one: str, other: str) -> Edges:
+def _group_edges(edges: Iterable[Row], one: str, other: str) -> Edges:
     """Group the edges by the column ``one``: the weight of each value of the column ``other``."""
     gathered: Edges = defaultdict(dict)
     for row in edges:

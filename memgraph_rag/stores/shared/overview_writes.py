@@ -16,7 +16,7 @@ from memgraph_rag.stores.shared.graph_reads import Run
 from memgraph_rag.stores.shared.rows import Create, are_distinct, link_columns
 from memgraph_rag.types import Overview, OverviewRows, overview_id
 
-__all__ = ["check_overviews", "remove_overviews", "remove_overviews_on", "write_overviews"]
+__all__ = ["check_overviews", "remove_overviews", "remove_overviews_of_documents", "write_overviews"]
 
 _WEIGHTS_TOLERANCE = 1e-3
 
@@ -99,7 +99,7 @@ def _remove_torn(run: Run, create: Create, ids: set[str]) -> set[str]:
     return remove_overviews(run, create, torn) if torn else set()
 
 
-def remove_overviews_on(run: Run, create: Create, document_ids: Sequence[str]) -> None:
+def remove_overviews_of_documents(run: Run, create: Create, document_ids: Sequence[str]) -> None:
     """Delete all overviews that rest on these documents; kept questions that read them become stale."""
     listed = run("read/list_overviews_on", document_ids=list(document_ids)) if document_ids else []
     if listed:
@@ -116,6 +116,6 @@ def remove_overviews(run: Run, create: Create, ids: Iterable[str], *, changed: S
         found = {row["id"] for row in run("read/list_overviews_above", node_ids=sorted(found))} - every
         every = every | found
     gone = sorted(every)
-    kept_questions.mark_overviews_gone(run, create, gone, changed=changed)
+    kept_questions.mark_overviews_deleted(run, create, gone, changed=changed)
     run("write/delete_overviews", node_ids=gone)
     return every

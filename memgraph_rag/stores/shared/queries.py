@@ -21,12 +21,12 @@ __all__ = [
     "Dialect",
     "Statement",
     "folder",
-    "keyed",
-    "loading",
     "migrations",
     "parse",
-    "shared",
+    "shared_statement",
+    "single_document_statement",
     "statement",
+    "table_statement",
     "whole_schema",
 ]
 
@@ -62,13 +62,13 @@ class Statement:
     needs: tuple[str, ...]
 
     @property
-    def made(self) -> str:
+    def created_index(self) -> str:
         """The name of the index or constraint that the statement creates; empty for any other statement."""
         match = MADE.search(self.text)
         return match[1] if match else ""
 
     @property
-    def indexed(self) -> list[str]:
+    def indexed_properties(self) -> list[str]:
         """The properties of the index that the statement creates, in order."""
         return INDEXED.findall(self.text)
 
@@ -94,7 +94,7 @@ def statement(name: str, dialect: Dialect) -> Statement:
 
 
 @cache
-def shared(name: str) -> Statement | None:
+def shared_statement(name: str) -> Statement | None:
     """Return the text of a statement that all engines share; None if there are only dialects' own texts."""
     kind, verb = name.split("/")
     path = folder() / kind / f"{verb}.cypher"
@@ -102,7 +102,7 @@ def shared(name: str) -> Statement | None:
 
 
 @cache
-def loading(name: str) -> Statement:
+def table_statement(name: str) -> Statement:
     """Return Ladybug's text of a statement for an arrow table: its own text, or the shared text with another beginning.
 
     A list of rows is unwound (``UNWIND $rows AS row`` and ``row.id``), a table is loaded (``LOAD FROM $rows``, ``id``).
@@ -112,7 +112,7 @@ def loading(name: str) -> Statement:
 
 
 @cache
-def keyed(name: str) -> Statement | None:
+def single_document_statement(name: str) -> Statement | None:
     """Return Ladybug's text of a statement for a single document id instead of a list of ids.
 
     With a single id the engine finds the document by its key, and reads no other document. None if the statement does
@@ -156,11 +156,11 @@ def parse(path: Path) -> Statement:
         name=path.relative_to(folder()).with_suffix("").as_posix(),
         text="\n".join(line for line in lines if not line.startswith("//")),
         purpose=purpose,
-        params=_listed(fields["params"]),
-        returns=_listed(fields["returns"]),
-        needs=_listed(fields["needs"]),
+        params=_split_names(fields["params"]),
+        returns=_split_names(fields["returns"]),
+        needs=_split_names(fields["needs"]),
     )
 
 
-def _listed(value: str) -> tuple[str, ...]:
+def _split_names(value: str) -> tuple[str, ...]:
     return () if value == "-" else tuple(part.strip() for part in value.split(","))

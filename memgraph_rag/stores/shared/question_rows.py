@@ -38,7 +38,7 @@ _NOT_ASKED = -1.0
 def question_columns(question: Question) -> Columns:
     """Return the node of a question as columns."""
     answer = question.answer
-    read = (document_id for step in answer.trace for document_id in _rests_on(step.node))
+    read = (document_id for step in answer.trace for document_id in _list_documents(step.node))
     documents = {cited.document_id for cited in answer.citations}.union(read)
     row = {
         "id": question.id,
@@ -64,7 +64,7 @@ def question_columns(question: Question) -> Columns:
     return {name: [value] for name, value in row.items()}
 
 
-def _rests_on(node: Node) -> Collection[str]:
+def _list_documents(node: Node) -> Collection[str]:
     """Return the ids of the documents whose removal deletes a node."""
     return node.documents if isinstance(node, Overview) else (node.document_id,)
 
@@ -94,7 +94,7 @@ def decode_changes(row: Row) -> list[Change]:
     Raises:
         StoreError: the record is damaged.
     """
-    with _damage_told(row["id"]):
+    with _report_damage(row["id"]):
         return [
             Change(str(document_id), str(key), Action(action), str(changed_at), int(reads))
             for document_id, key, action, changed_at, reads in json.loads(row["changes"])
@@ -135,19 +135,19 @@ def decode_questions(
     traces: dict[str, list[Step]] = {}
     for row in reads:
         if row["node_id"] in nodes:
-            with _damage_told(row["question_id"]):
+            with _report_damage(row["question_id"]):
                 step = _decode_step(row, nodes[row["node_id"]])
             traces.setdefault(row["question_id"], []).append(step)
     for row in question_rows:
         trace = traces.get(row["id"], [])
         if len(trace) == row["nodes"]:  # else a writer deleted the question or a read node during the reading
-            with _damage_told(row["id"]):
+            with _report_damage(row["id"]):
                 answer = _decode_answer(row, tuple(trace))
             yield Question(row["id"], row["asked_at"], answer, tuple(decode_changes(row)))
 
 
 @contextmanager
-def _damage_told(question_id: str) -> Iterator[None]:
+def _report_damage(question_id: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as exc:  # invalid JSON, or JSON with invalid values

@@ -37,13 +37,13 @@ def relation_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "target_id": [relation.target_id for relation in relations],
         "segment_id": [relation.segment_id for relation in relations],
         "description": [relation.description for relation in relations],
-        "embedding": _stacked([row for graph in graphs if graph.relations for row in graph.relation_embeddings]),
+        "embedding": _stack([row for graph in graphs if graph.relations for row in graph.relation_embeddings]),
     }
 
 
 def embedded_columns(entity_ids: Sequence[str], vectors: Sequence[Vector]) -> Columns:
     """Return the embeddings of nodes or relations as columns, by id."""
-    return {"id": list(entity_ids), "embedding": _stacked(vectors)}
+    return {"id": list(entity_ids), "embedding": _stack(vectors)}
 
 
 def similar_columns(pairs: Iterable[Similar]) -> Columns:
@@ -103,5 +103,5 @@ def decode_similar(rows: Iterable[Row]) -> list[Similar]:
     return sorted(pairs, key=lambda pair: (pair.source_id, pair.target_id))
 
 
-def _stacked(vectors: Sequence[Vector]) -> Matrix:
+def _stack(vectors: Sequence[Vector]) -> Matrix:
     return np.stack(vectors).astype(np.float32) if len(vectors) else np.zeros((0, 0), np.float32)

@@ -15,11 +15,14 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.lexical.name_similarity import LEAST_COSINE, least_cosine
 from memgraph_rag.stores.shared import relation_rows
-from memgraph_rag.stores.shared.graph_reads import Run, relations_in
+from memgraph_rag.stores.shared.graph_reads import Run, read_relations
 from memgraph_rag.stores.shared.rows import Columns, Create
 from memgraph_rag.types import DocumentGraph, Relation, Similar, Vector, ends_of
 
-__all__ = ["LOWEST_COSINE", "FindNear", "check_named", "embed_names", "settle", "take_away", "tie_names"]
+__all__ = [
+    "LOWEST_COSINE", "FindNear", "check_mentions", "delete_relations", "embed_names", "link_near_names",
+    "save_relations",
+]  # fmt: skip
 
 FindNear = Callable[[Run, Columns], list[Similar]]
 """Returns the pairs of an entity of these rows (``id``, ``embedding``) and another embedded entity with near names.
@@ -32,16 +35,18 @@ LOWEST_COSINE = LEAST_COSINE - 0.001
 """The least cosine of a candidate pair. It is a little lower, because an engine may round a cosine differently."""
 
 
-def take_away(run: Run, document_ids: Sequence[str], relations: Sequence[Relation] | None = None) -> set[str]:
-    """Delete these relations of documents, by default all. Return the ids of their entities, for ``settle``."""
+def delete_relations(run: Run, document_ids: Sequence[str], relations: Sequence[Relation] | None = None) -> set[str]:
+    """Delete these relations of documents, by default all. Return the ids of their entities, for ``save_relations``."""
     if relations is None:
-        relations = list(chain.from_iterable(relations_in(run, document_ids).values()))
+        relations = list(chain.from_iterable(read_relations(run, document_ids).values()))
     if relations:
         run("write/delete_relations", document_ids=document_ids, relation_ids=[relation.id for relation in relations])
     return set(ends_of(relations))
 
 
-def settle(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph], gone: set[str]) -> None:
+def save_relations(
+    run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph], gone: set[str]
+) -> None:
     """Store the relations of the graphs, then update embeddings of names and near-synonyms of all affected entities.
 
     Args:
@@ -66,15 +71,15 @@ def embed_names(
     """Store the embeddings of these entities' names, and link the entities to their near-synonyms."""
     rows = relation_rows.embedded_columns(entity_ids, [vectors[entity_id] for entity_id in entity_ids])
     create("write/embed_entities", rows)
-    tie_names(run, create, find_near, rows)
+    link_near_names(run, create, find_near, rows)
 
 
-def tie_names(run: Run, create: Create, find_near: FindNear, rows: Columns) -> None:
+def link_near_names(run: Run, create: Create, find_near: FindNear, rows: Columns) -> None:
     """Link the entities of these rows (``id``, ``embedding``), whose embeddings are stored, to their near-synonyms."""
-    create("write/link_similar", relation_rows.similar_columns(_near_synonyms(run, find_near(run, rows))))
+    create("write/link_similar", relation_rows.similar_columns(_select_near_synonyms(run, find_near(run, rows))))
 
 
-def _near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:
+def _select_near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:
     """Return the pairs whose names are near-synonymous, each once, from the smaller id to the larger."""
     both = {(min(pair.source_id, pair.target_id), max(pair.source_id, pair.target_id)): pair.score for pair in pairs}
     ids = sorted({entity_id for pair in both for entity_id in pair})
@@ -87,7 +92,7 @@ def _near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:
     ]
 
 
-def check_named(graph: DocumentGraph, named: set[tuple[str, str]]) -> None:
+def check_mentions(graph: DocumentGraph, named: set[tuple[str, str]]) -> None:
     """Refuse relations between entities that their segments do not mention.
 
     Args:

@@ -122,7 +122,7 @@ def caption(text: str) -> str:
     return line if len(line) <= CAPTION_CHARACTERS else f"{line[: CAPTION_CHARACTERS - 1]}…"
 
 
-def _owned(
+def _pair_with_owners(
     graphs: Sequence[DocumentGraph], rows_of: Callable[[DocumentGraph], Sequence[T]]
 ) -> tuple[list[str], list[T]]:
     """Return the document ids and the rows of these graphs, as two lists in the same order."""
@@ -186,7 +186,7 @@ def are_distinct(keys: Iterable[Hashable]) -> bool:
 def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the segments of documents as columns, each with the title of its document, else with its key."""
     titles = {graph.document.id: graph.document.title or graph.document.key for graph in graphs}
-    owners, segments = _owned(graphs, lambda graph: graph.segments)
+    owners, segments = _pair_with_owners(graphs, lambda graph: graph.segments)
     return {
         "id": [segment.id for segment in segments],
         "document_id": owners,
@@ -197,7 +197,7 @@ def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "start": [segment.start for segment in segments],
         "end": [segment.end for segment in segments],
         "tokens": [segment.tokens for segment in segments],
-        "embedding": _joined([graph.segment_embeddings for graph in graphs if graph.segments]),
+        "embedding": _concatenate([graph.segment_embeddings for graph in graphs if graph.segments]),
         "speaker": [segment.speaker for segment in segments],
         "time": [segment.time for segment in segments],
         "echo": [segment.echo for segment in segments],
@@ -206,7 +206,7 @@ def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the information points of documents as columns."""
-    owners, points = _owned(graphs, lambda graph: graph.points)
+    owners, points = _pair_with_owners(graphs, lambda graph: graph.points)
     return {
         "id": [point.id for point in points],
         "document_id": owners,
@@ -216,7 +216,7 @@ def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "index": [point.index for point in points],
         "text": [point.text for point in points],
         "tokens": [point.tokens for point in points],
-        "embedding": _joined([graph.point_embeddings for graph in graphs if graph.points]),
+        "embedding": _concatenate([graph.point_embeddings for graph in graphs if graph.points]),
     }
 
 
@@ -239,7 +239,7 @@ def link_columns(edges: Iterable[Summarizes]) -> Columns:
 
 def mention_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the MENTIONS edges of documents as columns."""
-    owners, mentions = _owned(graphs, lambda graph: graph.mentions)
+    owners, mentions = _pair_with_owners(graphs, lambda graph: graph.mentions)
     return {
         "document_id": owners,
         "segment_id": [mention.segment_id for mention in mentions],
@@ -253,7 +253,7 @@ def mention_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 def title_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the TITLED edges of documents as columns."""
-    owners, titles = _owned(graphs, lambda graph: graph.titles)
+    owners, titles = _pair_with_owners(graphs, lambda graph: graph.titles)
     return {
         "document_id": owners,
         "entity_id": [title.entity_id for title in titles],
@@ -322,7 +322,7 @@ def entity_columns(written: Writings, normals: Mapping[str, str]) -> Columns:
     return {
         "id": ids,
         "normal": [normals[entity_id] for entity_id in ids],
-        "name": [_most_frequent(written[entity_id]) for entity_id in ids],
+        "name": [_find_most_frequent(written[entity_id]) for entity_id in ids],
         "kinds": [sorted({kind for _, kind in written[entity_id]}) for entity_id in ids],
         "surfaces": [
             json.dumps([[*pair, count] for pair, count in sorted(written[entity_id].items())], ensure_ascii=False)
@@ -331,14 +331,14 @@ def entity_columns(written: Writings, normals: Mapping[str, str]) -> Columns:
     }
 
 
-def _most_frequent(writing: Counter[tuple[str, str]]) -> str:
+def _find_most_frequent(writing: Counter[tuple[str, str]]) -> str:
     counted: Counter[str] = Counter()
     for (surface, _), count in writing.items():
         counted[surface] += count
     return min(counted, key=lambda surface: (-counted[surface], surface))
 
 
-def _joined(matrices: Sequence[Matrix]) -> Matrix:
+def _concatenate(matrices: Sequence[Matrix]) -> Matrix:
     return np.concatenate(matrices) if matrices else np.zeros((0, 0), np.float32)
 
 

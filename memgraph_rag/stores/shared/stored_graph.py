@@ -17,18 +17,18 @@ from typing_extensions import override
 from memgraph_rag.stores.base_store import BaseStore
 from memgraph_rag.stores.shared import overview_rows, question_rows, relation_rows, rows
 from memgraph_rag.stores.shared.graph_reads import (
-    annotations_in,
-    counts_of,
-    layer_annotations,
-    mentions_in,
-    nodes,
-    nowhere,
-    numbers,
-    relations_in,
-    score,
-    sections_in,
-    titles_in,
-    within,
+    bind_scope,
+    count_rows,
+    is_empty_scope,
+    read_annotations,
+    read_layer_annotations,
+    read_mentions,
+    read_nodes,
+    read_relations,
+    read_sections,
+    read_titles,
+    score_nodes,
+    vector_parameter,
 )
 from memgraph_rag.types import (
     Annotation,
@@ -115,7 +115,7 @@ class StoredGraph(BaseStore):
 
     @override
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        return nodes(self._run, node_ids)
+        return read_nodes(self._run, node_ids)
 
     @override
     def segments_of(self, document_id: str) -> list[Segment]:
@@ -134,11 +134,11 @@ class StoredGraph(BaseStore):
         if not wanted:
             return []
         top_rows = self._run(_TOP_POINTS[layer], document_ids=wanted)
-        tops = _by_document(InformationPoint(**row) for row in top_rows)
+        tops = _group_by_document(InformationPoint(**row) for row in top_rows)
         flat = [document_id for document_id in wanted if document_id not in tops]
         if flat:
             segments = [Segment(**row) for row in self._run("read/list_segments", document_ids=flat)]
-            tops |= _by_document(segment for segment in segments if not segment.echo)
+            tops |= _group_by_document(segment for segment in segments if not segment.echo)
         return list(chain.from_iterable(tops.get(document_id, ()) for document_id in wanted))
 
     @override
@@ -152,8 +152,8 @@ class StoredGraph(BaseStore):
 
     @override
     def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
-        segments = score(self._run, vector, documents=documents)
-        scored_points = score(self._run, vector, documents=documents, statement="read/score_points", layer=layer)
+        segments = score_nodes(self._run, vector, documents=documents)
+        scored_points = score_nodes(self._run, vector, documents=documents, statement="read/score_points", layer=layer)
         points = [replace(hit, kind="point") for hit in scored_points]
         return sorted(segments + points, key=lambda hit: (-hit.score, hit.node_id))
 
@@ -168,11 +168,11 @@ class StoredGraph(BaseStore):
     def segments_naming(
         self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
     ) -> list[Hit]:
-        query = numbers(vector)
-        if not entity_ids or k < 1 or nowhere(documents):
+        query = vector_parameter(vector)
+        if not entity_ids or k < 1 or is_empty_scope(documents):
             return []
         wanted = list(dict.fromkeys(entity_ids))
-        return rows.decode_hits(self._scored_naming(wanted, vector=query, k=k, **within(documents)))
+        return rows.decode_hits(self._scored_naming(wanted, vector=query, k=k, **bind_scope(documents)))
 
     def _scored_naming(self, entity_ids: Sequence[str], **asked: Any) -> list[dict[str, Any]]:
         return self._run("read/score_naming", entity_ids=entity_ids, **asked)
@@ -209,7 +209,7 @@ class StoredGraph(BaseStore):
 
     @override
     def relations_of(self, document_id: str) -> list[Relation]:
-        return relations_in(self._run, [document_id])[document_id]
+        return read_relations(self._run, [document_id])[document_id]
 
     @override
     def names_with(self, part: str, *, k: int) -> list[Entity]:
@@ -217,11 +217,11 @@ class StoredGraph(BaseStore):
 
     @override
     def mentions_in(self, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
-        return mentions_in(self._run, document_ids) if document_ids else {}
+        return read_mentions(self._run, document_ids) if document_ids else {}
 
     @override
     def titles(self, document_id: str) -> list[Title]:
-        return titles_in(self._run, [document_id])[document_id]
+        return read_titles(self._run, [document_id])[document_id]
 
     @override
     def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
@@ -269,11 +269,11 @@ class StoredGraph(BaseStore):
 
     @override
     def annotations(self, document_id: str) -> list[Annotation]:
-        return annotations_in(self._run, [document_id])[document_id]
+        return read_annotations(self._run, [document_id])[document_id]
 
     @override
     def sections_in(self, document_ids: Sequence[str]) -> dict[str, list[Section]]:
-        return sections_in(self._run, document_ids) if document_ids else {}
+        return read_sections(self._run, document_ids) if document_ids else {}
 
     @override
     def overview_ids(self) -> list[str]:
@@ -290,7 +290,7 @@ class StoredGraph(BaseStore):
 
     @override
     def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
-        return layer_annotations(self._run, layer, since)
+        return read_layer_annotations(self._run, layer, since)
 
     @override
     def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
@@ -318,14 +318,14 @@ class StoredGraph(BaseStore):
 
     @override
     def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        return counts_of(self._run, document_ids)
+        return count_rows(self._run, document_ids)
 
     @override
     def statistics(self) -> Mapping[str, int]:
         return dict.fromkeys(rows.COUNTED, 0) | rows.counts(self._run("read/count_namespace"))
 
 
-def _by_document(nodes: Iterable[Node]) -> dict[str, list[Node]]:
+def _group_by_document(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     grouped: dict[str, list[Node]] = {}
     for node in nodes:
         grouped.setdefault(node.document_id, []).append(node)

@@ -41,7 +41,7 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
     _check_echoes(graph)
     if not extending:
         named = {(mention.segment_id, mention.entity_id) for mention in graph.mentions}
-        relation_writes.check_named(graph, named)
+        relation_writes.check_mentions(graph, named)
     if not extending or len(graph.segment_embeddings):
         _check_embeddings(graph, graph.segments, graph.segment_embeddings, dimension)
     for embedded in (embedded for kind in KINDS for embedded in kind.embedded(graph)):
