@@ -81,11 +81,7 @@ class AnnotationRows(RowKind):
         annotations = [item for graph in graphs for item in graph.annotations]
         write.create("write/create_annotations", _columns(annotations))
         edges = [(item.id, segment_id) for item in annotations for segment_id in item.segment_ids]
-        columns: rows.Columns = {
-            "source_id": [source for source, _ in edges],
-            "target_id": [target for _, target in edges],
-        }
-        write.create("write/link_annotations", columns)
+        write.create("write/link_annotations", rows.edge_columns(edges))
 
     @override
     def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:

@@ -101,8 +101,7 @@ def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Ve
     """Repair the flaws that can be repaired. Return the flaws that were there before.
 
     Args:
-        vectors: embeddings of the nodes and relations that lack one, by id. An id without a vector stays without
-            embedding.
+        vectors: embeddings of the nodes and relations that lack one, by id. Others stay without embedding.
     """
     survey = _take_survey(run)
     flaws = _find_flaws(survey)
@@ -110,7 +109,6 @@ def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Ve
         _mend_structure(run, create, survey, flaws)
         embed(run, create, find_near, _select_vectors(survey, flaws, vectors))
         _mend_entities(run, create)
-        # The repair may have torn further questions.
         if torn := _list_torn_questions(run("read/survey_questions"), survey.documents):
             run("write/delete_questions", question_ids=list(torn))
     return flaws
@@ -243,11 +241,7 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> 
         run("write/delete_chains", document_ids=list(flaws.unchained))
         segments_by_document = survey.segments_of()
         pairs = [pair for source_id in flaws.unchained for pair in survey.chain(segments_by_document[source_id])]
-        columns: rows.Columns = {
-            "source_id": [source_id for source_id, _ in pairs],
-            "target_id": [target_id for _, target_id in pairs],
-        }
-        create("write/link_segments", columns)
+        create("write/link_segments", rows.edge_columns(pairs))
     for document_id in flaws.loose_points:
         rows_of_document = [row for row in survey.points if row["document_id"] == document_id]
         loose = {row["layer"] for row in rows_of_document if not row["targets"]}

@@ -14,7 +14,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.shared.rows import Columns, Row, caption
 from memgraph_rag.types import Finding, Overview, Span, Summarizes
 
-__all__ = ["decode_overview", "is_torn", "overview_columns", "target_columns"]
+__all__ = ["decode_overview", "is_torn", "overview_columns"]
 
 
 def overview_columns(overviews: Sequence[Overview], edges: Iterable[Summarizes]) -> Columns:
@@ -35,12 +35,6 @@ def overview_columns(overviews: Sequence[Overview], edges: Iterable[Summarizes])
         "rating": [float(item.rating) for item in overviews],
         "parts": [parts[item.id] for item in overviews],
     }
-
-
-def target_columns(targets: Iterable[tuple[str, Sequence[str]]]) -> Columns:
-    """Return edges without a property as columns: from each overview to each of its targets."""
-    pairs = [(source, target) for source, of_source in targets for target in of_source]
-    return {"source_id": [source for source, _ in pairs], "target_id": [target for _, target in pairs]}
 
 
 def _encode_findings(findings: Iterable[Finding]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.shared import kept_questions, overview_rows
 from memgraph_rag.stores.shared.graph_reads import Run
-from memgraph_rag.stores.shared.rows import Create, are_distinct, link_columns
+from memgraph_rag.stores.shared.rows import Create, are_distinct, edge_columns, link_columns
 from memgraph_rag.types import Overview, OverviewRows, overview_id
 
 __all__ = ["check_overviews", "remove_overviews", "remove_overviews_of_documents", "write_overviews"]
@@ -85,15 +85,17 @@ def write_overviews(run: Run, create: Create, rows: OverviewRows, *, as_of: int)
     new_ids = {item.id for item in new}
     edges = [edge for edge in rows.summarizes if edge.source_id in new_ids]
     create("write/create_overviews", overview_rows.overview_columns(new, edges))
-    create("write/link_overviews_to_documents", overview_rows.target_columns((item.id, item.documents) for item in new))
-    create("write/link_members", overview_rows.target_columns((item.id, item.entities) for item in new))
+    foundations = [(item.id, document_id) for item in new for document_id in item.documents]
+    members = [(item.id, entity_id) for item in new for entity_id in item.entities]
+    create("write/link_overviews_to_documents", edge_columns(foundations))
+    create("write/link_members", edge_columns(members))
     for link in _LINKS:  # an id is that of one kind of node: each finds its own
         create(link, link_columns(edges))
     return sorted((there | new_ids) - _remove_torn(run, create, new_ids))
 
 
 def _remove_torn(run: Run, create: Create, ids: set[str]) -> set[str]:
-    """Delete the overviews that lack an edge, because another process deleted a node below. Return all deleted ids."""
+    """Delete the overviews that lack an edge, after another process deleted a node. Return all deleted ids."""
     tied = run("read/count_overview_edges", node_ids=sorted(ids)) if ids else []
     torn = [row["id"] for row in tied if overview_rows.is_torn(row)]
     return remove_overviews(run, create, torn) if torn else set()

@@ -57,6 +57,7 @@ __all__ = [
     "decode_writings",
     "description_columns",
     "document_columns",
+    "edge_columns",
     "edge_counts",
     "encode_scalars",
     "entity_columns",
@@ -223,8 +224,13 @@ def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 def next_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the NEXT edges as columns: from each segment to the next one of its document."""
     ordered = [sorted(graph.segments, key=lambda segment: segment.index) for graph in graphs]
-    pairs = [pair for segments in ordered for pair in pairwise(segments)]
-    return {"source_id": [source.id for source, _ in pairs], "target_id": [target.id for _, target in pairs]}
+    return edge_columns((source.id, target.id) for segments in ordered for source, target in pairwise(segments))
+
+
+def edge_columns(pairs: Iterable[tuple[str, str]]) -> Columns:
+    """Return edges without a property as columns, from (source id, target id)."""
+    listed = list(pairs)
+    return {"source_id": [source for source, _ in listed], "target_id": [target for _, target in listed]}
 
 
 def link_columns(edges: Iterable[Summarizes]) -> Columns:
