@@ -1,7 +1,6 @@
-"""The contract of a graph store, which is bound to one namespace.
+"""The contract of a graph store, bound to one namespace; ``graph_reads`` and ``graph_writes`` hold its largest parts.
 
-The modules ``graph_reads`` and ``graph_writes`` hold its largest parts. Every store must implement the abstract
-members. ``stores.BaseStore`` has a default for each other member.
+Every store must implement the abstract members. ``stores.BaseStore`` has a default for each other member.
 """
 
 from __future__ import annotations
@@ -111,13 +110,10 @@ class StoreUpkeep(Protocol):
         ...
 
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        """Mend the flaws that can be mended, and return the flaws that were there before.
-
-        All repairs are one transaction; missing indexes are created before it.
+        """Mend the flaws that can be mended, in one transaction, and return the flaws that were there before.
 
         Args:
-            vectors: embeddings of the nodes that lack one, by id. A node that is not in ``vectors`` stays without
-                embedding.
+            vectors: embeddings of the nodes that lack one, by id. Other nodes stay without embedding.
         """
         ...
 
@@ -194,8 +190,8 @@ class GraphStore(GraphView, SearchedGraph, GraphWriter, FingerprintIndex, StoreU
     def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
         """Return everything that these documents contribute to the graph, ready to be written again.
 
-        The order is that of ``document_ids``; unknown ids are left out. The number of statements does not depend on the
-        number of documents. ``stores.shared.document_reader`` reads many documents in groups.
+        The order is that of ``document_ids``; unknown ids are left out. Many documents share each statement;
+        ``stores.shared.document_reader`` reads them in groups.
 
         Raises:
             StoreError: the stored rows of a document are damaged.

@@ -89,7 +89,6 @@ class GraphWriter(Protocol):
         """Replace the metadata and the ``sha256`` of documents; nothing else changes.
 
         Args:
-            records: the documents with their new metadata and ``sha256``.
             before: the ``sha256`` that each document must still have. Other documents are left as they are.
 
         Returns:

@@ -111,8 +111,7 @@ class AttentiveModel(LanguageModel, Protocol):
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
         """Return the texts as generations of this model to these prompts, with the attention to each input.
 
-        The model reads each text in one teacher-forced pass, whoever wrote it. The cost is one pass over prompt and
-        text.
+        The model reads each text in one teacher-forced pass over prompt and text, whoever wrote the text.
 
         Raises:
             WindowExceeded: a prompt and its text do not fit the window.

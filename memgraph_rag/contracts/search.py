@@ -48,9 +48,7 @@ class SearchContext(Protocol):
         ...
 
     def look(self, query: str | None = None) -> AbstractContextManager[tuple[Any, Any]]:
-        """Return the segment index, and the view of it that the call may search, while the index is locked.
-
-        Both are of ``search.segment_index``.
+        """Return the segment index and the view that the call may search (``search.segment_index``), both locked.
 
         Args:
             query: if the namespace is too large for memory, the database returns a pool for this query.
@@ -117,8 +115,5 @@ class Search(Protocol):
         ...
 
     def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the names in the texts that are spelt almost like these names, each once.
-
-        A name that the texts spell in the same way is skipped.
-        """
+        """Return the names in the texts that are spelt almost, but not exactly, like one of these names; each once."""
         ...

@@ -1,8 +1,7 @@
 """Reads the values of settings: arguments, environment variables, ``.env`` and ``memgraph_rag.toml``.
 
-The module knows the names of settings and of their variables, but not the types of values. Invariants: only this module
-reads the environment, and nothing changes it. Each value has its origin. A relative path in a file is relative to the
-folder of the file.
+The module does not know the types of values. Invariants: only this module reads the environment, and nothing changes
+it. Each value has its origin. A relative path in a file is relative to the folder of the file.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """Two entities with near-synonymous names; ``source_id < target_id``. ``score`` is the cosine of the names.
+    """Two entities with near-synonymous names; ``source_id < target_id``; ``score`` is the cosine of the names.
 
     The edge depends on the two names only, not on other content or on the order of adding.
     """

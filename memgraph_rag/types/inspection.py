@@ -65,8 +65,8 @@ class Neighbourhood:
 
     Attributes:
         things: the things by id, the centre first. They contain both ends of each tie.
-        passages: segments to read with the centre, in order: all segments of a document; the segments that mention an
-            entity; the segments read for a question, then the cited ones.
+        passages: segments to read with the centre, in order: all of a document; those that mention an entity; those
+            read for a question, then those cited.
         mentions: the mentions in the passages.
         left_out: how many more things and ties there are, by kind.
     """

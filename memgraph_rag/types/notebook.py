@@ -39,7 +39,7 @@ def answer_html(answer: Answer) -> str:
 
 
 def neighbourhood_html(neighbourhood: Neighbourhood) -> str:
-    """Return the ties of a thing and its first passages, as HTML; further ones are counted."""
+    """Return the ties of a thing and its first passages, as HTML; further passages are counted."""
     form = neighbourhood.as_dict()
     passages = "".join(f"<blockquote>{_text(item['text'])}</blockquote>" for item in form["passages"][:_MOST_PASSAGES])
     more = {**form["left_out"]}
@@ -59,10 +59,7 @@ def table_html(records: Sequence[Any], columns: Sequence[str]) -> str:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, total: int = 0, numbered: bool = False) -> str:
-    """Return the rows below a header row; empty columns are left out.
-
-    With ``numbered``, each row has a number, to which a text can refer. ``total`` is the number of all rows.
-    """
+    """Return rows below a header, numbered on request, without empty columns; ``total`` counts all rows."""
     cells = [{column: _text(row[column]) for column in columns} for row in rows]
     shown = [column for column in columns if any(row[column] for row in cells)]
     if numbered:

@@ -31,13 +31,11 @@ class Finding:
 class Overview:
     """A text that rests on several documents: a point of the ``library``, or the report of a community.
 
-    A change or the removal of any of its documents deletes the overview, so that every stored overview describes the
-    current documents.
+    A change or the removal of any of its documents deletes it, so that every stored overview is up to date.
 
     Attributes:
         layer: the layer of the memory that built it.
-        key: a hash of the content that it was made from, the same in every namespace. A layer uses it to find out which
-            overviews exist.
+        key: a hash of its origin, the same in every namespace, by which a layer finds existing overviews.
         level: 1 for an overview of nodes of documents; higher levels summarise overviews.
         documents: ids of all documents on which it rests, directly or through the nodes below it; sorted.
         entities: ids of the entities that it is about, sorted; for a report, the members of the community.

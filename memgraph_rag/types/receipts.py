@@ -31,14 +31,12 @@ class Receipt:
 
     Attributes:
         counts: nodes and edges of the document by label or relationship type, read back after the commit.
-        notes: the number of problems by kind: unusable output of the model, unreadable times of messages, layers that
-            failed.
+        notes: the number of problems by kind: unusable output of the model, unreadable times, layers that failed.
         usage: model work of this call.
         echoes: segments of the document that repeat an earlier answer of the memory, and so are no evidence.
         stale_questions: kept questions for which the write removed a node that was read (``Question.changes``).
         forgotten_questions: kept questions that ``forget`` deleted with the document that they rest on.
-        same_as: keys of other documents with the same text, sorted; documents that old versions stored are not
-            compared.
+        same_as: keys of other documents with the same text, sorted; documents of old versions are not compared.
     """
 
     document_id: str

@@ -1,4 +1,4 @@
-"""The part of the memory that a call may see. One record passes unchanged through all readers."""
+"""The part of the memory that a call may see, as one record that passes unchanged through all readers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ class Scope:
 
     Attributes:
         documents: keys, ids or paths of files.
-        user: only documents of this user: messages in a session of the user (``Memory.session``), or documents with
-            this user in their metadata. ``session`` works in the same way.
+        user: only messages of this user's sessions (``Memory.session``), and documents with this user in their
+            metadata. ``session`` works in the same way.
         where: only documents whose metadata contain all these values.
-        since: only texts from this time on: ISO 8601, a date or a datetime; without a zone it is UTC. It is compared
-            with the time of a message; for other documents with the time or date in their metadata, else with the time
-            of adding.
+        since: only texts from this time on: ISO 8601, a date or a datetime; UTC without a zone. It is compared with the
+            time of a message; for other documents with the time or date in their metadata, else the time of adding.
         until: only texts before this time.
         at: only texts that were said until this moment, or until the end of this day: what was true then.
     """

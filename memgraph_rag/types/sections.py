@@ -1,7 +1,7 @@
 """Sections: the outline of a document, as a tree over its segments.
 
-Invariant: the starts and levels of the sections define the whole outline. Sections of one level do not overlap, and
-each character of evidence belongs to exactly one leaf.
+Invariant: the starts and levels of its sections define an outline. Sections of one level do not overlap, and each
+character of evidence belongs to exactly one leaf.
 """
 
 from __future__ import annotations

@@ -253,8 +253,8 @@ class LadybugFile:
     def rewrite(self, fill: Callable[[LadybugFile], None]) -> None:
         """Replace this file by another one: ``fill`` writes it, from an empty file next to this one.
 
-        The old file stays until the new one is complete on the disk. Whatever interrupts the rewriting, one of the two
-        files remains, and is open.
+        The old file stays until the new one is complete on the disk. After an interruption, one of the two is open and
+        whole.
 
         Raises:
             StoreLocked: another process opened the file at that moment. The file was not changed.
@@ -304,9 +304,9 @@ class LadybugFile:
         self.all.add(self)
 
     def _expect_changes(self) -> None:
-        """Create the files of the engine before it writes: it would create them readable for all users.
+        """Create the engine's files before it writes (it would make them readable for all), and enable its checkpoint.
 
-        An unchanged file must stay the same, byte for byte, so a checkpoint at closing is enabled only here.
+        Without this call, closing leaves the file unchanged, byte for byte.
         """
         self._touch_written()
         if not self._is_changed:

@@ -70,7 +70,7 @@ def connect(
     timeout_s: float,
     read_only: bool = False,
 ) -> Neo4jConnection:
-    """Return a connection to a server that has answered; retry until the timeout, because the server may be starting.
+    """Return a connection to a server that has answered; retry until the timeout, as the server may be starting.
 
     Args:
         read_only: whether any follower of a cluster may answer. Otherwise the leader answers first, and later reads
@@ -105,7 +105,7 @@ def run_alone(
     database: str,
     timeout_s: float,
 ) -> None:
-    """Run one statement that commits by itself, such as an administration command that waits. It is not retried.
+    """Run one statement that commits by itself, such as an administration command that waits; never retry it.
 
     Args:
         database: may be "system", to which ``connect`` cannot connect.
@@ -203,8 +203,8 @@ class Neo4jConnection:
     ) -> T:
         """Read, and read again if rows were deleted during the reading.
 
-        Neo4j isolates reads only partly: if a node is deleted after a statement found it, its properties are null. Our
-        statements return no other nulls. If one does, its rows are accepted after ``TORN_READS`` tries.
+        If a node is deleted after a statement found it, Neo4j returns null for its properties. Our statements return no
+        other nulls. If one does, its rows are accepted after ``TORN_READS`` tries.
         """
         torn = 0
 

@@ -74,4 +74,4 @@ def complete(run: Run, hold: Callable[[Callable[[Run, Create], object]], object]
 def _relink_names(find_near: FindNear, columns: Columns, run: Run, create: Create) -> None:
     """Replace the links of these names to their near-synonyms, also those to names of earlier calls."""
     run("write/delete_similar", entity_ids=columns["id"])
-    relation_writes.link_near_names(run, create, find_near, columns)
+    relation_writes.link_names(run, create, find_near, columns)

@@ -122,7 +122,7 @@ def start(
     """
     if password is not None and len(password) < _SHORTEST_PASSWORD:
         message = (
-            f"Expected a password of {_SHORTEST_PASSWORD} characters or more, got {len(password)}. Choose a longer one."
+            f"Expected a password of {_SHORTEST_PASSWORD} characters or more, got {len(password)}. Use a longer one."
         )
         raise SettingsError(message)
     server = status(home)
@@ -157,10 +157,7 @@ def stop(home: Path | None = None, *, timeout_s: float = 60.0) -> bool:
         message = f"Expected to stop Neo4j (process {server.pid}), got an error: {exc}. End the process yourself."
         raise StoreError(message, pid=server.pid) from exc
     if not _wait(lambda: not Home(server.home).is_locked, timeout_s):
-        message = (
-            f"Expected Neo4j (process {server.pid}) to end within {timeout_s:g} s, got a running process. End it "
-            "yourself."
-        )
+        message = f"Expected Neo4j to end within {timeout_s:g} s, got a running process {server.pid}. End it yourself."
         raise StoreError(message, pid=server.pid)
     _reap(server.pid)
     return True
@@ -209,9 +206,7 @@ def _launch(home: Home, neo4j: Distribution, bolt_port: int, http_port: int) -> 
     home.make()
     lock = home.lock()
     if lock is None:
-        message = (
-            f"Expected an unused folder {home.path}, got one in which Neo4j starts or stops. Try again in a moment."
-        )
+        message = f"Expected an unused folder {home.path}, got one in which Neo4j starts or stops. Try again soon."
         raise StoreLocked(message, home=home.path)
     try:
         home.forget_server()

@@ -158,17 +158,17 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        segments = self._written_since("read/list_indexed_segments", since, self._decode_segment)
+        segments = self._stream("read/list_indexed_segments", {"since": since}, self._decode_segment)
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
     @override
     def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        relations = self._written_since("read/list_indexed_relations", since, relation_rows.decode_indexed)
+        relations = self._stream("read/list_indexed_relations", {"since": since}, relation_rows.decode_indexed)
         return sorted(relations, key=lambda item: item.relation.id)
 
     @override
     def indexed_names(self, *, since: int) -> list[IndexedName]:
-        names = self._written_since("read/list_indexed_names", since, relation_rows.decode_name)
+        names = self._stream("read/list_indexed_names", {"since": since}, relation_rows.decode_name)
         return sorted(names, key=lambda name: name.id)
 
     @override
@@ -205,11 +205,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
         numbers = dict(pair for row in counted for pair in row["counts"])
         return [numbers.get(entity_id, 0) for entity_id in entity_ids]
 
-    def _written_since(self, name: str, since: int, decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
-        """Return the rows of a statement over the documents written after a version, each decoded as it arrives."""
-        return self._stream(name, {"since": since}, decode)
-
     def _stream(self, name: str, parameters: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
+        """Return the rows of a statement, each decoded as it arrives."""
         self._require_open()
         statement = queries.statement(name, self._dialect)
         bound = statement.bind(self._bound, parameters)

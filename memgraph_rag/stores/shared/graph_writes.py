@@ -54,9 +54,8 @@ T = TypeVar("T")
 COUNTED = "write/advance_namespace"
 """The first statement of a transaction that counts as a write of the namespace; other writers of the namespace wait.
 
-A transaction changes the node of the namespace only once, in its first statement. To change a node, Neo4j takes two
-locks and releases one of them at once. A writer that waits for the node holds that one, so a second change in the same
-transaction would be a deadlock.
+No other statement of the transaction may change the node of the namespace. To change a node, Neo4j takes two locks and
+releases one of them at once. A writer that waits for the node holds that one, so a second change would be a deadlock.
 """
 
 HELD = "write/hold_namespace"
@@ -87,8 +86,7 @@ class WrittenGraph(StoredGraph):
         Args:
             operation: the name of the write, for messages.
             row_bytes: approximate number of bytes that it stores.
-            first: its first statement, ``COUNTED`` or ``HELD``. No other statement of it may change the node of the
-                namespace: see ``COUNTED``.
+            first: its first statement, ``COUNTED`` or ``HELD``.
         """
 
     def _require_writable(self) -> None:
@@ -137,11 +135,7 @@ class WrittenGraph(StoredGraph):
         return self._receipts(graphs, [(Action.DEEPENED, stale[graph.document.id]) for graph in graphs])
 
     def _receipts(self, graphs: Sequence[DocumentGraph], outcomes: Sequence[tuple[Action, int]]) -> list[Receipt]:
-        """Return the receipts of a write, with counts that are read back from the store.
-
-        Args:
-            outcomes: for each document the action, and the number of questions that became stale.
-        """
+        """Return the receipts of a write with its ``outcomes``, and with counts that are read back from the store."""
         documents = [graph.document for graph in graphs]
         counts_by_id = self.counts_of([document.id for document in documents])
         return [
@@ -277,14 +271,11 @@ def extend(
     layers: Collection[str],
     namespace: str,
 ) -> Counter[str]:
-    """Store layers of existing documents; each replaces its earlier version.
+    """Store layers of existing documents; return the number of questions that became stale, by document id.
 
     A layer that the document does not have afterwards is deleted. The rows and the model of the other layers stay,
-    except relations with an entity that only the replaced mentions named. If ``graphs`` hold embeddings of segments,
-    they replace the stored ones.
-
-    Returns:
-        The number of questions that became stale, by document id.
+    except relations with an entity that only the replaced mentions named. Embeddings of segments, if given, replace the
+    stored ones.
 
     Raises:
         DocumentNotFound: no document has this id and this content.
@@ -351,15 +342,7 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
 def _begin_extending(
     run: Run, graphs: Sequence[DocumentGraph], namespace: str, *, of_some: bool = False
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return the stored rows of the documents that these graphs extend, by id.
-
-    Args:
-        of_some: whether a graph may hold only some of the document's segments.
-
-    Raises:
-        DocumentNotFound: no document has this id and this content.
-        StoreError: the segments of a graph are not the stored ones.
-    """
+    """Check that graphs have all stored segments, or some with ``of_some``; return the stored documents by id."""
     document_ids = [graph.document.id for graph in graphs]
     stored = {row["id"]: row for row in run("read/find_documents", document_ids=document_ids)}
     for document in (graph.document for graph in graphs):

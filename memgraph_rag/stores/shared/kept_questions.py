@@ -132,8 +132,7 @@ def mark_overviews_deleted(run: Run, create: Create, overview_ids: Sequence[str]
     """Record the deletion of overviews in the questions that read them, as a change of one document each.
 
     The document is one of those on which the overview rests; one of ``changed``, if possible. Call it before the
-    deletion, and after ``mark_stale``: a change that ``mark_stale`` recorded keeps its action, and counts the overviews
-    too.
+    deletion, and after ``mark_stale``: a change that ``mark_stale`` recorded keeps its action.
 
     Args:
         changed: ids of the changed documents.

@@ -1,9 +1,8 @@
 """Remembers which process opened a store, and refuses its use in a forked child.
 
 The module knows no engine. A forked child has a copy of everything except the threads: an engine would wait for its own
-threads forever, two processes would share a socket, and a lock of another thread would stay locked. Invariant: a copy
-in a child is refused before any use, and the child closes or destroys nothing of it, because the parent would be
-affected.
+threads forever, two processes would share a socket, and a lock of another thread would stay locked. Invariant: a child
+is refused before it uses its copy, and it never closes or destroys it, because this would affect the parent.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The module runs no statement and knows no driver. Invariant: the text of a statement is that of its file, byte for byte,
 and the parameters in its header are those in its text (``tests/stores/test_queries.py`` checks both).
 
-The name of a statement is folder and file, ``read/list_documents``. A dialect may have its own text, in a folder of the
-dialect next to the shared texts, ``read/neo4j/…``; a more specific dialect has priority over a general one.
+A statement is named by folder and file, ``read/list_documents``. A dialect may have its own text, in a folder next to
+the shared texts, ``read/neo4j/…``; a more specific dialect has priority over a general one.
 """
 
 from __future__ import annotations

@@ -20,15 +20,14 @@ from memgraph_rag.stores.shared.rows import Columns, Create
 from memgraph_rag.types import DocumentGraph, Relation, Similar, Vector, ends_of
 
 __all__ = [
-    "LOWEST_COSINE", "FindNear", "check_mentions", "delete_relations", "embed_names", "link_near_names",
-    "save_relations",
+    "LOWEST_COSINE", "FindNear", "check_mentions", "delete_relations", "embed_names", "link_names", "save_relations",
 ]  # fmt: skip
 
 FindNear = Callable[[Run, Columns], list[Similar]]
 """Returns the pairs of an entity of these rows (``id``, ``embedding``) and another embedded entity with near names.
 
-The cosine of a pair is at least ``LOWEST_COSINE``; its score is the engine's exact cosine of the stored vectors. The
-rows are stored already. A pair may be returned twice.
+The rows are stored already. The cosine of a pair is at least ``LOWEST_COSINE``; its score is the engine's exact cosine.
+A pair may be returned twice.
 """
 
 LOWEST_COSINE = LEAST_COSINE - 0.001
@@ -71,10 +70,10 @@ def embed_names(
     """Store the embeddings of these entities' names, and link the entities to their near-synonyms."""
     rows = relation_rows.embedded_columns(entity_ids, [vectors[entity_id] for entity_id in entity_ids])
     create("write/embed_entities", rows)
-    link_near_names(run, create, find_near, rows)
+    link_names(run, create, find_near, rows)
 
 
-def link_near_names(run: Run, create: Create, find_near: FindNear, rows: Columns) -> None:
+def link_names(run: Run, create: Create, find_near: FindNear, rows: Columns) -> None:
     """Link the entities of these rows (``id``, ``embedding``), whose embeddings are stored, to their near-synonyms."""
     create("write/link_similar", relation_rows.similar_columns(_select_near_synonyms(run, find_near(run, rows))))
 
