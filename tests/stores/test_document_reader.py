@@ -39,7 +39,7 @@ class Statements:
         return self._run(name, **parameters)
 
 
-def test_many_documents_take_the_statements_of_two(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_many_documents_takes_statements_of_two(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     document_ids = written(store, *"abcdefgh")
     statements = Statements(store, monkeypatch)
     store.graphs_of(document_ids[:2])
@@ -50,7 +50,7 @@ def test_many_documents_take_the_statements_of_two(store: GraphStore, monkeypatc
     assert [name for name, _ in statements.listed] == of_two
 
 
-def test_only_what_is_written_meanwhile_is_read_again(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_repeats_only_documents_written_meanwhile(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, third = written(store, *"abc")
     statements = Statements(store, monkeypatch)
     other = make_graph(store.namespace, "b", ("Dan left.",))
@@ -70,7 +70,7 @@ def test_only_what_is_written_meanwhile_is_read_again(store: GraphStore, monkeyp
     assert asked == [[first, second, third], [second]]
 
 
-def test_who_is_written_all_the_time_is_named(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_document_written_during_each_try(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = written(store, *"ab")
     statements = Statements(store, monkeypatch)
     graph = make_graph(store.namespace, "b", ("Dan left.",))
@@ -85,7 +85,7 @@ def test_who_is_written_all_the_time_is_named(store: GraphStore, monkeypatch: py
     assert raised.value.facts["document_id"] == second
 
 
-def test_groups_are_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_groups_have_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_reader, "DOCUMENTS_TOGETHER", 4)
     monkeypatch.setattr(document_reader, "SEGMENTS_TOGETHER", 6)
     store = OwnStore(Database(), namespace="n")

@@ -91,7 +91,7 @@ def ids(statement: Statement) -> str:
 
 
 @pytest.mark.parametrize("statement", STATEMENTS, ids=ids)
-def test_the_header_tells_the_truth(statement: Statement) -> None:
+def test_header_matches_statement(statement: Statement) -> None:
     body = re.sub(r"//.*|'[^']*'", "", statement.text)
 
     assert set(statement.params) == set(re.findall(r"\$(\w+)", body))
@@ -105,7 +105,7 @@ def test_the_header_tells_the_truth(statement: Statement) -> None:
 
 
 @pytest.mark.parametrize("statement", STATEMENTS, ids=ids)
-def test_the_style_holds(statement: Statement) -> None:
+def test_statement_keeps_style(statement: Statement) -> None:
     keywords = (
         r"(?:optional match|match|where|return|order by|limit|unwind|create|merge|set|detach delete|with|call|yield)"
     )
@@ -117,19 +117,19 @@ def test_the_style_holds(statement: Statement) -> None:
 
 
 @pytest.mark.parametrize("statement", DATA, ids=ids)
-def test_each_keeps_to_its_namespace(statement: Statement) -> None:
+def test_statement_binds_its_namespace(statement: Statement) -> None:
     bound = {"namespace", "namespace_id"} & set(statement.params)
     assert bound or statement.name in ABOUT_THE_STORE
 
 
 @pytest.mark.parametrize("statement", DATA, ids=ids)
-def test_what_is_listed_is_ordered(statement: Statement) -> None:
+def test_listing_statement_is_ordered(statement: Statement) -> None:
     if statement.name.startswith("read/") and statement.returns and "count" not in statement.name:
         ordered = any(words in statement.text for words in ("ORDER BY", "LIMIT 1", "SHOW"))
         assert ordered or "The reader sorts" in statement.purpose
 
 
-def test_each_file_is_used() -> None:
+def test_every_statement_file_is_used() -> None:
     used = {queries.statement(name, dialect).name for dialect in DIALECTS for name in names_used(dialect)}
     assert {statement.name for statement in DATA} == used
 
