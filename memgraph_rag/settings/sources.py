@@ -162,8 +162,8 @@ def _from_dotenv(path: Path, variables: Mapping[str, str]) -> dict[str, Value]:
         texts = dotenv_values(path, interpolate=False, encoding="utf-8") if path.is_file() else {}
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, show(error)) from error
-    found = _from_variables({name: text for name, text in texts.items() if text}, variables, path)
-    return {name: Value(_from_folder(path.parent, name, value.given), value.origin) for name, value in found.items()}
+    given = _from_variables({name: text for name, text in texts.items() if text}, variables, path)
+    return {name: Value(_from_folder(path.parent, name, value.given), value.origin) for name, value in given.items()}
 
 
 def _from_variables(

@@ -139,15 +139,15 @@ def test_lock_file_of_killed_process_locks_nobody(path: Path) -> None:
 
 def test_removed_lock_file_is_not_taken_for_its_successor(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last holder removes it between the opening and the locking of the next one."""
-    lies_there, looked = ladybug_lock._is_in_place, []
+    is_in_place, looked = ladybug_lock._is_in_place, []
 
     def removed_at_first(descriptor: int, name: str) -> bool:
         if not looked:
             Path(name).unlink()
-        looked.append(lies_there(descriptor, name))
+        looked.append(is_in_place(descriptor, name))
         return looked[-1]
 
-    monkeypatch.setattr(ladybug_lock, "_lies_there", removed_at_first)
+    monkeypatch.setattr(ladybug_lock, "_is_in_place", removed_at_first)
     with closing(opened(path)):
         assert looked == [False, True]
         assert run_python(OPEN, path, "write").startswith("StoreLocked")

@@ -92,13 +92,13 @@ def abandon_all() -> None:
 def open_place(path: str | Path) -> str | None:
     """Return the store, open in this process, whose graph, log or other file is at this path; None if there is none."""
     try:
-        asked = Path(path).stat()
+        status = Path(path).stat()
     except (OSError, ValueError):
         return None
     for place in list(_held):
         for suffix in (*ENGINE, LOCK_SUFFIX):
             with suppress(OSError):
-                if os.path.samestat(asked, Path(f"{place}{suffix}").stat()):
+                if os.path.samestat(status, Path(f"{place}{suffix}").stat()):
                     return place
     return None
 
@@ -238,9 +238,9 @@ def _find_writer(descriptor: int) -> str:
     """Return the process that has a file open for writing, in words, if the system reports it."""
     import fcntl
 
-    asked = struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+    request = struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
     with suppress(OSError):
-        kind, *_, pid = struct.unpack(FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
+        kind, *_, pid = struct.unpack(FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, request))
         if kind == fcntl.F_WRLCK and pid > 0:
             return f"process {pid}"
     return "another process"

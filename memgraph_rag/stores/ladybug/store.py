@@ -141,13 +141,13 @@ class LadybugStore(graph_writes.WrittenGraph):
         return relation_rows.decode_neighbours((row | both for row, both in zip(best, named, strict=True)), k)
 
     @override
-    def _scored_naming(self, entity_ids: Sequence[str], **asked: Any) -> list[dict[str, Any]]:
+    def _scored_naming(self, entity_ids: Sequence[str], **parameters: Any) -> list[dict[str, Any]]:
         """Run two statements: from the places of entities the engine reads only the segments that mention them."""
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
             self._require_open()
             places = sorted(row["place"] for row in run("read/find_entity_places", entity_ids=entity_ids))
-            return run("read/score_naming", places=places, **asked) if places else []
+            return run("read/score_naming", places=places, **parameters) if places else []
 
     @override
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
@@ -427,11 +427,11 @@ def _find_nearest(
     run: graph_reads.Run, places: list[int], vector: Vector, k: int, documents: Sequence[str] | None
 ) -> list[dict[str, Any]]:
     """Return the k relations of the entities in these places that are nearest to the vector; some of them twice."""
-    asked: dict[str, Any] = {"places": places, "vector": vector, "k": 2 * k}  # a relation comes from both of its ends
+    parameters: dict[str, Any] = {"places": places, "vector": vector, "k": 2 * k}  # a relation comes from both ends
     if documents is None:
-        scored = run("read/find_neighbours", **asked)
+        scored = run("read/find_neighbours", **parameters)
     else:
-        scored = run("read/find_neighbours_of", **asked, document_ids=list(documents))
+        scored = run("read/find_neighbours_of", **parameters, document_ids=list(documents))
     scores = dict(islice({row["id"]: row["score"] for row in scored}.items(), k))
     if not scores:
         return []

@@ -307,13 +307,13 @@ class _Entities:
 
     def surfaces(self, entity_ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return the names and written forms of these entities; unknown ids are left out."""
-        found = self._find("normal, surfaces", entity_ids)
-        return [{"id": entity_id, "normal": row[0], "surfaces": row[1]} for entity_id, row in found]
+        entity_rows = self._find("normal, surfaces", entity_ids)
+        return [{"id": entity_id, "normal": row[0], "surfaces": row[1]} for entity_id, row in entity_rows]
 
     def joined(self, entity_ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return whether these entities, which relations join, have an embedding."""
-        found = self._find("embedding IS NOT NULL", entity_ids)
-        return [{"id": entity_id, "is_embedded": bool(row[0]), "count": 1} for entity_id, row in found]
+        entity_rows = self._find("embedding IS NOT NULL", entity_ids)
+        return [{"id": entity_id, "is_embedded": bool(row[0]), "count": 1} for entity_id, row in entity_rows]
 
     def _find(self, selected: str, entity_ids: Sequence[str]) -> Iterator[tuple[str, Any]]:
         for entity_id in entity_ids:

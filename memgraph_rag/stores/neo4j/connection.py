@@ -339,13 +339,13 @@ def _unit_of_work(
         def execute(text: str, parameters: Mapping[str, Any]) -> list[R]:
             result = transaction.run(text, dict(parameters))  # pyright: ignore[reportArgumentType]
             columns = result.keys()
-            made = []
+            rows = []
             for record in result:
                 values = record.values()
                 if whole and None in values:
                     raise TornRead
-                made.append(row(dict(zip(columns, values, strict=True))))
-            return made
+                rows.append(row(dict(zip(columns, values, strict=True))))
+            return rows
 
         return work(execute)
 

@@ -75,7 +75,7 @@ def _hold_lock(home: Home) -> Iterator[int]:
 def _run(neo4j: Distribution, home: Home, files: BulkFiles, lock: int) -> None:
     """Run the import of neo4j-admin. It inherits the lock, so that no server starts if this process is killed."""
     java, *options = neo4j_server.java_command(neo4j)
-    done = subprocess.run(  # noqa: S603
+    result = subprocess.run(  # noqa: S603
         [java, _OPENED, *options, _MAIN_CLASS, *files.arguments, _MEMORY],
         env={"LANG": "C.UTF-8", "NEO4J_HOME": str(home.path), "NEO4J_CONF": str(home.conf)},
         cwd=files.folder,
@@ -84,10 +84,10 @@ def _run(neo4j: Distribution, home: Home, files: BulkFiles, lock: int) -> None:
         text=True,
         check=False,
     )
-    if done.returncode:
-        said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    if result.returncode:
+        output = [line.strip() for line in (result.stdout + result.stderr).splitlines() if line.strip()]
         raise StoreError(
-            f"Expected Neo4j {neo4j.version} to import the files, got exit status {done.returncode}: "
-            f"{' | '.join(said[-5:])[-500:]}. The database is as it was. Check the free disk space, then try again.",
+            f"Expected Neo4j {neo4j.version} to import the files, got exit status {result.returncode}: "
+            f"{' | '.join(output[-5:])[-500:]}. The database is as it was. Check the free disk space, then try again.",
             home=home.path,
         )

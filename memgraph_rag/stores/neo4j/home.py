@@ -130,9 +130,9 @@ class Home:
         for left in (self.import_files, self._dropped):
             rmtree(left, ignore_errors=True)
         for kept in self._aside.glob("*/*"):
-            made = self._data / kept.relative_to(self._aside)
-            rmtree(made, ignore_errors=True)
-            kept.rename(made)
+            replacement = self._data / kept.relative_to(self._aside)
+            rmtree(replacement, ignore_errors=True)
+            kept.rename(replacement)
         rmtree(self._aside, ignore_errors=True)
 
     def drop_aside(self) -> None:

@@ -119,12 +119,12 @@ class Neo4jStore(graph_writes.WrittenGraph):
         words = [*keywords_of(keywords), *dates.forms(keywords)][:MOST_KEYWORDS]
         if not words or graph_reads.is_empty_scope(documents):
             return []
-        asked = {"index": INDEXES[stemming], "query": lucene_query(words, self._bound["namespace_id"])}
+        parameters = {"index": INDEXES[stemming], "query": lucene_query(words, self._bound["namespace_id"])}
         if documents is not None:
-            return self._get_hits("read/find_matching_segments_of", **asked, k=k, document_ids=list(documents))
+            return self._get_hits("read/find_matching_segments_of", **parameters, k=k, document_ids=list(documents))
         width = index_width(k)
         while True:
-            hits = self._get_hits("read/find_matching_segments", **asked, width=width)
+            hits = self._get_hits("read/find_matching_segments", **parameters, width=width)
             if len(hits) < width or trusted_hits(hits, k):
                 return hits[:k]
             width *= WIDENED
@@ -141,19 +141,19 @@ class Neo4jStore(graph_writes.WrittenGraph):
         query = None if vector is None else graph_reads.vector_parameter(vector)
         if not entity_ids or k < 1 or graph_reads.is_empty_scope(documents):
             return []
-        asked: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids))}
+        parameters: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids))}
         if query is not None and documents is None and self._dialect == "neo4j_2026":
             neighbour_rows = self._by_index(
-                "read/find_near_neighbours", **asked, vector=query, k=k + 1, width=index_width(k)
+                "read/find_near_neighbours", **parameters, vector=query, k=k + 1, width=index_width(k)
             )
             near = relation_rows.decode_neighbours(neighbour_rows or [], k + 1)
             if neighbour_rows is not None and (len(near) <= k or trusted_hits(near, k)):
                 return near[:k]
-        asked |= {"k": k} | graph_reads.bind_scope(documents)
+        parameters |= {"k": k} | graph_reads.bind_scope(documents)
         if query is None:
-            neighbour_rows = self._run("read/list_neighbours", **asked)
+            neighbour_rows = self._run("read/list_neighbours", **parameters)
         else:
-            neighbour_rows = self._run("read/find_neighbours", **asked, vector=query)
+            neighbour_rows = self._run("read/find_neighbours", **parameters, vector=query)
         return relation_rows.decode_neighbours(neighbour_rows, k)
 
     @override
@@ -327,12 +327,12 @@ class Neo4jStore(graph_writes.WrittenGraph):
     @override
     def empty_database(self) -> str:
         """Return the name of the database, if it contains no node."""
-        found = self._run("read/find_any_node")
-        if found:
+        node_rows = self._run("read/find_any_node")
+        if node_rows:
             raise StoreError(
                 "Expected an empty database for a bulk import, which replaces its whole content, got "
-                f"{show(self)} with nodes of {':'.join(found[0]['labels']) or 'no label'}. Import without --bulk, or "
-                "into an empty database."
+                f"{show(self)} with nodes of {':'.join(node_rows[0]['labels']) or 'no label'}. Import without --bulk, "
+                "or into an empty database."
             )
         return self._connection.database or "neo4j"
 
@@ -397,9 +397,9 @@ class Neo4jStore(graph_writes.WrittenGraph):
             self._check_embedder(run)  # while it waited, another process may have replaced all embeddings
             return work(run, self._creator(execute))
 
-        done = self._connection.write(operation, checked)
+        result = self._connection.write(operation, checked)
         self._has_written = True
-        return done
+        return result
 
     @override
     def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:

@@ -113,10 +113,10 @@ def remove_overviews(run: Run, create: Create, ids: Iterable[str], *, changed: S
 
     Kept questions that read them become stale, because of the documents in ``changed`` if an overview rests on one.
     """
-    every = found = set(ids)
-    while found:
-        found = {row["id"] for row in run("read/list_overviews_above", node_ids=sorted(found))} - every
-        every = every | found
+    every = above = set(ids)
+    while above:
+        above = {row["id"] for row in run("read/list_overviews_above", node_ids=sorted(above))} - every
+        every = every | above
     gone = sorted(every)
     kept_questions.mark_overviews_deleted(run, create, gone, changed=changed)
     run("write/delete_overviews", node_ids=gone)

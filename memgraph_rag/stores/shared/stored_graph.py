@@ -174,8 +174,8 @@ class StoredGraph(BaseStore):
         wanted = list(dict.fromkeys(entity_ids))
         return rows.decode_hits(self._scored_naming(wanted, vector=query, k=k, **bind_scope(documents)))
 
-    def _scored_naming(self, entity_ids: Sequence[str], **asked: Any) -> list[dict[str, Any]]:
-        return self._run("read/score_naming", entity_ids=entity_ids, **asked)
+    def _scored_naming(self, entity_ids: Sequence[str], **parameters: Any) -> list[dict[str, Any]]:
+        return self._run("read/score_naming", entity_ids=entity_ids, **parameters)
 
     @override
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
