@@ -1,4 +1,4 @@
-"""What strategies, searches and layers of the memory read of one namespace of a graph.
+"""The reads of one namespace of a graph, for strategies, searches and layers of the memory.
 
 Every store must implement the abstract members. ``stores.BaseStore`` has a default for each other member.
 """
@@ -62,7 +62,7 @@ class NodeReader(Protocol):
 
 
 class GraphReader(NodeReader, Protocol):
-    """What strategies read."""
+    """The reads that strategies use, in addition to ``NodeReader``."""
 
     @abstractmethod
     def segments_of(self, document_id: str) -> list[Segment]:
@@ -128,7 +128,7 @@ class GraphReader(NodeReader, Protocol):
 
 
 class SearchedGraph(NodeReader, Protocol):
-    """What a search reads: the k best segments, or all segments for an index of its own.
+    """The reads that a search uses: the k best segments, or all segments for an index of its own.
 
     The search may keep its index in a file. A search that does not hold the namespace in memory reads a pool for each
     question: the segments among which it looks for the answer.
@@ -266,4 +266,4 @@ class SearchedGraph(NodeReader, Protocol):
 
 
 class MemoryGraph(GraphReader, SearchedGraph, Protocol):
-    """What a layer of the memory reads: all that strategies and searches read."""
+    """The reads that a layer of the memory uses: all reads of strategies and searches."""

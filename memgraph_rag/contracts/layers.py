@@ -1,4 +1,4 @@
-"""What a layer must offer: it derives rows of the graph from segments."""
+"""The contract of a layer, which derives rows of the graph from segments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models must offer: a language model, its reading session, an embedder, an entity recognizer, a parser.
+"""The contracts of models: a language model, its reading session, an embedder, an entity recognizer, a parser.
 
 Language models have two levels. ``LanguageModel`` writes, reads, answers and says Yes; its weights may be in this
 process or on a server. ``AttentiveModel`` also returns attention, for which the weights must be in this process.

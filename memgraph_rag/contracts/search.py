@@ -1,4 +1,4 @@
-"""What a search, and each search mode, must offer: finding segments without a language model."""
+"""The contracts of a search and of a search mode, which find segments without a language model."""
 
 from __future__ import annotations
 

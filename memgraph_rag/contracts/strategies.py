@@ -1,4 +1,4 @@
-"""What a strategy must offer: it decides which nodes of the graph are read for a question."""
+"""The contract of a strategy, which decides which nodes of the graph are read for a question."""
 
 from __future__ import annotations
 

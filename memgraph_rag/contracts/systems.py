@@ -1,4 +1,4 @@
-"""What a system brings: the layers, searches and strategies of one paper, each by its name.
+"""A system: the layers, search modes and strategies of one paper, each by its name.
 
 Invariant: a system is data. No part of it is built, opened or loaded before the part is requested by name.
 """

@@ -55,7 +55,7 @@ Key = SecretStr | Callable[[], str]
 
 
 class Neo4j(BaseModel):
-    """How to log in to Neo4j. The setting ``store`` is its address."""
+    """The login to Neo4j. The setting ``store`` is its address."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -68,7 +68,7 @@ class Neo4j(BaseModel):
 
 
 class Endpoint(BaseModel):
-    """How to call models behind an address. The address is the setting ``model`` or ``embedder``."""
+    """Parameters of requests to models behind an address, which is the setting ``model`` or ``embedder``."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -157,7 +157,7 @@ class Evidence:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know in addition to the text: whether it still holds, and the days that its words name."""
+        """Facts that complete the text for a reader: whether it still holds, and the days that its words name."""
         return (*([str(self.standing)] if self.standing else []), *map(str, self.days))
 
     def as_dict(self) -> dict[str, Any]:
@@ -247,7 +247,7 @@ class Citation:
 
 
 class WarningKind(str, Enum):
-    """What a person should check before trusting an answer."""
+    """The kinds of warnings that a person should check before trusting an answer."""
 
     UNSUPPORTED_LINK = "unsupported_link"
     """The answer contains a link that no cited sentence contains."""
@@ -273,9 +273,9 @@ class AnswerWarning:
     def __str__(self) -> str:
         """Return one sentence for a person."""
         if self.kind is WarningKind.UNSUPPORTED_LINK:
-            return f"The link {self.quote} stands in no cited sentence."
+            return f"No cited sentence contains the link {self.quote}."
         if self.kind is WarningKind.UNGRADED_YES:
-            return f"{self.quote} says Yes or No without a probability: its server tells no log-probabilities."
+            return f"{self.quote} says Yes or No without a probability: its server returns no log-probabilities."
         return f"{self.document_key} addresses the model that reads it: “{self.quote}”"
 
     def as_dict(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Action(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the database holds of a document after a write; after ``forget``, what it held before.
+    """The content of the database for a document after a write; after ``forget``, the content before.
 
     Attributes:
         counts: nodes and edges of the document by label or relationship type, read back after the commit.

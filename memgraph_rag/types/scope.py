@@ -63,7 +63,7 @@ class Extent:
     until: datetime | None = None
 
     def within(self, documents: Sequence[str] | None) -> Extent:
-        """Return the part of the extent that lies in these documents (ids; None for all)."""
+        """Return the part of the extent in these documents (ids; None for all)."""
         if documents is None or self.documents is None:
             return self if documents is None else replace(self, documents=documents)
         return replace(self, documents=sorted({*documents} & {*self.documents}))

@@ -103,7 +103,7 @@ def open_place(path: str | Path) -> str | None:
     return None
 
 
-# ── the lock beside the file ─────────────────────────────────────────────────────────────────────────────────
+# ── the lock file ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _take_lock(place: str, *, shared: bool) -> int | None:

@@ -100,7 +100,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
-        """The k segments of the largest cosine, by an exact scan."""
+        """Return the k segments with the largest cosine, by an exact scan."""
         if documents is not None:
             return graph_reads.score_nodes(self._run, vector, documents=documents, k=k)
         return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.vector_parameter(vector), k=k))
