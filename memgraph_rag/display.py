@@ -1,7 +1,7 @@
-"""A value as a message shows it.
+"""Values as messages show them: short, and printable in a terminal.
 
-It knows no message and imports nothing of this library. Invariant: whatever the value is and whatever its ``repr``
-does, ``show`` returns at most ``MOST_CHARACTERS`` characters, and a terminal can print each of them.
+The module imports nothing of this library. Invariant: for any value, even one whose ``repr`` raises, ``show`` returns
+at most ``MOST_CHARACTERS`` characters, and a terminal can print each of them.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from reprlib import Repr
 __all__ = ["MOST_CHARACTERS", "show"]
 
 MOST_CHARACTERS = 200
-"""Most characters of a shown value; of a longer one the two ends are shown."""
+"""The most characters of a shown value. Of a longer value, the beginning and the end are shown."""
 
 _MARK = "\N{REPLACEMENT CHARACTER}"
-_MOST_BITS = 256  # of an int that is shown by its digits: Python refuses to write out a huge one
+_MOST_BITS = 256  # a larger int is described by its size: Python refuses to write out a huge one
 
 
 class _BoundedRepr(Repr):
-    """The library's bounded ``repr``, which survives an object whose own one raises."""
+    """The standard library's bounded ``repr``, which also survives an object whose ``repr`` raises."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,14 +44,14 @@ _REPR = _BoundedRepr()
 def show(value: object) -> str:
     r"""Return the value in short, for a message.
 
-    A path is shown as its str, an error by its message. What cannot be printed becomes an escape or a mark.
+    A path is shown as its str, an error by its message. Unprintable characters become escapes or marks.
 
     >>> show("a\x1b[31m"), show([10**5000]), len(show("x" * 1_000_000))
     ("'a\\x1b[31m'", '[an int of 16,610 bits]', 200)
     """
     try:
         text = str(value) if isinstance(value, BaseException) else _REPR.repr(value)
-    except Exception:  # noqa: BLE001 - an object that fails even at being looked at
+    except Exception:  # noqa: BLE001 - the methods of the object may raise anything
         text = f"<an object of {type(value).__name__}>"
     if len(text) > MOST_CHARACTERS:
         half = MOST_CHARACTERS // 2 - 1

@@ -1,35 +1,35 @@
-"""Every error this library raises on purpose, as one tree.
+"""All errors that this library raises on purpose, as one tree.
 
-It knows nothing of databases, models or files; each room maps the foreign exceptions that it meets to
-these and chains them with ``from``. The invariant: a message says what was expected, what came, and what to
-do next; the facts are attributes too, so that a program need not parse the sentence.
+The module knows no database, model or file. Each room converts the foreign exceptions that it meets into these errors,
+chained with ``from``. Invariant: a message says what was expected, what was received, and what to do next. The facts
+are also attributes, so that a program need not parse the message.
 
     MemgraphRagError
-    ├── SettingsError            a setting, an argument or an option has a value that cannot work
-    ├── DocumentError            what was to be added cannot be read as text
-    │   └── DocumentNotFound     nothing is stored under that id or key
-    ├── QuestionError            the question is empty, no text, or longer than the model can read
-    │   └── QuestionNotFound     no question was kept under that text or id
-    ├── SearchMemoryExceeded     the namespace is too large for a graph search
-    ├── StoreError               the database refused or failed
-    │   ├── StoreUnavailable     nobody answered, the connection broke, or a cluster has no leader (retryable)
+    ├── SettingsError            a setting, an argument or an option has an unusable value
+    ├── DocumentError            the given document is not readable as text
+    │   └── DocumentNotFound     no document is stored under this id or key
+    ├── QuestionError            the question is empty, not text, or too long for the model
+    │   └── QuestionNotFound     no question is kept under this text or id
+    ├── SearchMemoryExceeded     the namespace is too large for a graph search in memory
+    ├── StoreError               the database refused an operation, or failed
+    │   ├── StoreUnavailable     no server answered, the connection broke, or a cluster has no leader (retryable)
     │   ├── StoreAccessDenied    wrong user, password or database
-    │   ├── StoreLocked          another process holds the embedded file
-    │   ├── StoreReadOnly        what was opened for reading only was to be changed
-    │   ├── DocumentChanged      a document is not the one that was read any more
-    │   └── SchemaMismatch       the store was built by another version or with another embedder
+    │   ├── StoreLocked          another process has the embedded file open (retryable)
+    │   ├── StoreReadOnly        a write to a store that was opened for reading only
+    │   ├── DocumentChanged      another writer changed the document after it was read
+    │   └── SchemaMismatch       another version or another embedder built the store
     ├── ModelError               a model cannot be loaded or run
-    │   ├── ModelNotFound        no weights under that name, or none that a server knows
-    │   ├── ModelUnavailable     a model's server did not answer, or not to the end (retryable)
+    │   ├── ModelNotFound        no weights with this name exist here, or the server knows no such model
+    │   ├── ModelUnavailable     a model's server did not answer, or not completely (retryable)
     │   ├── ModelAccessDenied    a model's server refused the key
     │   ├── WindowExceeded       more tokens than the model's window holds
-    │   ├── TokenLimitReached    a call has used the tokens that it was given
+    │   ├── TokenLimitReached    a call has used all tokens of its limit
     │   └── SpanError            a token span is empty or out of range
-    ├── ClusterError             a cluster does not answer, or its workers die
-    ├── LayerError               a layer of the user's own failed, or gave what is none of its rows
-    └── StrategyError            no strategy of that name, or it was driven wrongly
+    ├── ClusterError             a cluster does not answer, or one of its workers died
+    ├── LayerError               a user's own layer failed, or returned rows that are not its own
+    └── StrategyError            the strategy is unknown, unusable here, or broke its contract
 
-``MemgraphRagWarning`` is no error: what was asked was done, but perhaps not what was meant.
+``MemgraphRagWarning`` is not an error: the call succeeded, but its result may not be what the caller intended.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ __all__ = [
 
 
 class MemgraphRagError(Exception):
-    """Root of the family.
+    """The root of all errors of this library.
 
     Args:
-        message: one sentence on what was expected and what came, one on what to do.
+        message: one sentence on what was expected and what was received, and one on what to do.
         **facts: the values behind the message (``path=``, ``key=``, ``limit=`` …); each becomes an attribute.
     """
 
@@ -80,7 +80,7 @@ class MemgraphRagError(Exception):
         self.facts = facts
 
     def __getattr__(self, name: str) -> Any:
-        """The fact of that name."""
+        """Return the fact with this name."""
         facts = self.__dict__.get("facts", {})
         if name in facts:
             return facts[name]
@@ -88,63 +88,63 @@ class MemgraphRagError(Exception):
 
 
 class MemgraphRagWarning(UserWarning):
-    """What was asked was done, but perhaps not what was meant."""
+    """The call succeeded, but its result may not be what the caller intended."""
 
 
 class SettingsError(MemgraphRagError):
-    """A setting, an argument or an option has a value that cannot work."""
+    """A setting, an argument or an option has an unusable value."""
 
 
 class DocumentError(MemgraphRagError):
-    """What was to be added cannot be read as text."""
+    """The given document is not readable as text."""
 
 
 class DocumentNotFound(DocumentError):
-    """Nothing is stored under that id or key."""
+    """No document is stored under this id or key."""
 
 
 class QuestionError(MemgraphRagError):
-    """The question is empty, no text, or longer than the model can read."""
+    """The question is empty, not text, or too long for the model."""
 
 
 class QuestionNotFound(QuestionError):
-    """No question was kept under that text or id."""
+    """No question is kept under this text or id."""
 
 
 class SearchMemoryExceeded(MemgraphRagError):
-    """The namespace is too large for what a graph search, or the layer communities, may hold in memory."""
+    """The namespace is too large for the memory that a graph search, or the layer communities, may use."""
 
 
 class StoreError(MemgraphRagError):
-    """The database refused or failed."""
+    """The database refused an operation, or failed."""
 
 
 class StoreUnavailable(StoreError):
-    """Nobody answered at that address, the connection broke, or a cluster has no leader."""
+    """No server answered at this address, the connection broke, or a cluster has no leader."""
 
     retryable = True
 
 
 class StoreAccessDenied(StoreError):
-    """Wrong user, wrong password, or no such database."""
+    """The user, the password or the name of the database is wrong."""
 
 
 class StoreLocked(StoreError):
-    """Another process holds the embedded file."""
+    """Another process has the embedded file open."""
 
     retryable = True
 
 
 class StoreReadOnly(StoreError):
-    """The store was opened for reading only."""
+    """A write to a store that was opened for reading only."""
 
 
 class DocumentChanged(StoreError):
-    """A document is not the one that was read any more; read it again, then write."""
+    """Another writer changed the document after it was read. Read it again, then write."""
 
 
 class SchemaMismatch(StoreError):
-    """The store was built by another schema version or with another embedder."""
+    """Another schema version or another embedder built the store."""
 
 
 class ModelError(MemgraphRagError):
@@ -152,17 +152,17 @@ class ModelError(MemgraphRagError):
 
 
 class ModelNotFound(ModelError):
-    """No weights were found under that name, or the server knows no such model."""
+    """No weights with this name exist on this machine, or the server knows no such model."""
 
 
 class ModelUnavailable(ModelError):
-    """A model's server did not answer, not in time, or not to the end."""
+    """A model's server did not answer, not in time, or not completely."""
 
     retryable = True
 
 
 class ModelAccessDenied(ModelError):
-    """A model's server refused the key, or there is none."""
+    """A model's server refused the key, or needs one."""
 
 
 class WindowExceeded(ModelError):
@@ -170,20 +170,20 @@ class WindowExceeded(ModelError):
 
 
 class TokenLimitReached(ModelError):
-    """A call has read and written as many tokens of the model as it was given; the next one goes on."""
+    """A call has used all model tokens of its limit. The next call continues the work."""
 
 
 class SpanError(ModelError):
-    """A token span is empty, or reaches past the sequence."""
+    """A token span is empty, or ends after the sequence."""
 
 
 class ClusterError(MemgraphRagError):
-    """A cluster that was to build documents does not answer, or a worker of it died."""
+    """A cluster that builds documents does not answer, or one of its workers died."""
 
 
 class LayerError(MemgraphRagError):
-    """A layer of the user's own failed, or gave what is none of its rows."""
+    """A user's own layer failed, or returned rows that are not its own."""
 
 
 class StrategyError(MemgraphRagError):
-    """No strategy of that name, or it was driven wrongly."""
+    """The strategy is unknown, unusable with this model or call, or broke its contract."""

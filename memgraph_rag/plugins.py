@@ -1,7 +1,7 @@
-"""The systems that are installed beside the core: found by the entry-point group ``memgraph_rag.systems``.
+"""The systems that other distributions install, found by the entry-point group ``memgraph_rag.systems``.
 
-It knows the contract of a system and no system. Invariants: a name has one owner; an installed system that cannot be
-loaded, or that offers what another one offers, is left out with a warning that names it, and stops no other one.
+The module knows the contract of a system, and no system itself. Invariants: a name has one owner. A system that cannot
+be loaded, or that offers a name of another system, is left out with a warning; the other systems still work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memgraph_rag.contracts import System
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagWarning
 
-__all__ = ["GROUP", "Part", "offered", "systems"]
+__all__ = ["GROUP", "Part", "find_parts", "load_systems"]
 
 GROUP = "memgraph_rag.systems"
 
@@ -26,27 +26,27 @@ _PARTS: tuple[Part, ...] = ("strategies", "layers", "memory_layers", "modes")
 
 
 @cache
-def systems() -> tuple[System, ...]:
-    """Load the installed systems, in the order of their entry points' names; what is installed later is not seen."""
+def load_systems() -> tuple[System, ...]:
+    """Load the installed systems, in the order of their entry points' names, once per process."""
     loaded: list[System] = []
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        system = _loaded(point)
-        if system is not None and _is_alone(system, loaded, point):
+        system = _load_system(point)
+        if system is not None and _has_unique_names(system, loaded, point):
             loaded.append(system)
     return tuple(loaded)
 
 
-def offered(part: Part) -> dict[str, Callable[..., Any]]:
-    """Return what the installed systems offer of one kind: a maker by each name."""
-    return {name: maker for system in systems() for name, maker in _parts(system, part).items()}
+def find_parts(part: Part) -> dict[str, Callable[..., Any]]:
+    """Return the parts of one kind that the installed systems offer: a factory by each name."""
+    return {name: maker for system in load_systems() for name, maker in _parts(system, part).items()}
 
 
 def _parts(system: System, part: Part) -> Mapping[str, Callable[..., Any]]:
     return getattr(system, part)
 
 
-def _loaded(point: EntryPoint) -> System | None:
-    """Return the system behind an entry point; None where a stranger's code fails, or gives something else."""
+def _load_system(point: EntryPoint) -> System | None:
+    """Return the system of an entry point; None, with a warning, if its code fails or returns something else."""
     try:
         system: object = point.load()
     except Exception as error:  # noqa: BLE001 - whatever a stranger's module raises while it is imported
@@ -58,8 +58,8 @@ def _loaded(point: EntryPoint) -> System | None:
     return system
 
 
-def _is_alone(system: System, others: list[System], point: EntryPoint) -> bool:
-    """Tell whether no other system offers a part of the same name; warn where one does."""
+def _has_unique_names(system: System, others: list[System], point: EntryPoint) -> bool:
+    """Return whether no other system offers a part with the same name; warn if one does."""
     for part in _PARTS:
         for other in others:
             if both := sorted(_parts(system, part).keys() & _parts(other, part).keys()):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from memgraph_rag.plugins import GROUP, systems
+from memgraph_rag.plugins import GROUP, load_systems
 
 DISTRIBUTION = Path(__file__).parents[1] / "examples" / "own_system"
 BEST_ONLY = (DISTRIBUTION / "best_only.py").read_text("utf-8")
@@ -65,7 +65,7 @@ def told(folder: Path, *, strategy: str = "raptor", mode: str = "graph") -> list
 
 def test_systems_of_this_package_are_installed() -> None:
     names = {"baselines", "graphrag", "hipporag", "longrefiner", "raptor", "sprag"}
-    assert {system.name for system in systems()} >= names
+    assert {system.name for system in load_systems()} >= names
 
 
 def test_strategy_and_mode_of_an_installed_distribution_are_found(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def write(tmp_path: Path) -> WriteFile:
 # ── what is read, and what counts more ───────────────────────────────────────────────────────────────────────
 
 
-def test_each_origin_goes_before_the_next(monkeypatch: pytest.MonkeyPatch, write: WriteFile) -> None:
+def test_each_origin_beats_the_next(monkeypatch: pytest.MonkeyPatch, write: WriteFile) -> None:
     def namespace(**given: Any) -> tuple[str, str]:
         settings, origins = Settings.resolve(**given)
         return settings.namespace, str(origins["namespace"]) if "namespace" in origins else "default"
@@ -123,7 +123,7 @@ def test_outside_repository_only_working_directory_counts(monkeypatch: pytest.Mo
     assert Settings.load().namespace == "here"
 
 
-def test_working_directory_that_is_gone_has_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_deleted_working_directory_has_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

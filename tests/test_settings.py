@@ -101,9 +101,7 @@ def test_every_field_has_its_variable() -> None:
 
 
 @pytest.mark.parametrize("group", [{"user": "me"}, Neo4j(user="me")])
-def test_an_argument_goes_before_the_environment_unless_it_is_none(
-    monkeypatch: pytest.MonkeyPatch, group: object
-) -> None:
+def test_argument_beats_environment_unless_it_is_none(monkeypatch: pytest.MonkeyPatch, group: object) -> None:
     monkeypatch.setenv("MEMGRAPH_RAG_NAMESPACE", "theirs")
     monkeypatch.setenv("NEO4J_USERNAME", "theirs")
     monkeypatch.setenv("NEO4J_DATABASE", "stories")
@@ -193,7 +191,7 @@ def test_a_key_may_come_from_a_callable() -> None:
         ("endpoint.seconds", -2, {}),
     ],
 )
-def test_what_cannot_work_is_refused_by_name(name: str, value: object, others: dict[str, Any]) -> None:
+def test_unusable_argument_is_refused_by_name(name: str, value: object, others: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=f"'{name}'") as raised:
         Settings.load(**given(name, value), **others)
     assert raised.value.setting == name
@@ -201,7 +199,7 @@ def test_what_cannot_work_is_refused_by_name(name: str, value: object, others: d
     assert repr(value)[:20] in str(raised.value)
 
 
-def test_what_cannot_work_in_the_environment_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_variable_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMGRAPH_RAG_WINDOW", "wide")
     with pytest.raises(SettingsError, match="MEMGRAPH_RAG_WINDOW"):
         Settings.load()
@@ -251,7 +249,7 @@ def test_segments_of_half_the_window_are_allowed() -> None:
         ("checks_speaker", "Set checks to 'names', or to 'none'"),
     ],
 )
-def test_a_setting_that_is_not_there_is_named_with_what_was_meant(name: str, message: str) -> None:
+def test_unknown_setting_is_named_with_similar_one(name: str, message: str) -> None:
     with pytest.raises(SettingsError, match=f"There is no setting '{name}'. {message}") as caught:
         Settings.load(**given(name, "x"))
     assert caught.value.setting == name

@@ -1,4 +1,4 @@
-// How much the graph holds of each of these documents, by label and by relationship type.
+// The number of nodes and edges of each of these documents, by label and by relationship type.
 // params: namespace, document_ids
 // returns: document_id, name, count
 // needs: Document.id, InformationPoint.namespace and document_id, Annotation.namespace and document_id, Section.namespace and document_id, RELATES_TO.namespace and document_id

@@ -1,4 +1,4 @@
-// How much the namespace holds, by label and by relationship type.
+// The number of nodes and edges of the namespace, by label and by relationship type.
 // params: namespace
 // returns: name, count
 // needs: Document.namespace and key, Segment, InformationPoint, Annotation and Section.namespace and document_id, Entity.namespace and normal, Question.namespace and asked_at, Overview.namespace and layer

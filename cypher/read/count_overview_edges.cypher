@@ -1,4 +1,4 @@
-// To how many documents, entities and parts these overviews must be tied, and to how many each is.
+// The number of documents, entities and parts of these overviews, and the number of edges to each of them.
 // params: namespace, node_ids
 // returns: id, documents, entities, parts, resting, members, targets
 // needs: Overview.id

@@ -1,4 +1,4 @@
-// How these documents write the entities that they name, as what kind, and how often.
+// The surface forms of the entities that these documents name, with kind and count.
 // params: namespace, document_ids
 // returns: id, surface, kind, count
 // needs: Document.id

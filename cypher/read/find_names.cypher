@@ -1,4 +1,4 @@
-// The entities whose normalised name holds these characters, the shortest names first.
+// The entities whose normalised name contains these characters, the shortest names first.
 // params: namespace, part, k
 // returns: id, normal, name, kinds
 // needs: Entity.namespace and normal

@@ -1,4 +1,4 @@
-// Which of these overviews are there.
+// The ids of these overviews that exist.
 // params: namespace, node_ids
 // returns: id
 // needs: Overview.id

@@ -1,4 +1,4 @@
-// What found the entities of the namespace; all its documents agree.
+// The recognizer that found the entities of the namespace; all its documents have the same.
 // params: namespace
 // returns: recognizer
 // needs: Document.namespace and version

@@ -1,4 +1,4 @@
-// How the store was built.
+// The version of the schema, and the embedder of the store.
 // params: schema_id
 // returns: version, embedder, dimension
 // needs: Schema.id

@@ -1,4 +1,4 @@
-// How these entities are written, by what their nodes say.
+// The surface forms of these entities, as their nodes record them.
 // params: namespace, entity_ids
 // returns: id, normal, surfaces
 // needs: Entity.id

@@ -1,4 +1,4 @@
-// Which of these documents are there, and were not written after a version.
+// The documents among these that exist and were not written after a version.
 // params: namespace, document_ids, as_of
 // returns: id
 // needs: Document.id

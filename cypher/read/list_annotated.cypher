@@ -1,4 +1,4 @@
-// The segments that these documents' annotations speak of, by their place.
+// The segments of these documents' annotations, by index.
 // params: namespace, document_ids
 // returns: annotation_id, segment_id, index
 // needs: Annotation.namespace and document_id

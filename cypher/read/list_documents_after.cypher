@@ -1,4 +1,4 @@
-// The first documents of the namespace, by key, whose keys stand behind another.
+// The first documents of the namespace whose keys sort after a key, by key.
 // params: namespace, after, k
 // returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes
 // needs: Document.namespace and key

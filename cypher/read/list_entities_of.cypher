@@ -1,4 +1,4 @@
-// The entities that these segments mention, each once; of a segment that mentions none a row of none.
+// The entities that these segments mention, each once; a row with null for a segment that mentions none.
 // params: namespace, segment_ids
 // returns: segment_id, entity_id
 // needs: Segment.id

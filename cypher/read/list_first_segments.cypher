@@ -1,4 +1,4 @@
-// The segments of the smallest ids. Ids are hashes: so many of them are a sample that stays while others come and go.
+// The segments with the smallest ids. Ids are hashes, so they are a sample that rarely changes.
 // params: namespace, k
 // returns: id
 // needs: Segment.id

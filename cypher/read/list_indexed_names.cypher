@@ -1,5 +1,4 @@
-// The embedded entities that documents mention which were written after a version, with their near-synonyms. The reader
-// sorts.
+// The embedded entities that the documents written after a version mention, with their near-synonyms. The reader sorts.
 // params: namespace, since
 // returns: id, embedding, others, scores
 // needs: Document.namespace and version

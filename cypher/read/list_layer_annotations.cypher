@@ -1,4 +1,4 @@
-// What a layer says of segments, of documents that were written after a version. The reader sorts.
+// A layer's annotations of segments, in the documents written after a version. The reader sorts.
 // params: namespace, layer, since
 // returns: id, document_id, layer, index, kind, text, properties, segment_id, place
 // needs: Document.namespace and version

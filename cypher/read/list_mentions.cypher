@@ -1,4 +1,4 @@
-// The mentions of these documents. The reader sorts, where the order counts.
+// The mentions of these documents. The reader sorts if the order matters.
 // params: namespace, document_ids
 // returns: document_id, segment_id, entity_id, normal, kind, surface, start, end
 // needs: Document.id

@@ -1,4 +1,4 @@
-// The questions for which some overviews were read, and which documents these rest on.
+// The questions for which these overviews were read, and the documents on which the overviews rest.
 // params: namespace, node_ids
 // returns: id, changes, node_id, documents
 // needs: Overview.id

@@ -1,4 +1,4 @@
-// The overviews that lie directly over these.
+// The overviews directly above these.
 // params: namespace, node_ids
 // returns: id
 // needs: Overview.id

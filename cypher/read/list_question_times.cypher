@@ -1,4 +1,4 @@
-// When each kept question was asked.
+// The time at which each kept question was asked.
 // params: namespace
 // returns: id, asked_at
 // needs: Question.namespace and asked_at

@@ -1,4 +1,4 @@
-// All questions of the namespace that were kept, the newest first.
+// All kept questions of the namespace, the newest first.
 // params: namespace
 // returns: id, text, asked_at, answer, abstained, stop_reason, strategy, model, nodes, prompt_tokens, generated_tokens, model_calls, seconds, citations, changes, warnings, short
 // needs: Question.namespace and asked_at

@@ -1,5 +1,5 @@
-// The questions that rest on these documents: how many nodes, and how many of some layers, were read of each and
-// are still there.
+// The questions that rest on these documents, with the number of read nodes of each document that still exist: all of
+// them, and those of some layers.
 // params: namespace, document_ids, layers
 // returns: id, document_id, changes, reads, points
 // needs: Question.namespace and asked_at

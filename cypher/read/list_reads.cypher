@@ -1,4 +1,4 @@
-// What was read for these questions, in order. A probability of -1 says that the model was not asked.
+// The nodes that were read for these questions, in order. A probability of -1 means that the model was not asked.
 // params: namespace, question_ids
 // returns: question_id, node_id, order, score, attention, p_yes, sources, via, reason, stop, dropped
 // needs: Question.id

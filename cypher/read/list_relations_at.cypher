@@ -1,4 +1,4 @@
-// Relations of an entity, by id: as many of those that it begins as of those that it ends.
+// Relations of an entity, by id: up to k that begin at it, and up to k that end at it.
 // params: namespace, entity_id, k
 // returns: id, source_id, target_id, description, segment_id
 // needs: Entity.id

@@ -1,4 +1,4 @@
-// The cluster summaries of each of these documents that no other sums up, the highest level first, by index.
+// The cluster summaries of these documents that have no parent, the highest level first, then by index.
 // params: namespace, document_ids
 // returns: id, document_id, layer, level, index, text, tokens
 // needs: InformationPoint.namespace and document_id

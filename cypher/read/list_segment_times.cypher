@@ -1,4 +1,4 @@
-// When these segments were said or written: the segment's own time, else when its document was added.
+// The time of each of these segments, else the time at which its document was added.
 // params: namespace, segment_ids
 // returns: id, time
 // needs: Segment.id, Document.id

@@ -1,4 +1,5 @@
-// The documents that were read from one of these files, and the first k that have one of these texts. The reader sorts.
+// The documents that were read from one of these files, and the first k with one of these text hashes. The reader
+// sorts.
 // params: namespace, sources, text_hashes, k
 // returns: document_id, key, source, text_sha256
 // needs: Document.namespace and source, Document.namespace and text_sha256

@@ -1,4 +1,4 @@
-// All annotations, how many segments each must be tied to, and how many it is. The reader sorts.
+// All annotations, with the number of their segments and of their edges to segments. The reader sorts.
 // params: namespace
 // returns: id, document_id, layer, segments, targets
 // needs: Annotation.namespace and document_id

@@ -1,4 +1,4 @@
-// Which segment follows which. The reader sorts.
+// The edges from each segment to the next. The reader sorts.
 // params: namespace
 // returns: source_id, target_id
 // needs: Segment.namespace and document_id

@@ -1,4 +1,4 @@
-// All entities, and what their nodes say of how they are written. The reader sorts.
+// All entities, with the surface forms that their nodes record. The reader sorts.
 // params: namespace
 // returns: id, normal, surfaces
 // needs: Entity.namespace and normal

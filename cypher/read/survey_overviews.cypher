@@ -1,4 +1,5 @@
-// All overviews, to how many documents, entities and parts each must be tied, and to how many it is. The reader sorts.
+// All overviews, with the number of their documents, entities and parts, and of the edges to each of them. The reader
+// sorts.
 // params: namespace
 // returns: id, documents, entities, parts, resting, members, targets
 // needs: Overview.namespace and layer

@@ -1,4 +1,4 @@
-// Which segments hang on which documents. The reader sorts.
+// The edges from documents to their segments. The reader sorts.
 // params: namespace
 // returns: document_id, segment_id
 // needs: Document.namespace and key

@@ -1,4 +1,4 @@
-// All information points with their layers, and how many nodes each sums up. The reader sorts.
+// All information points with their layers, and the number of nodes that each summarises. The reader sorts.
 // params: namespace
 // returns: id, document_id, layer, targets
 // needs: InformationPoint.namespace and document_id

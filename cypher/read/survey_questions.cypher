@@ -1,4 +1,5 @@
-// All kept questions, how many nodes that were read for each must be tied to it, how many are, and on which documents it rests. The reader sorts.
+// All kept questions, with the number of their read nodes, the number of edges to them, and the documents they rest on.
+// The reader sorts.
 // params: namespace
 // returns: id, nodes, documents, reads
 // needs: Question.namespace and asked_at

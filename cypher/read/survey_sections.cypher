@@ -1,4 +1,4 @@
-// All sections, how many edges must leave each, and how many do. The reader sorts.
+// All sections, with the recorded and the actual number of their edges. The reader sorts.
 // params: namespace
 // returns: id, document_id, parts, targets
 // needs: Section.namespace and document_id

@@ -1,4 +1,4 @@
-// All segments, whatever they hang on. The reader sorts.
+// All segments, with or without a document. The reader sorts.
 // params: namespace
 // returns: id, document_id, index
 // needs: Segment.namespace and document_id

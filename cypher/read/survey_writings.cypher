@@ -1,4 +1,4 @@
-// How segments and titles write all entities, as what kind, and how often. The reader sorts.
+// The surface forms of all entities in segments and titles, with kind and count. The reader sorts.
 // params: namespace
 // returns: id, surface, kind, count
 // needs: Segment.namespace and document_id, Document.namespace and key

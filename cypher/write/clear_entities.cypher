@@ -1,4 +1,4 @@
-// Take the embeddings of their names from entities.
+// Remove the embeddings of these entities' names.
 // params: namespace, entity_ids
 // returns: -
 // needs: Entity.id

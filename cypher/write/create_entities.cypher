@@ -1,4 +1,4 @@
-// Store entities that are not there yet.
+// Store new entities.
 // params: namespace, rows
 // returns: -
 // needs: Entity.id

@@ -1,4 +1,4 @@
-// Store questions that were asked, each with its answer.
+// Store kept questions, each with its answer.
 // params: namespace, rows
 // returns: -
 // needs: Question.id

@@ -1,4 +1,4 @@
-// Remove entities that nothing names any more.
+// Delete entities without a mention or a title.
 // params: namespace, entity_ids
 // returns: -
 // needs: Entity.id

@@ -1,4 +1,4 @@
-// Remove annotations that no document has, with their edges.
+// Delete annotations without a document, with their edges.
 // params: namespace, node_ids
 // returns: -
 // needs: Annotation.id

@@ -1,4 +1,4 @@
-// Remove information points that no document has, with their edges.
+// Delete information points without a document, with their edges.
 // params: namespace, node_ids
 // returns: -
 // needs: InformationPoint.id

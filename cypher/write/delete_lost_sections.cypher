@@ -1,4 +1,4 @@
-// Remove sections that no document has, with their edges.
+// Delete sections without a document, with their edges.
 // params: namespace, node_ids
 // returns: -
 // needs: Section.id

@@ -1,4 +1,4 @@
-// Remove segments that no document has, with their edges.
+// Delete segments without a document, with their edges.
 // params: namespace, node_ids
 // returns: -
 // needs: Segment.id

@@ -1,4 +1,4 @@
-// Remove the mentions of these documents, but for those that their relations layer found.
+// Delete the mentions of these documents, except those that the layer relations found.
 // params: namespace, document_ids, kind
 // returns: -
 // needs: Document.id

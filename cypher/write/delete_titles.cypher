@@ -1,4 +1,4 @@
-// Remove the edges from these documents to what their titles name.
+// Delete the edges from these documents to the entities that their titles name.
 // params: namespace, document_ids
 // returns: -
 // needs: Document.id

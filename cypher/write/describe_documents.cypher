@@ -1,4 +1,4 @@
-// Give documents other metadata where their content is still what it was; the ids of those.
+// Replace the metadata and the hash of documents whose content still has the given hash; return their ids.
 // params: namespace, namespace_id, rows
 // returns: id
 // needs: Namespace.id, Document.id

@@ -1,4 +1,4 @@
-// Tie questions to the overviews that were read for them. A probability below 0 says that the model was not asked.
+// Tie questions to the overviews that were read for them. A probability below 0 means that the model was not asked.
 // params: namespace, rows
 // returns: -
 // needs: Question.id, Overview.id

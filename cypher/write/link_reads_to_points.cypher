@@ -1,4 +1,5 @@
-// Tie questions to the information points that were read for them. A probability below 0 says that the model was not asked.
+// Tie questions to the information points that were read for them. A probability below 0 means that the model was not
+// asked.
 // params: namespace, rows
 // returns: -
 // needs: Question.id, InformationPoint.id

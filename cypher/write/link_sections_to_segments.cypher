@@ -1,4 +1,4 @@
-// Tie sections to the segments that hold their own text, with the characters that they have of each.
+// Tie sections to the segments that hold their own text, with the characters of that text in each segment.
 // params: namespace, rows
 // returns: -
 // needs: Section.id, Segment.id

@@ -1,4 +1,5 @@
-// Say of questions what changed of the documents that they rest on; what they lose is tied to them no more.
+// Record the changes of documents in the questions that rest on them. The deleted nodes do not count as read nodes any
+// more.
 // params: namespace, rows
 // returns: -
 // needs: Question.id

@@ -1,4 +1,4 @@
-// Tie segments to their documents again.
+// Restore the edges from documents to their segments.
 // params: namespace, rows
 // returns: -
 // needs: Document.id, Segment.id

@@ -1,4 +1,4 @@
-// Give a document the content that its segments have now, with the namespace's version as it is now.
+// Update the properties of a document whose segments changed, with the current version of the namespace.
 // params: namespace, namespace_id, document_id, sha256, text_sha256, characters, segments, metadata, echoes
 // returns: -
 // needs: Namespace.id, Document.id

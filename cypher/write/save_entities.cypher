@@ -1,4 +1,4 @@
-// Say how entities are written now, and what follows from it: their names and kinds.
+// Store the surface forms of entities, and the names and kinds that follow from them.
 // params: namespace, rows
 // returns: -
 // needs: Entity.id

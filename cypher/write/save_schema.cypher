@@ -1,4 +1,4 @@
-// Say how the store was built.
+// Store the version of the schema, and the embedder of the store.
 // params: schema_id, version, embedder, dimension
 // returns: -
 // needs: Schema.id

@@ -1,4 +1,4 @@
-// Say that documents were written in the namespace's version as it is now.
+// Set the version of documents to the current version of the namespace.
 // params: namespace, namespace_id, document_ids
 // returns: -
 // needs: Namespace.id, Document.id

@@ -1,4 +1,4 @@
-// Say which layers documents have and what built them, with the namespace's version as it is now.
+// Store the layers of documents and what built them, with the current version of the namespace.
 // params: namespace, namespace_id, rows
 // returns: -
 // needs: Namespace.id, Document.id

@@ -42,7 +42,7 @@ from memgraph_rag.models.model_loader import open_embedder, open_endpoint_model
 from memgraph_rag.models.recognizers import find_recognizer
 from memgraph_rag.settings import Settings
 from memgraph_rag.stores.ladybug.probe import try_file
-from memgraph_rag.stores.ladybug.sidecars import logs_aside
+from memgraph_rag.stores.ladybug.sidecars import list_damaged_logs
 from memgraph_rag.types import Prompt
 
 __all__ = ["Finding", "doctor", "examine"]
@@ -297,7 +297,7 @@ def _logs_aside(path: Path | None) -> list[str]:
     """Damaged logs of the store's file that were kept."""
     if path is None:
         return []
-    return [aside.name for aside in logs_aside(os.path.realpath(path))]
+    return [aside.name for aside in list_damaged_logs(os.path.realpath(path))]
 
 
 def _graph(place: Place, settings: Settings, *, repair: bool) -> Finding:

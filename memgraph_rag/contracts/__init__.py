@@ -1,4 +1,4 @@
-"""What the rooms promise one another: Protocols, no code.
+"""The Protocols through which the rooms of the package use one another. They hold no code.
 
 Open ``graph.py`` for what a store must offer, ``models.py`` for models, ``layers.py`` and ``strategies.py`` for
 plug-ins. The contracts know neither torch nor a database. Invariant: the middle rooms (text, models, layers, search,

@@ -1,6 +1,6 @@
-"""What a store offers of one namespace of a graph; ``graph_reads`` and ``graph_writes`` have the largest parts of it.
+"""The contract of a graph store, bound to one namespace; ``graph_reads`` and ``graph_writes`` hold its largest parts.
 
-The abstract members are required of every store; ``stores.BaseStore`` has a default of each of the others.
+Every store must implement the abstract members. ``stores.BaseStore`` has a default for each other member.
 """
 
 from __future__ import annotations
@@ -31,189 +31,190 @@ __all__ = ["FingerprintIndex", "GraphStore", "GraphView", "StoreUpkeep"]
 
 
 class GraphView(GraphReader, Protocol):
-    """What a person looks at, beside what strategies read."""
+    """The reads that show a graph to a person, in addition to the reads of strategies."""
 
     def document(self, id_or_key: str) -> DocumentRecord | None:
-        """The document with that id, or else that key; None where there is none."""
+        """Return the document with this id, else the document with this key; None when neither exists."""
         ...
 
     def names_with(self, part: str, *, k: int) -> list[Entity]:
-        """The k entities of the shortest normalised names that hold these characters; ties by code point."""
+        """Return the k entities with the shortest normalised names that contain ``part``; ties by code point."""
         ...
 
     def mentions(self, document_id: str) -> list[Mention]:
-        """All mentions of a document, by place."""
+        """Return all mentions of a document, in the order of the text."""
         ...
 
     def titles(self, document_id: str) -> list[Title]:
-        """What a document's title names, by entity."""
+        """Return the entities that the title of a document names, by entity id."""
         ...
 
     def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
-        """The first k mentions of an entity, by document and place."""
+        """Return the first k mentions of an entity, by document and place."""
         ...
 
     def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
-        """(document id, surface) of the first k documents whose titles name an entity, by key."""
+        """Return (document id, surface) of the first k documents whose title names an entity, by document key."""
         ...
 
     def relations_of(self, document_id: str) -> list[Relation]:
-        """All relations that a document states, by id."""
+        """Return all relations that a document states, by id."""
         ...
 
     def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
-        """The first k relations of an entity, by id."""
+        """Return the first k relations of an entity, by id."""
         ...
 
     @abstractmethod
     def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
-        """The SIMILAR_TO edges at these entities, by (source, target)."""
+        """Return the SIMILAR_TO edges of these entities, by (source, target)."""
         ...
 
     def entity_counts(self, entity_id: str) -> Mapping[str, int]:
-        """How many edges of each kind an entity has, but for SIMILAR_TO; empty where there is none."""
+        """Return the number of edges of an entity by relationship type, without SIMILAR_TO; empty for an unknown id."""
         ...
 
     @abstractmethod
     def overview_ids(self) -> list[str]:
-        """The ids of the overviews of all layers; the lowest level first, then by layer and key."""
+        """Return the ids of the overviews of all layers: the lowest level first, then by layer and key."""
         ...
 
     @abstractmethod
     def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
-        """All kept questions, or those of these ids that exist; the newest first, ties by id."""
+        """Return all kept questions, or the existing ones among these ids; the newest first, ties by id."""
         ...
 
     def question_times(self) -> Mapping[str, str]:
-        """The ids of all kept questions, each with the time when it was asked."""
+        """Return the time at which each kept question was asked, by question id."""
         ...
 
 
 class FingerprintIndex(Protocol):
-    """Finds documents by where they came from and by their whole text."""
+    """Finds documents by the file that they were read from, or by the hash of their text."""
 
     def matching_fingerprints(
         self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
     ) -> list[Fingerprint]:
-        """Those of the documents that were read from one of these files, or have one of these texts; by key.
+        """Return the documents that were read from one of these files or have one of these text hashes, by key.
 
-        What is empty matches nothing; of texts the first thousand documents.
+        An empty string matches no document. At most the first thousand documents match by text hash.
         """
         ...
 
 
 class StoreUpkeep(Protocol):
-    """Mends, embeds anew, purges and replaces what a database holds."""
+    """Repairs a database, replaces its embeddings, and purges its files."""
 
     def flaws(self) -> Flaws:
-        """What is wrong, as of one moment; nothing, in a graph that only this library wrote."""
+        """Return the flaws of the graph at one moment. A graph that only this library wrote has none."""
         ...
 
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        """Put right what can be put right, in one transaction (indexes before it); what was wrong.
+        """Mend the flaws that can be mended, in one transaction, and return the flaws that were there before.
 
         Args:
-            vectors: embeddings of what had none, by id. What is not among them stays without.
+            vectors: embeddings of the nodes that lack one, by id. Other nodes stay without embedding.
         """
         ...
 
     def namespaces(self) -> list[str]:
-        """All namespaces of the store, sorted: an embedder is the whole store's."""
+        """Return all namespaces of the store, sorted. One embedder serves all of them."""
         ...
 
     def beside(self, namespace: str) -> GraphStore:
-        """The same store, bound to another namespace. It goes with this one, and is not closed by itself."""
+        """Return this store, bound to another namespace. It shares the connection, which only this store closes."""
         ...
 
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
-        """Put other embeddings in place of all there are, at one moment; before it, everything goes on with the old.
+        """Replace all embeddings of all namespaces at one moment; until then, every reader sees the old ones.
 
-        Afterwards every store that is open with the old ones, this one too, raises ``SchemaMismatch`` until it is
-        opened, or migrated, with the new embedder.
+        Afterwards each store that is open with the old embedder, this store included, raises ``SchemaMismatch``. Open
+        or migrate it again with the new embedder.
 
         Args:
-            again: a document with the new embeddings. It is asked for each document, for some more than once.
+            again: returns a document with its new embeddings. It is called at least once for each document.
 
         Raises:
-            StoreError: a document is damaged, or documents are written faster than they can be read.
+            StoreError: a document is damaged, or other writers add documents faster than they can be read.
         """
         ...
 
     def purge(self) -> None:
-        """Rewrite the files so that nothing of what was forgotten or replaced, in any namespace, is left in them.
+        """Rewrite the files of the store, so that no forgotten or replaced text of any namespace remains in them.
 
         Raises:
-            StoreError: the files are not the store's own, as those of a server.
+            StoreError: the store does not own its files, as with a server.
         """
         ...
 
     def empty_database(self) -> str:
-        """Return the name of the database, which holds nothing.
+        """Return the name of the database, after checking that it is empty.
 
         Raises:
-            StoreError: the database holds nodes, or no import in bulk exists for it.
+            StoreError: the database holds nodes, or the store has no bulk import.
         """
         ...
 
 
 class GraphStore(GraphView, SearchedGraph, GraphWriter, FingerprintIndex, StoreUpkeep, Protocol):
-    """A database that holds graphs, bound to one namespace. May be used from several threads.
+    """A graph database, bound to one namespace. Several threads may use it at the same time.
 
     A store must implement the abstract members. It inherits the others from ``stores.BaseStore``.
     """
 
     def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
-        """For each name the document with that id, or else that key; None where there is none."""
+        """Return, for each name, the document with that id, else with that key; None when neither exists."""
         ...
 
     def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
-        """The first k documents whose keys stand behind this one, by key, in the order of Unicode's numbers."""
+        """Return the first k documents whose keys sort after ``key``, by key in code point order."""
         ...
 
     def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        """For each of these, nodes and edges by label and by relationship type; empty where there is none."""
+        """Return, for each document id, its nodes by label and its edges by type; empty for an unknown id."""
         ...
 
     def segments_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Segment]]:
-        """For each of these documents its segments, by index; empty where there is none."""
+        """Return the segments of each of these documents, by index; an empty list for an unknown id."""
         ...
 
     def sections_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Section]]:
-        """For each of these documents its outline, by index."""
+        """Return the outline of each of these documents, by index; an empty list for an unknown id."""
         ...
 
     def mentions_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Mention]]:
-        """For each of these documents its mentions, by place."""
+        """Return the mentions of each of these documents, in the order of the text."""
         ...
 
     @abstractmethod
     def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
-        """All that these documents contribute to the graph, ready to be written again, by some statements for all.
+        """Return everything that these documents contribute to the graph, ready to be written again.
 
-        In the order given; those that are not there are left out. ``stores.shared.document_reader`` reads in groups.
+        The order is that of ``document_ids``; unknown ids are left out. Many documents share each statement;
+        ``stores.shared.document_reader`` reads them in groups.
 
         Raises:
-            StoreError: something is stored of one of them that cannot be given.
+            StoreError: the stored rows of a document are damaged.
         """
         ...
 
     def recognizer(self) -> str:
-        """The recognizer that found the entities of this namespace; empty where it holds none."""
+        """Return the name of the recognizer that found the entities of this namespace; empty without entities."""
         ...
 
     @property
     @abstractmethod
     def read_only(self) -> bool:
-        """Whether nothing can be written by this store: every write is a ``StoreReadOnly``."""
+        """Whether the store was opened for reading only: every write then raises ``StoreReadOnly``."""
         ...
 
     @property
     @abstractmethod
     def schema(self) -> Mapping[str, Any]:
-        """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
+        """The stored ``version``, ``embedder`` and ``dimension``; empty before ``migrate``."""
         ...
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the database; a second call does nothing."""
+        """Close the connection or the file. A second call does nothing."""
         ...

@@ -1,6 +1,6 @@
-"""What strategies, searches and layers of the memory read of one namespace of a graph.
+"""The reads of one namespace of a graph, for strategies, searches and layers of the memory.
 
-The abstract members are required of every store; ``stores.BaseStore`` has a default of each of the others.
+Every store must implement the abstract members. ``stores.BaseStore`` has a default for each other member.
 """
 
 from __future__ import annotations
@@ -32,92 +32,94 @@ __all__ = ["GraphReader", "MemoryGraph", "NodeReader", "SearchedGraph"]
 
 
 class NodeReader(Protocol):
-    """Reads documents, nodes and entities of one namespace. Equal calls give equal lists, in the same order."""
+    """Reads documents, nodes and entities of one namespace. Equal calls return equal lists, in the same order."""
 
     @property
     @abstractmethod
     def namespace(self) -> str:
-        """The namespace that it is bound to."""
+        """The namespace that the reader is bound to."""
         ...
 
     @abstractmethod
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """All documents, or those of these ids that exist; by key."""
+        """Return all documents, or the existing ones among these ids, by key."""
         ...
 
     @abstractmethod
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """The nodes of these ids that exist, in the order of ``node_ids``."""
+        """Return the nodes with these ids, in the order of ``node_ids``; unknown ids are left out."""
         ...
 
     @abstractmethod
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
-        """The entities of these ids that exist, in the order of ``entity_ids``."""
+        """Return the entities with these ids, in the order of ``entity_ids``; unknown ids are left out."""
         ...
 
     @abstractmethod
     def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
-        """The exact cosine of every segment of these documents and every point of one layer, best first; ties by id."""
+        """Return the cosine of each segment and each point of a layer in these documents; best first, ties by id."""
         ...
 
 
 class GraphReader(NodeReader, Protocol):
-    """What strategies read."""
+    """The reads that strategies use, in addition to ``NodeReader``."""
 
     @abstractmethod
     def segments_of(self, document_id: str) -> list[Segment]:
-        """All segments of a document, by index."""
+        """Return all segments of a document, by index."""
         ...
 
     @abstractmethod
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
-        """The top of one layer in each document, in the order given, by level (the highest first) and index.
+        """Return the top-level nodes of one layer for each document.
 
-        Of ``points`` the highest level; of ``clusters`` all summaries that no other sums up. Of a document without such
-        points its segments.
+        The top of ``points`` is its highest level; the top of ``clusters`` are the summaries without a parent. A
+        document without such points gives its segments. Documents come in the order given, nodes by level (the highest
+        first) and index.
 
-        Without echoes, as everything below that looks for evidence.
+        Echoes are left out here, and in every search for evidence below.
         """
         ...
 
     @abstractmethod
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        """The SUMMARIZES edges that leave these points and overviews, by (source, weight falling, target)."""
+        """Return the SUMMARIZES edges that leave these points and overviews, by (source, descending weight, target)."""
         ...
 
     @abstractmethod
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
-        """For each of these segments that exists, the ids of the entities that it mentions, sorted, each once."""
+        """Return, for each of these segments that exists, the ids of its entities, sorted, each once."""
         ...
 
     @abstractmethod
     def expand(
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
-        """The k relations with an end among these entities, or among those SIMILAR_TO one of them, that are nearest.
+        """Return the k nearest relations of these entities, and of the entities that are SIMILAR_TO them.
 
-        Best cosine first, ties by relation id; without a vector by relation id. One transaction, whatever the number
-        of entities and relations, and whether there are any; a second one where the k-th and the next tie. Of an
-        entity with hundreds of relations a store may compare only those that are among the nearest of all.
+        The order is by descending cosine to ``vector``, ties by relation id; without a vector, by relation id. A store
+        reads in one transaction, whatever the number of entities and relations, and in a second one when the k-th and
+        the next relation tie. For an entity with hundreds of relations, a store may compare only those that are among
+        the nearest of the whole namespace.
         """
         ...
 
     def segments_naming(
         self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
     ) -> list[Hit]:
-        """The k segments of the largest cosine among those that mention one of these entities; ties by id."""
+        """Return the k segments nearest to ``vector`` among those that mention one of these entities; ties by id."""
         ...
 
     def annotations(self, document_id: str) -> list[Annotation]:
-        """What layers of users' own say of a document, by layer and index."""
+        """Return the annotations that users' own layers made of a document, by layer and index."""
         ...
 
     def sections(self, document_id: str) -> list[Section]:
-        """The outline of a document, by index; empty where it has none."""
+        """Return the outline of a document, by index; an empty list without an outline."""
         ...
 
     def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        """All overviews of a layer of the memory; the highest level first, then by key.
+        """Return all overviews of a layer of the memory: the highest level first, then by key.
 
         Args:
             documents: only overviews that rest on no other documents than these.
@@ -126,100 +128,100 @@ class GraphReader(NodeReader, Protocol):
 
 
 class SearchedGraph(NodeReader, Protocol):
-    """What a search reads: the k best of all segments, and all of them for an index of its own.
+    """The reads that a search uses: the k best segments, or all segments for an index of its own.
 
-    The index may be kept in a file. A search that does not hold the namespace in memory makes a pool for each question:
-    the segments among which the question is answered.
+    The search may keep its index in a file. A search that does not hold the namespace in memory reads a pool for each
+    question: the segments among which it looks for the answer.
     """
 
     @abstractmethod
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
-        """The k segments of the largest cosine, or all where there are fewer; ties by id. Score: the cosine."""
+        """Return the k segments with the largest cosine, or all when there are fewer; ties by id. Score: the cosine."""
         ...
 
     @abstractmethod
     def matching(
         self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
     ) -> list[Hit]:
-        """The k segments that match the words best (BM25), at least one word each; ties by id.
+        """Return the k segments that match the keywords best (BM25), with at least one word each; ties by id.
 
-        A word of the title counts twice. ``keywords`` is plain text, never a query language. With ``stemming``,
+        A word in the title counts twice. ``keywords`` is plain text, not a query language. With ``stemming``,
         "marriages" matches "marriage".
         """
         ...
 
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        """All segments of the documents that a write later than version ``since`` stored; -1 is from the beginning.
+        """Return all segments of the documents that were written after version ``since``; -1 returns all.
 
-        By (document id, index), with echoes. An embedding is never a list of Python numbers for longer than its row
-        takes.
+        The order is by (document id, index). Echoes are included; a missing embedding is a zero vector. A store
+        converts each embedding to an array row by row, so that it never holds all of them as Python numbers.
         """
         ...
 
     def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        """The relations of the documents that a write later than version ``since`` stored, by id."""
+        """Return the relations of the documents that were written after version ``since``, by id."""
         ...
 
     def indexed_names(self, *, since: int) -> list[IndexedName]:
-        """The entities that these documents mention and that have an embedding, by id."""
+        """Return the entities with an embedding that the documents written after version ``since`` mention, by id."""
         ...
 
     def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
-        """What a layer says of segments, of all documents that a write later than version ``since`` stored.
+        """Return a layer's annotations of segments, in the documents that were written after version ``since``.
 
-        By (document id, index). Annotations of no segment are left out.
+        The order is by (document id, index). Annotations without a segment are left out.
         """
         ...
 
     @abstractmethod
     def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
-        """All documents that a write later than version ``since`` stored, by key."""
+        """Return the documents that were written after version ``since``, by key."""
         ...
 
     @abstractmethod
     def version(self) -> int:
-        """How many writes the namespace has seen, by whatever process; 0 before the first.
+        """Return the number of writes to the namespace, by any process; 0 before the first write.
 
-        It grows with each call of ``GraphWriter`` that changes anything, metadata included.
+        Each call of ``GraphWriter`` that changes anything, metadata included, adds one.
         """
         ...
 
     def document_ids(self) -> list[str]:
-        """The ids of all documents, sorted."""
+        """Return the ids of all documents, sorted."""
         ...
 
     def count_documents(self) -> int:
-        """How many documents there are."""
+        """Return the number of documents."""
         ...
 
     def statistics(self) -> Mapping[str, int]:
-        """Counts of this namespace by label and by relationship type."""
+        """Return the number of nodes by label and of edges by relationship type, in this namespace."""
         ...
 
     # ── a kept index ─────────────────────────────────────────────────────────────────────────────────────
 
     def kept_index(self) -> Path | None:
-        """The file that was made of just what the namespace holds now; None where there is none."""
+        """Return the kept index file of the current version of the namespace; None when there is no such file."""
         ...
 
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Have a file made and kept until the namespace is next written to, and no longer.
+        """Create an index file, and keep it until the next write to the namespace.
 
-        Nothing is kept where the namespace is of another version by then, or where the file cannot be written.
+        No file is kept when the namespace has another version by then, or when the file cannot be written.
 
         Args:
-            write: fills the file at a path, which is there, and which nobody else may read.
-            version: of the namespace when it was read.
-            nbytes: about how large the file will be.
+            write: fills the file at a path. The file exists already, and only its owner may read it.
+            version: of the namespace when the index was read.
+            nbytes: approximate size of the file.
         """
         ...
 
     # ── a pool ───────────────────────────────────────────────────────────────────────────────────────────
 
     def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
-        """These segments and the one before and behind each in its document, by (document id, index); with echoes.
+        """Return these segments, and the segment before and after each, by (document id, index).
 
-        ``siblings`` is set on each. One that does not exist is left out.
+        Echoes are included, unknown ids are left out. ``siblings`` is set on each segment.
         """
         ...
 
@@ -233,35 +235,35 @@ class SearchedGraph(NodeReader, Protocol):
         k: int,
         documents: Sequence[str] | None = None,
     ) -> list[Hit]:
-        """The k segments to which one step of a walk over shared entities brings the most; ties by id.
+        """Return the k segments that receive the most mass in one step of a walk over shared entities; ties by id.
 
-        From each segment to the entities that it names (an edge of weight 1) or its title does (4), and from them back.
-        What is said in a conversation takes no part, nor does an entity that a thousand segments name. The score is the
-        mass.
+        Mass moves from each segment to the entities that the segment mentions (edge weight 1) or that its document's
+        title names (edge weight 4), and from these entities back to segments. Segments of conversations take no part,
+        nor does an entity that a thousand segments mention. The score is the mass.
 
         Args:
-            masses: what is on each segment before, by id.
-            entity_ids: entities that a question names: ``entity_mass`` is on them, on each the more the fewer segments
-                name it.
-            title_ids: likewise, only those of these that the title of some document names.
+            masses: the mass of each segment before the step, by id.
+            entity_ids: entities that a question names. They start with ``entity_mass``; an entity that few segments
+                mention gets more of it.
+            title_ids: as ``entity_ids``, but only those that the title of some document names.
         """
         ...
 
     def named_by(self, entity_ids: Sequence[str]) -> list[int]:
-        """How many segments mention each of these entities; 0 where there is none.
+        """Return how many segments mention each of these entities; 0 for an unknown id.
 
-        Of one that many mention it may be how often they do.
+        For an entity with many mentions, a store may return the number of mentions instead.
         """
         ...
 
     def times_of(self, segment_ids: Sequence[str]) -> dict[str, str]:
-        """For each of these segments that exists its own time, else when its document was added."""
+        """Return the time of each of these segments that exists, else the time at which its document was added."""
         ...
 
     def first_segment_ids(self, *, k: int) -> list[str]:
-        """The k smallest ids of segments. Ids are hashes, so it is a sample that stays while others come and go."""
+        """Return the k smallest segment ids. Ids are hashes, so this is a sample that rarely changes."""
         ...
 
 
 class MemoryGraph(GraphReader, SearchedGraph, Protocol):
-    """What a layer of the memory reads: what strategies and searches do."""
+    """The reads that a layer of the memory uses: all reads of strategies and searches."""

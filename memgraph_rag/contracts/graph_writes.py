@@ -1,4 +1,4 @@
-"""What a store offers of writing: documents, layers and questions of one namespace of a graph."""
+"""How a store writes documents, layers and questions into one namespace of a graph."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["GraphWriter"]
 
 
 class GraphWriter(Protocol):
-    """Writes one namespace of a graph. Each call is one transaction: all of it, or nothing."""
+    """Writes to one namespace of a graph. Each call is one transaction: it stores everything or nothing."""
 
     @abstractmethod
     def migrate(self, *, embedder: str, dimension: int) -> None:
-        """Bring the schema up to date; on a new store, create it for this embedder. Repeatable.
+        """Create the schema of a new store for this embedder, or update the schema of an older one. Repeatable.
 
         Raises:
             SchemaMismatch: the store was built with another embedder, or by a newer version of this library.
@@ -24,128 +24,130 @@ class GraphWriter(Protocol):
         ...
 
     def write(self, graph: DocumentGraph) -> Receipt:
-        """Store a document, in place of what was stored under its id; kept questions that rest on that are stale then.
+        """Store a document in place of the document with the same id, and mark kept questions that rest on it as stale.
 
-        Of each the receipt counts, as of each write, how many it made stale (``Question.changes``).
+        Each receipt of a write counts the questions that the write made stale (``Question.changes``).
 
         Raises:
-            DocumentError: another owner's document is stored under its id (``stores.shared.write_checks.check_owner``).
+            DocumentError: the stored document of this id has another owner
+                (``stores.shared.write_checks.check_owner``).
         """
         ...
 
     @abstractmethod
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
-        """Store documents as ``write`` does, all or none of them: one transaction, one step of the version.
+        """Store documents as ``write`` does: all or none, in one transaction, as one step of the version.
 
-        Some dozens at once cost a fraction of what they cost one by one. Each document may be among them once.
+        Some dozens of documents in one call cost a fraction of single calls. Each document may be given once.
         """
         ...
 
     @abstractmethod
     def revise(self, graph: DocumentGraph, *, before: str, kept: int = 0) -> Action:
-        """Store a document in place of the content that has the hash ``before``; empty where there is to be none yet.
-
-        As ``write`` does, but only where nobody else changed it meanwhile.
+        """Store a document as ``write`` does, but only if its stored content still has the hash ``before``.
 
         Args:
-            kept: how many first segments, with all that rests on them, are stored as they are: then only what follows
-                is written, and the embeddings of the last kept ones. Its layers are those that are stored, and its rows
-                beside segments are annotations of single segments. 0 writes all of it.
+            before: the ``sha256`` of the stored content; empty if the document must not exist yet.
+            kept: how many segments at the beginning of the document stay as stored, with all that rests on them. Only
+                the segments after them are written, and new embeddings for the last kept segments. The layers must be
+                those that are stored, and rows other than segments must be annotations of single segments. 0 writes the
+                whole document.
 
         Raises:
-            DocumentChanged: another content is stored, or none.
-            StoreError: with ``kept``, it has other rows.
+            DocumentChanged: the document has other content, or does not exist.
+            StoreError: ``kept`` is given, and the document has rows of another kind.
         """
         ...
 
     def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
-        """Store layers of a document that is there, each in place of itself, beside the others that it has.
+        """Store layers of an existing document; each replaces its earlier version, and other layers stay.
 
-        ``graph.segments`` are those stored already; their embeddings, where there are any, take the place of the stored
-        ones. ``graph.document.layers`` names all layers that the document then has.
+        ``graph.segments`` are the stored segments. If ``graph`` holds embeddings of segments, they replace the stored
+        ones. ``graph.document.layers`` names all layers that the document has afterwards.
 
         Args:
-            layers: those that were built; one of which the graph has no row was built and found nothing, or is taken
-                away, where the document then does not have it. Kept questions are stale then for which a point was
-                read that is replaced.
+            layers: names of the layers to store. A layer without rows in ``graph`` counts as built without result, or
+                is removed if ``graph.document.layers`` does not name it. Kept questions for which a replaced point was
+                read become stale.
 
         Raises:
-            DocumentNotFound: it was replaced or forgotten since its segments were read.
-            StoreError: the graph has rows of other layers, or rests on other segments.
+            DocumentNotFound: the document was replaced or forgotten after its segments were read.
+            StoreError: the graph has rows of other layers, or other segments.
         """
         ...
 
     @abstractmethod
     def extend_many(self, graphs: Sequence[DocumentGraph], *, layers: Collection[str]) -> list[Receipt]:
-        """Store layers of documents as ``extend`` does, all or none of them: one transaction, one step of the version.
+        """Store layers of documents as ``extend`` does: all or none, in one transaction, as one step of the version.
 
-        Each document may be among them once.
+        Each document may be given once.
         """
         ...
 
     @abstractmethod
     def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
-        """Give documents these records' metadata and ``sha256``; nothing else of them changes.
+        """Replace the metadata and the ``sha256`` of documents; nothing else changes.
 
         Args:
-            before: for each the ``sha256`` that it is to have until then.
+            before: the ``sha256`` that each document must still have. Other documents are left as they are.
 
         Returns:
-            The ids of those that were there with that content, sorted. Of the others nothing is changed.
+            The ids of the documents that were changed, sorted.
         """
         ...
 
     @abstractmethod
     def learn(self, graph: DocumentGraph) -> None:
-        """Store mentions and relations beside all that a stored document has; what is there already stays as it is.
+        """Add mentions and relations to a stored document. Existing ones stay.
 
-        ``graph`` is as for ``extend``, but may have some of the document's segments only; only its mentions, relations
-        and their embeddings are taken, and the layers of the document stay what they were.
+        ``graph`` is as for ``extend``, but may hold only some of the document's segments. Only its mentions, its
+        relations and their embeddings are stored; the layers of the document do not change.
 
         Raises:
-            DocumentNotFound: there is no document of that id with that content (``sha256``).
+            DocumentNotFound: no document has this id and this content (``sha256``).
         """
         ...
 
     @abstractmethod
     def forget(self, document_id: str) -> Receipt:
-        """Remove a document and all that only it supports, and kept questions that rest on it.
+        """Delete a document, everything that only it supports, and the kept questions that rest on it.
 
         Raises:
-            DocumentNotFound: there is none.
+            DocumentNotFound: no document has this id.
         """
         ...
 
     @abstractmethod
     def write_overviews(self, rows: OverviewRows, *, as_of: int) -> list[str]:
-        """Store overviews, and remove others with all that lies over them; one that is there stays as it is.
+        """Store overviews, and delete ``rows.removed`` with all overviews above them. Existing overviews stay.
 
-        Returns the ids of those of these overviews that are there then.
+        An overview is left out if it rests on a document that was forgotten or written after version ``as_of``, or on
+        an overview that does not exist. Each later write of one of its documents deletes an overview.
 
-        Left out is what rests on a document that is not there any more or was written after version ``as_of``, and what
-        lies over an overview that is not there. Each further write of one of its documents removes an overview.
+        Returns:
+            The ids of the given overviews that exist afterwards.
 
         Raises:
-            StoreError: an overview has another id than its layer and key make, says nothing, or rests on nothing; an
-                edge leads from elsewhere, or the weights of an overview do not sum to 1.
+            StoreError: the id of an overview does not follow from its layer and key, its text is empty, it rests on
+                nothing, an edge starts at another node, or the weights of an overview do not sum to 1.
         """
         ...
 
     @abstractmethod
     def keep(self, question: Question) -> None:
-        """Store a question with its answer and its walk, in place of what was kept of it.
+        """Store a question with its answer and its trace, in place of the earlier version of the question.
 
         Raises:
-            DocumentNotFound: something that was read or cited is not stored any more, or says something else.
-            StoreError: it is stale.
+            DocumentNotFound: a node that was read or cited is not stored any more, or has another text.
+            StoreError: the question is stale.
         """
         ...
 
     @abstractmethod
     def forget_question(self, question_id: str) -> None:
-        """Remove a kept question.
+        """Delete a kept question.
 
         Raises:
-            QuestionNotFound: there is none.
+            QuestionNotFound: no question has this id.
         """
         ...

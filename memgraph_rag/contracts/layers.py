@@ -1,4 +1,4 @@
-"""What a layer must offer: rows that it derives from segments."""
+"""The contract of a layer, which derives rows of the graph from segments."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Layer", "LearningLayer", "MemoryLayer", "SplitDocument", "WillingLay
 
 @dataclass(frozen=True, slots=True)
 class SplitDocument:
-    """A document as layers see it: its id, its title (perhaps empty) and its segments, which tile its text.
+    """A document as layers receive it: id, title (may be empty) and segments, which tile its text.
 
-    ``sections`` is its outline, for layers that require ``outline``, or name it in ``uses`` (they take it where it is
-    there); empty for the others.
+    ``sections`` is the outline of the document. It is empty for a layer that names ``outline`` neither in ``requires``
+    nor in ``uses`` (layers that it takes when the document has them).
     """
 
     id: str
@@ -28,30 +28,30 @@ class SplitDocument:
 
 
 class Layer(Protocol):
-    """Derives one part of the graph from the segments. Never sees a database.
+    """Derives one part of the graph from segments. A layer never uses a database.
 
-    The layers ``points``, ``entities``, ``relations`` and ``outline`` give rows of their own kinds. Every other layer
-    gives annotations (``types.Annotation``).
+    The layers ``points``, ``entities``, ``relations`` and ``outline`` return rows of their own kinds. Every other layer
+    returns annotations (``types.Annotation``).
     """
 
     @property
     def name(self) -> str:
-        """The name under which documents say that they have it."""
+        """The name of the layer in the records of documents."""
         ...
 
     @property
     def needs_language(self) -> bool:
-        """Whether it asks for the language model: the costly layers do."""
+        """Whether the layer uses the language model. Such layers are expensive."""
         ...
 
     @property
     def needs_recognizer(self) -> bool:
-        """Whether it asks for the recognizer of names."""
+        """Whether the layer uses the entity recognizer."""
         ...
 
     @property
     def requires(self) -> Sequence[str]:
-        """Names of the layers that a document must have for this one; they are built before it."""
+        """Names of the layers that a document must have for this layer. They are built first."""
         ...
 
     def build(
@@ -62,60 +62,60 @@ class Layer(Protocol):
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """The rows of each document, in order; the model work of all of them runs together."""
+        """Return the rows of each document, in order. The model work of all documents runs in shared batches."""
         ...
 
 
 @runtime_checkable
 class LearningLayer(Layer, Protocol):
-    """A layer that can look for what bears on a question, while it is asked."""
+    """A layer that can also extract rows for a question, while the question is answered."""
 
     def extract(
         self, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models
     ) -> list[LayerRows]:
-        """What bears on a question in some segments of each document, ready for ``GraphWriter.learn``."""
+        """Return the rows of each document that bear on a question, ready for ``GraphWriter.learn``."""
         ...
 
 
 @runtime_checkable
 class WillingLayer(Layer, Protocol):
-    """A layer that uses the language model where there is one, and builds what it can where there is none.
+    """A layer that uses the language model if there is one, and builds what it can without one.
 
     Its ``needs_language`` is false.
     """
 
     def uses_language(self, document: SplitDocument) -> bool:
-        """Whether it would ask the model about this document."""
+        """Whether the layer would use the language model for this document."""
         ...
 
 
 class MemoryLayer(Protocol):
-    """Derives overviews, which rest on several documents each, from the whole graph. It writes nothing itself."""
+    """Derives overviews from the whole graph; each rests on several documents. A memory layer writes nothing itself."""
 
     @property
     def spans_documents(self) -> Literal[True]:
-        """Tells it from a layer of documents."""
+        """True. It distinguishes a layer of the memory from a layer of documents."""
         ...
 
     @property
     def name(self) -> str:
-        """The layer of its overviews."""
+        """The name of the layer, which its overviews carry."""
         ...
 
     @property
     def needs_language(self) -> bool:
-        """Whether it asks for the language model."""
+        """Whether the layer uses the language model."""
         ...
 
     @property
     def requires(self) -> Sequence[str]:
-        """Names of the layers of documents that are built before it."""
+        """Names of the layers of documents that are built before this layer."""
         ...
 
     def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
-        """What lacks, part by part, the lower levels first; nothing where nothing lacks.
+        """Yield the overviews that are missing, in parts, the lower levels first; nothing when none is missing.
 
-        Each part is stored in one transaction before the next is asked for, so that after an interruption the next call
-        goes on from there. Work is in proportion to what lacks, not to what is there.
+        The caller stores each part in one transaction before it asks for the next, so that the next call resumes after
+        an interruption. The work is proportional to what is missing, not to what exists.
         """
         ...

@@ -1,7 +1,7 @@
-"""What a model must offer: a language model, its reading session, an embedder, a recognizer of names.
+"""The contracts of models: a language model, its reading session, an embedder, an entity recognizer, a parser.
 
-Language models play two roles. ``LanguageModel`` is what every one can do, weights in this process or a server behind
-an address: write, read, answer, say Yes. ``AttentiveModel`` adds what needs the weights here: what was attended to.
+Language models have two levels. ``LanguageModel`` writes, reads, answers and says Yes; its weights may be in this
+process or on a server. ``AttentiveModel`` also returns attention, for which the weights must be in this process.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ __all__ = [
 
 
 TokenCounter = Callable[[Sequence[str]], list[int]]
-"""Number of tokens of each text."""
+"""Returns the number of tokens of each text."""
 
 
 UNCALIBRATED_YES = 0.5
-"""A probability of Yes above this one is a Yes of a model without a ``Calibration``."""
+"""Threshold for a model without a ``Calibration``: a higher probability of Yes counts as Yes."""
 
 
 Progress = Callable[[str, int, int], None]
-"""Called with (what is being done, how many are done, how many in all)."""
+"""Called with (name of the work, number of finished items, number of all items)."""
 
 
 class LanguageModel(Protocol):
-    """A model that writes, reads and answers. Loads its weights, or asks its server, when first needed."""
+    """A model that writes, reads and answers. It loads its weights, or calls its server, at first use."""
 
     @property
     def name(self) -> str:
-        """What receipts and answers call it."""
+        """The name in receipts and answers."""
         ...
 
     @property
     def window(self) -> int:
-        """How many tokens it may hold at once."""
+        """The most tokens that the model can hold at once."""
         ...
 
     @property
     def parameters(self) -> int:
-        """How many weights it has; loads them. 0 where a server does not tell."""
+        """The number of weights; reading it loads them. 0 if a server does not report it."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, without special tokens; needs neither weights nor a server.
+        """Return the number of tokens of each text, without special tokens. It needs neither weights nor a server.
 
-        An estimate that is rather too high where the tokenizer is not here; always the same for the same text.
+        Without a local tokenizer, the number is an estimate that tends to be too high. Equal texts give equal numbers.
         """
         ...
 
@@ -76,24 +76,24 @@ class LanguageModel(Protocol):
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
-        """Greedy continuations, in prompt order; an ``AttentiveModel`` tells the attention paid to each input too.
+        """Return one greedy continuation per prompt, in order. An ``AttentiveModel`` adds the attention to each input.
 
         Args:
-            max_tokens: most tokens written to one prompt.
-            stop: asked with prompt and text so far at each line end, under a schema at each end of a list or an object;
-                True ends that one.
-            schema: a JSON Schema that what is written is a beginning of, and follows whole unless it is cut. A server
-                may have written otherwise all the same.
+            max_tokens: most tokens written per prompt.
+            stop: called with the prompt and the text so far, at each line end; under a schema, at each end of a list or
+                an object. True ends that continuation.
+            schema: a JSON Schema. The text follows it, or is a beginning of such a text when it was cut. A server may
+                return another text nevertheless.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
-            ModelError: the schema is none.
-            ModelUnavailable: the server did not answer, or not to the end.
+            ModelError: ``schema`` is not a valid schema.
+            ModelUnavailable: the server did not answer, or not completely.
         """
         ...
 
     def open_session(self, question: str) -> ReadingSession:
-        """A reading session that holds the question and no node.
+        """Return a reading session that holds the question and no node yet.
 
         Raises:
             QuestionError: the question alone does not fit the window.
@@ -102,12 +102,12 @@ class LanguageModel(Protocol):
 
 
 class AttentiveModel(LanguageModel, Protocol):
-    """A model with its weights in this process, which tells what it attends to; its sessions do too."""
+    """A model with its weights in this process. The model and its sessions return attention."""
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
-        """The texts as if this model had written them behind these prompts, with the attention paid to each input.
+        """Return the texts as generations of this model to these prompts, with the attention to each input.
 
-        Each is read in one teacher-forced pass, whoever wrote it: what it costs is a pass over prompt and text.
+        The model reads each text in one teacher-forced pass over prompt and text, whoever wrote the text.
 
         Raises:
             WindowExceeded: a prompt and its text do not fit the window.
@@ -116,76 +116,77 @@ class AttentiveModel(LanguageModel, Protocol):
 
 
 class Calibration(Protocol):
-    """What labelled questions told of a language model's signals."""
+    """Thresholds and weights for a language model's signals, measured on labelled questions."""
 
     @property
     def yes_threshold(self) -> float:
-        """A probability of Yes above this one most often means that what was read is enough."""
+        """A probability of Yes above this threshold usually means that the model has read enough."""
         ...
 
     @property
     def attention_weight(self) -> float:
-        """How far attention may be trusted to rank nodes: from 0, not at all, to 1."""
+        """How reliably attention ranks nodes: from 0 (not at all) to 1."""
         ...
 
     @property
     def unsupported_below(self) -> float:
-        """A probability of Yes below this one: what was read supports no answer; 0 where Yes says nothing."""
+        """A probability of Yes below this threshold means that no answer is supported; 0 if Yes is no signal."""
         ...
 
 
 class ReadingSession(Protocol):
-    """A question and the nodes read so far: in a KV cache, or as texts for a server. A context manager."""
+    """A question and the nodes read so far, in a KV cache or as texts for a server. A context manager."""
 
     @property
     def attends(self) -> bool:
-        """Whether it tells what the nodes attend to; as those of an ``AttentiveModel`` do."""
+        """Whether the session returns attention to nodes, as the sessions of an ``AttentiveModel`` do."""
         ...
 
     @property
     def is_graded(self) -> bool:
-        """Whether P(Yes) is a probability; else it is 1 or 0, as one word says: a server told no log-probabilities."""
+        """Whether P(Yes) is a probability. Otherwise it is 1 or 0: the server returns no log-probabilities."""
         ...
 
     @property
     def calibration(self) -> Calibration | None:
-        """The model's, if it has one: the attention that ``append`` returns then does not fall with distance."""
+        """The calibration of the model, or None. With one, ``append`` corrects the attention for distance."""
         ...
 
     def ignore_calibration(self) -> None:
-        """Be as a session of a model without calibration from now on; before the first node is read."""
+        """Work from now on as with a model without calibration. Call it before the first ``append``."""
         ...
 
     @property
     def usage(self) -> Usage:
-        """What this session has cost so far."""
+        """The cost of this session so far."""
         ...
 
     @property
     def tokens_left(self) -> int:
-        """How many tokens of nodes still fit, with room kept for the probe and the answer."""
+        """How many tokens of nodes still fit, after the space reserved for the probe and the answer."""
         ...
 
     def append(self, texts: Sequence[str]) -> Vector:
-        """Read nodes; (n,) mean attention of each new node's tokens to the question's tokens, 0 where none is told.
+        """Read nodes. Return the mean attention, (n,), of each new node's tokens to the question's tokens.
 
-        With a ``calibration`` it is relative to what is usual at that distance; else it falls with distance.
+        With a ``calibration`` the attention is relative to the usual attention at that distance; else it falls with
+        distance. A session that does not attend returns 0.
 
         Raises:
-            WindowExceeded: they do not fit; nothing was read.
+            WindowExceeded: the nodes do not fit the window; no node was read.
         """
         ...
 
     def probability_of_yes(self) -> float:
-        """P(Yes) / (P(Yes) + P(No)) that what was read answers the question; leaves the cache as it was."""
+        """Return P(Yes) / (P(Yes) + P(No)) that the nodes read answer the question. The cache does not change."""
         ...
 
     def take_back(self, calls: int) -> None:
-        """Forget the nodes of the last calls of ``append``, as if they had never been read."""
+        """Remove the nodes of the last ``calls`` calls of ``append``, as if they had never been read."""
         ...
 
     def judge(self, request: str) -> float:
-        """P(Yes) / (P(Yes) + P(No)) to another question of Yes or No, made behind what was read; cache as it was.
+        """Return P(Yes) / (P(Yes) + P(No)) for another yes-or-no question. The cache does not change.
 
         Raises:
             WindowExceeded: the request does not fit; nothing was read.
@@ -193,10 +194,10 @@ class ReadingSession(Protocol):
         ...
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
-        """What the model says to a request made where what was read is not enough; leaves the cache as it was.
+        """Return the model's reply to a request, when the nodes read are not sufficient. The cache does not change.
 
         Args:
-            temperature: 0 is greedy; above, tokens are drawn, always the same ones for the same ``seed``.
+            temperature: 0 is greedy; above 0, tokens are sampled, the same ones for the same ``seed``.
 
         Raises:
             WindowExceeded: the request does not fit; nothing was read.
@@ -204,10 +205,10 @@ class ReadingSession(Protocol):
         ...
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
-        """The answer in pieces, from what was read; leaves the cache as it was.
+        """Yield the answer in pieces, from the nodes read. The cache does not change.
 
         Args:
-            request: how it is asked for, with the question in it; by default, in one short sentence.
+            request: asks for the answer, and contains the question; by default it asks for one short sentence.
         """
         ...
 
@@ -219,37 +220,37 @@ class ReadingSession(Protocol):
 
 
 class Embedder(Protocol):
-    """Texts to vectors.
+    """Turns texts into vectors.
 
-    One may also have ``most_tokens``: how many tokens of a text one pass reads; a longer one it must not cut silently.
-    ``unrelated_below``: the cosine below which a sentence is not about a question. Where it has none, no answer is held
-    back and no citation left out for being about something else. ``relevance_curve`` (``types.RelevanceCurve``), by
-    which evidence says how near it is. And ``breadth`` (``types.QuestionBreadth``), which tells questions about a whole
-    from others; where it has none, words alone do.
+    An embedder may have further attributes. ``most_tokens``: how many tokens of a text one pass reads; the embedder
+    must not cut a longer text silently. ``unrelated_below``: the cosine below which a sentence is not about a question;
+    without it, no answer is withheld and no citation is dropped as unrelated. ``relevance_curve``
+    (``types.RelevanceCurve``): the relevance of evidence by its cosine. ``breadth`` (``types.QuestionBreadth``): tells
+    questions about a whole from other questions; without it, their words alone decide.
     """
 
     @property
     def name(self) -> str:
-        """What the store remembers it by."""
+        """The name under which the store records the embedder."""
         ...
 
     @property
     def dimension(self) -> int:
-        """Length of a vector."""
+        """The length of a vector."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """(n, d) float32, rows L2-normalised."""
+        """Return the vectors of texts: (n, d) float32, rows L2-normalised."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, without special tokens."""
+        """Return the number of tokens of each text, without special tokens."""
         ...
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Named:
-    """A name found in a text: characters ``[start, end)``, and what kind of thing it names, such as PERSON."""
+    """A name in a text: characters ``[start, end)``, and the kind of the named thing, such as PERSON."""
 
     start: int
     end: int
@@ -257,22 +258,23 @@ class Named:
 
 
 class EntityRecognizer(Protocol):
-    """Finds names in texts. Loads what it needs when first used."""
+    """Finds names in texts. It loads its model at first use."""
 
     @property
     def name(self) -> str:
-        """What the store remembers it by; another version of the same model has another name."""
+        """The name under which the store records the recognizer. Each version of a model has its own name."""
         ...
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
-        """The names in each text, by start; they do not overlap and are not empty. Batched: give many texts at once."""
+        """Return the names in each text, by start. Names are not empty and do not overlap. Many texts are one batch."""
         ...
 
 
 class Word(NamedTuple):
-    """A word of a parsed text: characters ``[start, end)``, its lemma, Penn Treebank tag, and what it depends on.
+    """A word of a parsed text: characters ``[start, end)``, lemma, Penn Treebank tag, and grammatical head.
 
-    ``head`` is the place of that word among the text's words, its own at a root; ``relation`` is to it.
+    ``head`` is the index of the head among the words of the text; a root is its own head. ``relation`` is the word's
+    relation to its head.
     """
 
     start: int
@@ -284,22 +286,22 @@ class Word(NamedTuple):
 
 
 class Parser(Protocol):
-    """Finds what each word of a clause depends on. Loads what it needs when first used."""
+    """Finds the grammatical head of each word of a clause. It loads its model at first use."""
 
     def parse(self, texts: Sequence[str]) -> list[list[Word]]:
-        """The words of each text, in order."""
+        """Return the words of each text, in order."""
         ...
 
 
 class Models(Protocol):
-    """The models that layers receive. Each is found when it is first asked for, so a layer asks for what it needs."""
+    """The models that layers receive. Each model is located when a layer first reads its property."""
 
     @property
     def language(self) -> LanguageModel:
         """The language model.
 
         Raises:
-            ModelNotFound: there is none here.
+            ModelNotFound: there is no language model on this machine.
         """
         ...
 
@@ -310,14 +312,14 @@ class Models(Protocol):
 
     @property
     def recognizer(self) -> EntityRecognizer:
-        """What finds names."""
+        """The entity recognizer."""
         ...
 
     @property
     def parser(self) -> Parser | None:
-        """What finds the grammar of a clause; None where none is installed."""
+        """The parser; None if no parser is installed."""
         ...
 
     def settle(self) -> None:
-        """All that was built is stored: work that was kept for a retry is not needed any more."""
+        """Discard the work that was kept for a retry, after everything that was built is stored."""
         ...

@@ -1,4 +1,4 @@
-"""What a search must offer, and what a mode of it must: segments without a language model."""
+"""The contracts of a search and of a search mode, which find segments without a language model."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from memgraph_rag.types import Evidence
 __all__ = ["MODES", "Search", "SearchContext", "SearchMode", "SearchSpace"]
 
 MODES = ("graph", "hybrid", "keywords", "vector")
-"""The modes of search that the core brings; further ones come with systems."""
+"""The search modes of the core. Systems add others."""
 
 SearchSpace = Literal["auto", "memory", "database"]
-"""Where a graph search looks: the whole namespace in memory, or what the database draws for each question."""
+"""Where a graph search looks: the whole namespace in memory, or a pool that the database returns for each question."""
 
 
 class SearchContext(Protocol):
-    """All that a mode searches with: one namespace, as far as a call may see it."""
+    """Everything that a search mode works with: the part of one namespace that the call may see."""
 
     @property
     def graph(self) -> SearchedGraph:
@@ -29,7 +29,7 @@ class SearchContext(Protocol):
 
     @property
     def embedder(self) -> Embedder:
-        """As the graph was embedded."""
+        """The embedder of the graph's vectors."""
         ...
 
     @property
@@ -39,19 +39,19 @@ class SearchContext(Protocol):
 
     @property
     def most_bytes(self) -> int:
-        """About how much memory the search of one namespace may take."""
+        """The approximate memory, in bytes, that the search of one namespace may use."""
         ...
 
     @property
     def kept(self) -> MutableMapping[str, Any]:
-        """What modes keep of this namespace between searches, each under a name of its own; read it within ``look``."""
+        """Values that modes keep for this namespace between searches, each under its own name; use within ``look``."""
         ...
 
     def look(self, query: str | None = None) -> AbstractContextManager[tuple[Any, Any]]:
-        """The index of segments and the view of it that may be searched (``search.segment_index``), locked meanwhile.
+        """Return the segment index and the view that the call may search (``search.segment_index``), both locked.
 
         Args:
-            query: with a query, a namespace that is too large for memory gives the pool that the database draws for it.
+            query: if the namespace is too large for memory, the database returns a pool for this query.
 
         Raises:
             SearchMemoryExceeded: the namespace is too large for memory, and there is no query.
@@ -59,24 +59,24 @@ class SearchContext(Protocol):
         ...
 
     def ranked(self, query: str, *, k: int) -> list[Evidence]:
-        """The k best segments of a graph search, within the same bounds."""
+        """Return the k best segments of a graph search over the same part of the namespace."""
         ...
 
     def evidence(self, matches: Sequence[Any]) -> list[Evidence]:
-        """What was found (``search.graph.Found``) with its segments; what was forgotten meanwhile is left out."""
+        """Return matches (``search.graph.Found``) with their segments; segments forgotten meanwhile are left out."""
         ...
 
 
 class SearchMode(Protocol):
-    """A way to find segments that a system, or a user, brings."""
+    """A way to find segments, from a system or a user."""
 
     @property
     def name(self) -> str:
-        """The name that users choose it by."""
+        """The name by which users choose the mode."""
         ...
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
-        """The k best segments, best first, ties by id, out of what the context's view may find."""
+        """Return the k best segments that the context's view contains; best first, ties by id."""
         ...
 
 
@@ -91,29 +91,29 @@ class Search(Protocol):
         mode: str | SearchMode = "graph",
         documents: Sequence[str] | None = None,
     ) -> list[Evidence]:
-        """The k best segments, best first, ties by id.
+        """Return the k best segments, best first, ties by id.
 
         Args:
-            mode: the name of one of ``MODES`` or of a system's, or a mode.
-            documents: ids of documents; None is all that may be searched.
+            mode: a mode, or the name of one: of ``MODES`` or of an installed system.
+            documents: ids of the documents to search; None searches all that the caller may see.
         """
         ...
 
     def named_in(self, question: str) -> list[str]:
-        """The ids of the entities of this memory that a question names, in the order in which it names them."""
+        """Return the ids of the known entities that a question names, in the order of the question."""
         ...
 
     def said_by_another(self, question: str) -> tuple[str, str] | None:
-        """The one speaker of a conversation whom a question names, and who says instead what it asks about.
+        """Return (the speaker that a question names, the other speaker who said what it asks about).
 
-        None where nobody else does, or where not all documents that may be searched are conversations.
+        None if no other speaker said it, or if some searchable document is not a conversation.
         """
         ...
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
-        """Each name that a question tells, as it writes it, and whether one of the texts holds it."""
+        """Return each name of a question, as the question spells it, with whether one of the texts contains it."""
         ...
 
     def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """The names in the texts that are spelt nearly as these, which none of them holds; each once."""
+        """Return the names in the texts that are spelt almost, but not exactly, like one of these names; each once."""
         ...

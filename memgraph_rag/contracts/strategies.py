@@ -1,4 +1,4 @@
-"""What a strategy must offer: a way to read the graph for a question."""
+"""The contract of a strategy, which decides which nodes of the graph are read for a question."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Extract", "ReadingContext", "Remark", "Strategy"]
 
 
 Extract = Callable[[str, Sequence[Segment]], list[Relation]]
-"""Looks in segments for entities and relations that bear on a question, stores them, gives the relations found."""
+"""Extracts the entities and relations of segments that bear on a question, stores them, and returns the relations."""
 
 Remark = Callable[[Sequence[Node]], list[str]]
-"""What is to be read beside each node ("last week: 4 to 10 May 2026"); empty where there is nothing to say."""
+"""Returns a remark for each node ("last week: 4 to 10 May 2026") that the model reads with it; empty for no remark."""
 
 
 def _no_remarks(nodes: Sequence[Node]) -> list[str]:
@@ -27,18 +27,18 @@ def _no_remarks(nodes: Sequence[Node]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReadingContext:
-    """All that a strategy reads with.
+    """Everything that a strategy reads with.
 
     Attributes:
         graph: the namespace, for reading.
         search: finds segments without a language model.
-        session: the language model with the question in its KV cache; what is read is appended to it.
-        embedder: as the graph was embedded.
-        limits: of the whole reading. Its driver checks them between two passes; the strategy keeps each single
-            pass within them.
+        session: the reading session, which holds the question. Nodes are appended to it.
+        embedder: the embedder of the graph's vectors.
+        limits: of the whole reading. The driver checks them between two passes; the strategy keeps each single pass
+            within them.
         documents: ids of the documents that may be read; None means all.
-        extract: looks for relations in segments and stores them; None where nothing may be written.
-        remark: says what is to be read beside nodes.
+        extract: extracts relations from segments and stores them; None if the store is read-only.
+        remark: returns the remarks that the model reads with nodes.
     """
 
     graph: GraphReader
@@ -52,17 +52,17 @@ class ReadingContext:
 
 
 class Strategy(Protocol):
-    """A way to read the graph for a question."""
+    """A way to choose and read nodes of the graph for a question."""
 
     @property
     def name(self) -> str:
-        """The name that users choose it by."""
+        """The name by which users choose the strategy."""
         ...
 
     def read(self, question: str, context: ReadingContext, /) -> Iterator[tuple[Step, ...]]:
-        """Read nodes into the session, yielding after each forward pass the steps that it took.
+        """Read nodes into the session, and yield the steps of each forward pass.
 
-        The driver checks the limits between two passes and may stop at any time; the session then holds the nodes of
-        the steps that were yielded, and nothing else.
+        The driver checks the limits between two passes and may stop at any time. The session then holds exactly the
+        nodes of the yielded steps.
         """
         ...

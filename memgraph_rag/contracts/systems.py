@@ -1,6 +1,6 @@
-"""What a system brings: the ways of one paper to build, to search and to read, each by its name.
+"""A system: the layers, search modes and strategies of one paper, each by its name.
 
-Invariant: a system is data. Nothing is built, opened or loaded before one of its parts is asked for by name.
+Invariant: a system is data. No part of it is built, opened or loaded before the part is requested by name.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from memgraph_rag.contracts.strategies import Strategy
 __all__ = ["System"]
 
 
-def _none() -> Mapping[str, Callable[..., Any]]:
+def _no_parts() -> Mapping[str, Callable[..., Any]]:
     return {}
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The parts of one system; each value makes the part with its defaults, from keyword arguments.
+    """The parts of one system. Each mapping holds factories by name; a factory takes keyword arguments.
 
-    A distribution offers its system as an entry point of the group ``memgraph_rag.systems`` (docs/extending.md).
+    A distribution registers its system under the entry-point group ``memgraph_rag.systems`` (docs/extending.md).
 
     Attributes:
         name: of the system, for messages.
-        strategies: ways to read the graph, for ``ask``.
-        layers: of documents, in the order in which they are built.
+        strategies: strategies for ``ask``.
+        layers: layers of documents, in the order in which they are built.
         memory_layers: layers of the memory, in the order in which they are built.
-        modes: of search.
+        modes: search modes.
     """
 
     name: str
-    strategies: Mapping[str, Callable[..., Strategy]] = field(default_factory=_none)
-    layers: Mapping[str, Callable[..., Layer]] = field(default_factory=_none)
-    memory_layers: Mapping[str, Callable[..., MemoryLayer]] = field(default_factory=_none)
-    modes: Mapping[str, Callable[..., SearchMode]] = field(default_factory=_none)
+    strategies: Mapping[str, Callable[..., Strategy]] = field(default_factory=_no_parts)
+    layers: Mapping[str, Callable[..., Layer]] = field(default_factory=_no_parts)
+    memory_layers: Mapping[str, Callable[..., MemoryLayer]] = field(default_factory=_no_parts)
+    modes: Mapping[str, Callable[..., SearchMode]] = field(default_factory=_no_parts)

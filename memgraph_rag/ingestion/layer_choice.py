@@ -14,7 +14,7 @@ from memgraph_rag.facts.layer import FactsLayer
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.relations import RelationsLayer
-from memgraph_rag.plugins import offered
+from memgraph_rag.plugins import find_parts
 from memgraph_rag.settings import Settings
 
 __all__ = ["CORE_LAYERS", "DEFAULT_LAYERS", "choose_layers", "known_layers", "layers_to_deepen", "relations_with_pool"]
@@ -34,7 +34,7 @@ _MEMBERS = ("name", "needs_language", "needs_recognizer", "requires", "build")
 
 def known_layers() -> tuple[str, ...]:
     """Return the names of all layers of documents: the core's, then those of the installed systems."""
-    return (*CORE_LAYERS, *(name for name in offered("layers") if name not in CORE_LAYERS))
+    return (*CORE_LAYERS, *(name for name in find_parts("layers") if name not in CORE_LAYERS))
 
 
 def layers_to_deepen(known: Iterable[Layer]) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def _built_in(name: str, settings: Settings, available: Mapping[str, Layer]) -> 
         "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens),
         "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens),
     }
-    maker = makers.get(name) or offered("layers").get(name)
+    maker = makers.get(name) or find_parts("layers").get(name)
     if maker is None:
         known = dict.fromkeys((*known_layers(), *available))
         raise SettingsError(

@@ -19,7 +19,7 @@ from memgraph_rag.ingestion.all_overviews import all_overviews
 from memgraph_rag.ingestion.layer_building import layer_errors, refused, require_rows
 from memgraph_rag.ingestion.layer_choice import CORE_LAYERS
 from memgraph_rag.layers.library.library import LibraryLayer
-from memgraph_rag.plugins import offered
+from memgraph_rag.plugins import find_parts
 from memgraph_rag.types import Action, Failure, Overview, OverviewRows, Receipt, Summarizes, Usage
 
 __all__ = [
@@ -51,7 +51,7 @@ _MEMBERS = ("name", "needs_language", "requires", "build")
 
 def known_memory_layers() -> dict[str, Callable[[], MemoryLayer]]:
     """Return the layers of the memory by name, a maker each, in the order in which they are built."""
-    return _CORE | {name: maker for name, maker in offered("memory_layers").items() if name not in _CORE}
+    return _CORE | {name: maker for name, maker in find_parts("memory_layers").items() if name not in _CORE}
 
 
 def split_layers(
@@ -73,7 +73,7 @@ def split_layers(
 def _is_of_memory(layer: object) -> TypeGuard[str | MemoryLayer]:
     if not isinstance(layer, str):
         return getattr(layer, "spans_documents", False) is True
-    return layer in _CORE or (layer not in CORE_LAYERS and layer in offered("memory_layers"))
+    return layer in _CORE or (layer not in CORE_LAYERS and layer in find_parts("memory_layers"))
 
 
 def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLayer]:

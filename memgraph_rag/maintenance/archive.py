@@ -35,8 +35,8 @@ from memgraph_rag.maintenance import archive_overviews
 from memgraph_rag.maintenance.file_replacement import replacement
 from memgraph_rag.stores import open_place
 from memgraph_rag.stores.layer_rows import KINDS, ArchivedRows
-from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, Scalar, packed, unpacked
-from memgraph_rag.stores.shared.document_reader import stored_graphs
+from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, Scalar, pack, unpack
+from memgraph_rag.stores.shared.document_reader import iterate_graphs
 from memgraph_rag.types import DocumentGraph, DocumentRecord, OverviewRows, Segment
 
 __all__ = ["MAX_LINE_BYTES", "Archive", "export_documents", "same", "write"]
@@ -102,7 +102,7 @@ def export_documents(
     version = store.version()  # before anything is read
     ids = store.document_ids() if document_ids is None else sorted(document_ids)
     overviews = archive_overviews.encode_all(store, document_ids if document_ids is None else ids, as_of=version)
-    graphs = stored_graphs(store, ids)
+    graphs = iterate_graphs(store, ids)
     return write(path, graphs, embedder=embedder.name, dimension=embedder.dimension, overviews=overviews)
 
 
@@ -359,7 +359,7 @@ def _encoded(graph: DocumentGraph) -> dict[str, Any]:
     encoded: dict[str, Any] = {
         "record": {name: value for name, value in asdict(graph.document).items() if name != "id"},
         "segments": [[getattr(item, name) for name in _SEGMENT] for item in graph.segments],
-        "segment_embeddings": packed(graph.segment_embeddings),
+        "segment_embeddings": pack(graph.segment_embeddings),
     }
     for kind in KINDS:
         encoded |= kind.encode(graph, places)
@@ -382,6 +382,6 @@ def _decoded(encoded: _Encoded, namespace: str) -> DocumentGraph:
             Segment(id=ids.node(0, segment_fields["index"]), document_id=ids.document, **segment_fields)
             for segment_fields in segments
         ),
-        segment_embeddings=unpacked(encoded["segment_embeddings"]),
+        segment_embeddings=unpack(encoded["segment_embeddings"]),
         **layer_rows,
     )

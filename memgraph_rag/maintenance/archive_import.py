@@ -17,7 +17,7 @@ from memgraph_rag.maintenance import archive
 from memgraph_rag.maintenance.archive_check import check_as_added
 from memgraph_rag.maintenance.archive_overviews import joined
 from memgraph_rag.stores.shared import write_checks
-from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, row_counts, stored_graphs
+from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, count_graph_rows, iterate_graphs
 from memgraph_rag.types import Action, DocumentGraph, Receipt
 
 __all__ = ["checked", "import_documents"]
@@ -86,7 +86,7 @@ def _unchanged_ids(store: GraphStore, graphs: Sequence[DocumentGraph]) -> set[st
     try:
         records = store.documents([graph.document.id for graph in graphs])
         alike = {graph.document.id: graph for graph in graphs if graph.document in records}
-        stored = stored_graphs(store, alike)
+        stored = iterate_graphs(store, alike)
         return {graph.document.id for graph in stored if archive.same(graph, alike[graph.document.id])}
     except StoreError:  # what is damaged is replaced
         return set()
@@ -94,4 +94,4 @@ def _unchanged_ids(store: GraphStore, graphs: Sequence[DocumentGraph]) -> set[st
 
 def _unchanged(graph: DocumentGraph) -> Receipt:
     document = graph.document
-    return Receipt(document.id, document.key, Action.UNCHANGED, row_counts(graph), echoes=document.echoes)
+    return Receipt(document.id, document.key, Action.UNCHANGED, count_graph_rows(graph), echoes=document.echoes)

@@ -21,7 +21,7 @@ from memgraph_rag.contracts import Embedder, GraphStore, Progress
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.ingestion.segment_vectors import embed_segments
-from memgraph_rag.stores.shared.document_reader import stored_graphs
+from memgraph_rag.stores.shared.document_reader import iterate_graphs
 from memgraph_rag.types import CONTEXT, DocumentGraph, Matrix
 
 __all__ = ["forget_kept", "reembed"]
@@ -43,7 +43,7 @@ def reembed(store: GraphStore, embedder: Embedder, *, folder: Path, progress: Pr
     namespaces = [store.beside(namespace) for namespace in store.namespaces()]
     waiting = [(of_namespace, of_namespace.document_ids()) for of_namespace in namespaces]
     count = sum(len(document_ids) for _, document_ids in waiting)
-    graphs = chain.from_iterable(stored_graphs(of_namespace, document_ids) for of_namespace, document_ids in waiting)
+    graphs = chain.from_iterable(iterate_graphs(of_namespace, document_ids) for of_namespace, document_ids in waiting)
     for done, graph in enumerate(graphs, 1):
         _again(graph, kept)
         if progress is not None:

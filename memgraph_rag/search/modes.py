@@ -8,14 +8,14 @@ from __future__ import annotations
 from memgraph_rag.contracts import MODES, SearchMode
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.plugins import offered
+from memgraph_rag.plugins import find_parts
 
 __all__ = ["find_mode", "known_modes"]
 
 
 def known_modes() -> tuple[str, ...]:
     """Return the names of all modes, the core's first."""
-    return (*MODES, *(name for name in offered("modes") if name not in MODES))
+    return (*MODES, *(name for name in find_parts("modes") if name not in MODES))
 
 
 def find_mode(mode: object) -> SearchMode:
@@ -24,7 +24,7 @@ def find_mode(mode: object) -> SearchMode:
     Raises:
         SettingsError: there is no such mode.
     """
-    known = offered("modes")
+    known = find_parts("modes")
     if isinstance(mode, str) and mode in known:
         return known[mode]()
     if isinstance(getattr(mode, "name", None), str) and callable(getattr(mode, "find", None)):

@@ -1,4 +1,4 @@
-"""Everything that can be set, what each value may be, and how a value that cannot work is refused.
+"""All settings, their types and limits, and the refusal of unusable values.
 
 Open ``sources.py`` for where values come from. Invariants: a value that cannot work is refused when the memory is
 opened, with the name of the setting, what it may be and where it was given; no message holds a secret; a secret of the
@@ -47,50 +47,50 @@ __all__ = [
 ]
 
 _PREFIX = "MEMGRAPH_RAG_"
-_UNREADABLE = re.compile("[\x00\ud800-\udfff]")  # half a surrogate pair is a byte of the environment that is no text
+_UNREADABLE = re.compile("[\x00\ud800-\udfff]")  # Python decodes an invalid byte of the environment as half a pair
 _MOST_COMPARED = 80  # characters of an unknown name that are compared with the known ones
 
 Key = SecretStr | Callable[[], str]
-"""A secret, or what gives it before each request."""
+"""A secret, or a function that returns it before each request."""
 
 
 class Neo4j(BaseModel):
-    """How a Neo4j is entered; its address is the setting ``store``."""
+    """The login to Neo4j. The setting ``store`` is its address."""
 
     model_config = ConfigDict(extra="forbid")
 
     user: str = "neo4j"
     password: SecretStr | None = None
-    database: str | None = Field(default=None, description="By default that of the user.")
+    database: str | None = Field(default=None, description="By default the user's home database.")
     database_per_namespace: bool = Field(
         default=False, description="Neo4j Enterprise and Aura: each namespace in a database of its own."
     )
 
 
 class Endpoint(BaseModel):
-    """How models behind an address are asked; the address is the setting ``model`` or ``embedder``."""
+    """Parameters of requests to models behind an address, which is the setting ``model`` or ``embedder``."""
 
     model_config = ConfigDict(extra="forbid")
 
-    key: Key | None = Field(default=None, description="For every address but OpenAI's, where it wants one.")
-    openai_key: Key | None = Field(default=None, description="For OpenAI alone.")
+    key: Key | None = Field(default=None, description="For every address except OpenAI's, if it needs a key.")
+    openai_key: Key | None = Field(default=None, description="For OpenAI only.")
     requests: PositiveInt = Field(default=8, le=256, description="Requests to one address at a time.")
-    seconds: PositiveFloat = Field(default=300.0, description="Longest that one request takes, with its repetitions.")
+    seconds: PositiveFloat = Field(default=300.0, description="Time limit of one request, including its retries.")
     body: dict[str, Any] = Field(
         default_factory=dict[str, Any],
         repr=False,
-        description='More of each request\'s JSON: {"reasoning_effort": "none"}. It may hold a key.',
+        description='Further fields of each request: {"reasoning_effort": "none"}. It may contain a key.',
     )
 
     @field_validator("body", mode="before")
     @classmethod
     def _from_json(cls, value: object) -> object:
-        """The variable is text; what is no JSON is refused as any other value."""
+        """Parse the text of a variable; pydantic refuses invalid JSON like any other unusable value."""
         return from_json(value) if isinstance(value, str) else value
 
 
 class Settings(BaseModel):
-    """All settings. ``load`` also reads variables and files; the class itself takes arguments and defaults alone."""
+    """All settings. ``load`` also reads variables and files; the class itself takes only arguments and defaults."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -100,7 +100,7 @@ class Settings(BaseModel):
         description="A file (embedded) or a Neo4j address such as neo4j://localhost:7687.",
     )
     namespace: str = Field("default", min_length=1, max_length=256, description="The wall between users' memories.")
-    read_only: bool = Field(False, description="Change nothing: several processes may then read one embedded file.")
+    read_only: bool = Field(False, description="Refuse all writes. Several processes may then read one embedded file.")
     neo4j: Neo4j = Field(default_factory=Neo4j)
 
     model: str = Field(
@@ -111,16 +111,16 @@ class Settings(BaseModel):
     reader: str = Field(
         "none",
         min_length=1,
-        description='Local model that attends for one behind an address: "auto", "none", or as model.',
+        description='Local model that supplies attention for a model behind an address: "auto", "none", or as model.',
     )
     calibration: str = Field(
-        "auto", min_length=1, description='Of the language model: "auto" finds it, "none", or a file.'
+        "auto", min_length=1, description='Calibration of the language model: "auto", "none", or a file.'
     )
     embedder: str = Field(
         "auto", min_length=1, description="Name or folder of the sentence-transformers model, or an address, as model."
     )
     endpoint: Endpoint = Field(default_factory=Endpoint)
-    recognizer: str = Field("auto", min_length=1, description="What finds names: auto, stanza, spacy or rules.")
+    recognizer: str = Field("auto", min_length=1, description="Entity recognizer: auto, stanza, spacy or rules.")
     device: str = Field("auto", pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$", description="auto, cpu, mps, cuda or cuda:N.")
     dtype: str = Field("auto", pattern="^(auto|float32|bfloat16|float16|int8|int4)$")
     window: PositiveInt = Field(8192, ge=1024, description="Most tokens that the language model holds at once.")
@@ -133,21 +133,21 @@ class Settings(BaseModel):
     answer_tokens: PositiveInt = Field(96, le=240, description="Most tokens of an answer in one sentence.")
     checks: Literal["all", "speaker", "names", "none"] = Field(
         "all",
-        description="When to abstain. speaker: what is asked of one speaker of a conversation was said by another. "
-        "names: what was read does not name what is asked about, and is not very near to it.",
+        description="When to abstain. speaker: the question names one speaker, and another speaker said it. "
+        "names: the passages read do not contain the names in the question, and are not very similar to it.",
     )
-    stemming: bool = Field(False, description='Whether "marriages" finds "marriage" in keyword and graph search.')
+    stemming: bool = Field(False, description='"marriages" finds "marriage" in keyword and graph search.')
     search: Literal["auto", "memory", "database"] = Field(
         "auto",
-        description="Where graph search looks: the namespace in memory, or what the database draws for each question; "
-        "auto is in memory as long as it fits search_memory_mib.",
+        description="Where graph search looks: in the whole namespace in memory, or in a pool that the database "
+        "returns for each question. auto: in memory if the namespace fits search_memory_mib.",
     )
-    search_memory_mib: PositiveInt = Field(2048, description="About how much memory a graph search may take, in MiB.")
+    search_memory_mib: PositiveInt = Field(2048, description="Approximate memory limit of graph search, in MiB.")
 
     @field_validator("segment_tokens")
     @classmethod
     def _fits_the_window(cls, segment_tokens: int, others: ValidationInfo) -> int:
-        """A segment is read in one piece, beside a question, other nodes and the answer."""
+        """Refuse segments larger than half of the window: the other half holds the question and the answer."""
         most = others.data.get("window", segment_tokens * 2) // 2
         if segment_tokens > most:
             raise ValueError(f"Expected at most {most}, half of the window")
@@ -155,19 +155,19 @@ class Settings(BaseModel):
 
     @classmethod
     def load(cls, **given: Any) -> Settings:
-        """Return the settings: what is given (None counts as not given), else variables, files, defaults.
+        """Return the settings: each value from ``given`` (None: not given), a variable, a file, or the default.
 
         Raises:
-            SettingsError: a value cannot work, or a file cannot be read.
+            SettingsError: a value is unusable, or a file cannot be read.
         """
         return cls.resolve(**given)[0]
 
     @classmethod
     def resolve(cls, **given: Any) -> tuple[Settings, dict[str, Origin]]:
-        """Return the settings as ``load`` does, and the origin of each one that is not a default.
+        """Return the settings as ``load`` does, and the origin of each value that is not a default.
 
         Raises:
-            SettingsError: a value cannot work, or a file cannot be read.
+            SettingsError: a value is unusable, or a file cannot be read.
         """
         values = read_all(given, groups=GROUPS, variables=_VARIABLES)
         _check_names(values)
@@ -179,31 +179,31 @@ class Settings(BaseModel):
             first = error.errors(include_url=False)[0]
         else:
             return settings, {name: value.origin for name, value in values.items()}
-        # Raised behind the block: the error of pydantic, which holds the value, may tell a secret.
-        name = _name_at(first["loc"])
+        # Raised after the block, without pydantic's error as its cause: that one contains the value, maybe a secret.
+        name = _find_setting_name(first["loc"])
         got = "" if name in SECRETS else f", got {show(first['input'])}"
-        raise _refusal(name, first["msg"].removeprefix("Value error, ") + got, values[name].origin)
+        raise _value_error(name, first["msg"].removeprefix("Value error, ") + got, values[name].origin)
 
 
 GROUPS: dict[str, type[BaseModel]] = {"neo4j": Neo4j, "endpoint": Endpoint}
-"""Settings that hold further ones."""
+"""Settings that contain further settings."""
 
 NAMES = [
     setting
     for name in Settings.model_fields
     for setting in ([f"{name}.{field}" for field in GROUPS[name].model_fields] if name in GROUPS else [name])
 ]
-"""Every setting by its whole name, such as ``window`` or ``neo4j.password``."""
+"""The full name of every setting, such as ``window`` or ``neo4j.password``."""
 
 SECRETS = {"neo4j.password", "endpoint.key", "endpoint.openai_key", "endpoint.body", *GROUPS}
-"""Settings whose value is never shown. A body may hold a key, too; who mistakes a group may give a secret for it."""
+"""Settings whose value is never shown. A body may contain a key, and a mistaken value of a group may be a secret."""
 
 _FORMER = {
     **{name.replace(".", "_"): name for name in NAMES if "." in name},
     "namespace_as_database": "neo4j.database_per_namespace",
     "openai_api_key": "endpoint.openai_key",
 }
-"""The names that settings had before they were grouped."""
+"""The current name of each setting by its name before the settings were grouped."""
 
 _REMOVED = {
     "checks_names": "Set checks to 'speaker', or to 'none'.",
@@ -214,7 +214,7 @@ _REMOVED = {
     "pool_questions": "Give it to the layer: layers=(memgraph_rag.layers.relations.RelationsLayer(pool_questions=3),).",
     "stanza_dir": "Set stanza's own variable STANZA_RESOURCES_DIR.",
 }
-"""What to do in place of settings that are gone."""
+"""Removed settings, each with what to do instead."""
 
 _VARIABLES = {
     **{f"{_PREFIX}{name.replace('.', '_').upper()}": name for name in (*NAMES, *_REMOVED)},
@@ -225,35 +225,36 @@ _VARIABLES = {
     "NEO4J_DATABASE": "neo4j.database",
     "OPENAI_API_KEY": "endpoint.openai_key",
 }
-"""The setting of each variable; our own go before those of other tools."""
+"""The setting of each environment variable. Our own variables have priority over those of other tools."""
 
 _GO_WITH = {
     "store": ("neo4j.password",),
     "model": ("endpoint.key", "endpoint.body"),
     "embedder": ("endpoint.key", "endpoint.body"),
 }
-"""Secrets that are sent to the address of a setting. OpenAI's key goes to OpenAI alone, whoever names it."""
+"""The secrets that are sent to the address in each setting. OpenAI's key is sent to OpenAI only."""
 
 
 def _check_names(values: Given) -> None:
     for name, value in values.items():
         if name not in NAMES and name not in GROUPS:
-            raise _unknown(name, value.origin)
+            raise _unknown_name_error(name, value.origin)
 
 
 def _check_texts(values: Given) -> None:
-    """Refuse what no database takes, before a library fails at it."""
+    """Refuse text that no database accepts, before a library fails on it."""
     for name, value in values.items():
         text = value.given.get_secret_value() if isinstance(value.given, SecretStr) else value.given
         if isinstance(text, (str, Path)) and _UNREADABLE.search(str(text)):
             got = "" if name in SECRETS else f", got {show(text)}"
-            raise _refusal(name, f"Expected text without NUL and half surrogate pairs{got}", value.origin)
+            raise _value_error(name, f"Expected text without NUL and half surrogate pairs{got}", value.origin)
 
 
 def _check_destinations(values: Given) -> None:
     """Refuse to send a secret of the user to a machine that only a file of the project names.
 
-    The file may come with a stranger's repository. A secret of the project's own ``.env`` goes where its files say.
+    The file may belong to a stranger's repository. A secret in the project's own ``.env`` may be sent where the
+    project's files say.
     """
     for setting, secrets in _GO_WITH.items():
         address = values.get(setting)
@@ -263,7 +264,7 @@ def _check_destinations(values: Given) -> None:
             if secret in values and not values[secret].origin.is_project:
                 raise SettingsError(
                     f"Expected an address of your own for your {secret} ({values[secret].origin}), got one of the "
-                    f"project: {setting} in {show(address.origin.path)}. If you trust it, set {_variable(setting)} "
+                    f"project: {setting} in {show(address.origin.path)}. If you trust it, set {_our_variable(setting)} "
                     "yourself, or write the secret into .env beside that file.",
                     setting=setting,
                     settings_file=address.origin.path,
@@ -271,18 +272,18 @@ def _check_destinations(values: Given) -> None:
 
 
 def _is_elsewhere(address: object) -> bool:
-    """Whether it names another machine than this one."""
+    """Return whether the address names another machine."""
     if not isinstance(address, str) or "://" not in address:
         return False
     try:
         host = urlsplit(address).hostname or ""
         return host != "localhost" and not ip_address(host).is_loopback
-    except ValueError:  # a name, or nothing that could be one
+    except ValueError:  # a host name, or invalid text
         return True
 
 
 def _nest(values: Given) -> dict[str, Any]:
-    """Return the values as pydantic takes them: those of a group in a dict of its own."""
+    """Return the values in pydantic's form: the values of a group in a dict of their own."""
     nested: dict[str, Any] = {}
     for name, value in values.items():
         group, _, field = name.partition(".")
@@ -293,40 +294,40 @@ def _nest(values: Given) -> dict[str, Any]:
     return nested
 
 
-def _name_at(place: tuple[int | str, ...]) -> str:
-    """Return the setting that an error of pydantic is about."""
+def _find_setting_name(place: tuple[int | str, ...]) -> str:
+    """Return the name of the setting that pydantic's error location refers to."""
     nested = ".".join(map(str, place[:2]))
     return nested if nested in NAMES else str(place[0])
 
 
-def _refusal(name: str, reason: str, origin: Origin) -> SettingsError:
-    """Return the error of a value that cannot work; it says where the value was given."""
+def _value_error(name: str, reason: str, origin: Origin) -> SettingsError:
+    """Return the error for an unusable value, with the place where the value was given."""
     if origin.kind == "argument":
         fields = ", ".join(GROUPS[name].model_fields) if name in GROUPS else ""
-        advice = f"It has {fields}" if fields else f"Give it as an argument or as the variable {_variable(name)}"
+        advice = f"It has {fields}" if fields else f"Give it as an argument or as the variable {_our_variable(name)}"
         return SettingsError(f"The setting '{name}' cannot be used: {reason}. {advice}.", setting=name)
     if origin.kind == "file":
         return SettingsError(
             f"The key {name} of {show(origin.path)} cannot be used: {reason}. Change it, or take it out.",
             setting=name,
-            **_facts(origin),
+            **_list_facts(origin),
         )
     where = f"{origin.variable} in {show(origin.path)}" if origin.path else origin.variable
     return SettingsError(
         f"The variable {where} cannot be used as the setting '{name}': {reason}. Change it, or unset it.",
         setting=name,
-        **_facts(origin),
+        **_list_facts(origin),
     )
 
 
-def _facts(origin: Origin) -> dict[str, Any]:
-    """Return the variable and the file that a value came from, where it came from such."""
+def _list_facts(origin: Origin) -> dict[str, Any]:
+    """Return the variable and the file of an origin, if there are any, as facts of an error."""
     facts = {"variable": origin.variable, "settings_file": origin.path}
     return {name: fact for name, fact in facts.items() if fact}
 
 
-def _unknown(name: str, origin: Origin) -> SettingsError:
-    """Return the error of a name that is no setting; it says what it is now, or what may have been meant."""
+def _unknown_name_error(name: str, origin: Origin) -> SettingsError:
+    """Return the error for a name that is not a setting, with its replacement or a similar name."""
     near = get_close_matches(name[:_MOST_COMPARED], NAMES, n=1)
     if name in _REMOVED:
         hint = _REMOVED[name]
@@ -337,9 +338,9 @@ def _unknown(name: str, origin: Origin) -> SettingsError:
     else:
         hint = f"Did you mean '{near[0]}'?" if near else f"The settings are {', '.join(NAMES)}."
     given = "" if origin.kind == "argument" else f" ({origin})"
-    return SettingsError(f"There is no setting {show(name)}{given}. {hint}", setting=name, **_facts(origin))
+    return SettingsError(f"There is no setting {show(name)}{given}. {hint}", setting=name, **_list_facts(origin))
 
 
-def _variable(name: str) -> str:
-    """Return our own variable of a setting."""
+def _our_variable(name: str) -> str:
+    """Return our environment variable for a setting."""
     return f"{_PREFIX}{name.replace('.', '_').upper()}"

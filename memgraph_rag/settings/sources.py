@@ -1,7 +1,7 @@
-"""Where values of settings are read: arguments, variables of the environment, ``.env`` and ``memgraph_rag.toml``.
+"""Reads the values of settings: arguments, environment variables, ``.env`` and ``memgraph_rag.toml``.
 
-It knows the names of settings and of their variables, and no type of a value. Invariants: the environment is read here
-and nowhere else, and is not changed; each value keeps its origin; a relative path in a file counts from its folder.
+The module does not know the types of values. Invariants: only this module reads the environment, and nothing changes
+it. Each value has its origin. A relative path in a file is relative to the folder of the file.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _NAMES_OR_PATHS = ("model", "reader", "embedder", "calibration")  # a path only 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the value of a setting was read.
+    """The place where the value of a setting was read.
 
     Attributes:
-        variable: the name of a variable of the environment, or of ``.env``.
-        path: the file, where the value was read from one.
-        is_project: whether the file belongs to the project, and so perhaps to a stranger.
+        variable: the name of a variable in the environment or in ``.env``.
+        path: the file of the value, if it was read from a file.
+        is_project: whether the file belongs to the project, and so maybe to a stranger.
     """
 
     kind: Literal["argument", "variable", "file"]
@@ -62,21 +62,22 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value that no one has checked yet, and its origin."""
+    """An unchecked value and its origin."""
 
     given: object
     origin: Origin
 
 
 def read_all(arguments: Mapping[str, object], *, groups: Collection[str], variables: Mapping[str, str]) -> Given:
-    """Return each value that is given anywhere, from the origin that counts most.
+    """Return each given value, from the origin with the highest priority.
 
-    The order is: argument, variable of the environment, ``.env``, the project's file, the user's file.
+    The priority is: argument, environment variable, ``.env``, the project's file, the user's file.
 
     Args:
         arguments: by field; None counts as not given.
-        groups: fields that hold further fields.
-        variables: the setting of each variable. The first variable of a setting that is not empty counts.
+        groups: names of the fields that contain further fields.
+        variables: the setting of each variable. If several variables belong to one setting, the first non-empty one
+            counts.
 
     Raises:
         SettingsError: a file cannot be read.
@@ -96,15 +97,15 @@ def read_all(arguments: Mapping[str, object], *, groups: Collection[str], variab
 
 
 def user_file() -> Path:
-    """Return the path of the user's own file, which need not be there."""
+    """Return the path of the user's own file. The file may not exist."""
     return Path(platformdirs.user_config_dir(APP)) / FILE_NAME
 
 
 def project_file() -> Path | None:
     """Return the nearest file in the working directory and its parents, up to the root of the repository.
 
-    The root is the folder that holds ``.git``. Outside a repository only the working directory counts, so that nobody
-    can leave a file for others in a folder above.
+    The root is the folder that contains ``.git``. Outside a repository only the working directory counts, so that a
+    file of another user in a parent folder has no effect.
     """
     here = _working_directory()
     if here is None:
@@ -117,13 +118,13 @@ def project_file() -> Path | None:
 
 
 def stanza_folder() -> Path | None:
-    """Return the folder that stanza's own variable names; None without one."""
+    """Return the folder in stanza's own variable; None if it is not set."""
     folder = os.environ.get("STANZA_RESOURCES_DIR")
     return Path(folder) if folder else None
 
 
 def _working_directory() -> Path | None:
-    """Return the working directory; None where it was deleted."""
+    """Return the working directory; None if it was deleted."""
     try:
         return Path.cwd()
     except OSError:
@@ -152,16 +153,17 @@ def _parse_toml(path: Path) -> dict[str, object]:
 
 
 def _from_dotenv(path: Path, variables: Mapping[str, str]) -> dict[str, Value]:
-    """Return what a ``.env`` gives, if it is there; some virtual environments are folders of that name.
+    """Return the values in a ``.env`` file, if it is a file; some virtual environments are folders of that name.
 
-    ``${NAME}`` in it stays as it is: else a stranger's file could write a secret of the environment into an address.
+    ``${NAME}`` in it is not replaced. Otherwise a stranger's file could write a secret of the environment into an
+    address.
     """
     try:
         texts = dotenv_values(path, interpolate=False, encoding="utf-8") if path.is_file() else {}
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, show(error)) from error
-    found = _from_variables({name: text for name, text in texts.items() if text}, variables, path)
-    return {name: Value(_from_folder(path.parent, name, value.given), value.origin) for name, value in found.items()}
+    given = _from_variables({name: text for name, text in texts.items() if text}, variables, path)
+    return {name: Value(_from_folder(path.parent, name, value.given), value.origin) for name, value in given.items()}
 
 
 def _from_variables(
@@ -175,7 +177,7 @@ def _from_variables(
 
 
 def _flatten(given: Mapping[str, object], groups: Collection[str]) -> Iterator[tuple[str, object]]:
-    """Yield each value with the name of its setting; the values of a group have its name before theirs."""
+    """Yield each value with the name of its setting; values of a group as ``group.field``."""
     for name, value in given.items():
         if name in groups and isinstance(value, BaseModel):
             yield from ((f"{name}.{field}", getattr(value, field)) for field in value.model_fields_set)
@@ -186,7 +188,7 @@ def _flatten(given: Mapping[str, object], groups: Collection[str]) -> Iterator[t
 
 
 def _from_folder(folder: Path, name: str, value: object) -> object:
-    """Return a value of a file in that folder: a relative path in it counts from the folder, ``~`` is the home."""
+    """Return a value of a file, with a relative path resolved to the file's folder and ``~`` to the home folder."""
     if not isinstance(value, str) or "://" in value or value in ("", ":memory:"):
         return value
     if name in _PATHS or (name in _NAMES_OR_PATHS and value.startswith(("./", "../", "~/"))):

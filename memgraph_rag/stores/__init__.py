@@ -1,4 +1,4 @@
-"""Databases that hold the graph: Neo4j, or one Ladybug file.
+"""Stores: databases that hold the graph. A store is a Neo4j database, or one Ladybug file.
 
 Open ``base_store.py`` first: the class that every store inherits, with the members that a store must write. ``neo4j``
 and ``ladybug`` are the engines, ``shared`` is what both use. This room never knows a model, a layer or a strategy.
@@ -37,28 +37,28 @@ def open_store(
     connect_timeout_s: float = 5.0,
     read_only: bool = False,
 ) -> GraphStore:
-    """The store at an address, bound to one namespace.
+    """Open the store at an address, bound to one namespace.
 
     Args:
-        address: ``neo4j://host:7687`` (also neo4j+s, neo4j+ssc, bolt, bolt+s, bolt+ssc), or the path of a Ladybug
-            file, which is made where there is none; ``:memory:`` keeps the graph in this process only.
-        namespace: the wall between users; what is read and written stays in it.
+        address: ``neo4j://host:7687`` (also neo4j+s, neo4j+ssc, bolt, bolt+s, bolt+ssc), or the path of a Ladybug file,
+            which is created if it does not exist. ``:memory:`` keeps the graph in this process only.
+        namespace: separates users; every read and write stays within it.
         user: for Neo4j.
-        password: for Neo4j; it is in no message, and as a ``SecretStr`` in no variable of ours. Without one, that of
-            the server which ``memgraph-rag neo4j start`` runs at this address.
+        password: for Neo4j. No message contains it; given as a ``SecretStr``, no variable of this library does either.
+            The default is the password of the server that ``memgraph-rag neo4j start`` runs at this address.
         database: for Neo4j; None is the user's home database.
-        database_per_namespace: for Neo4j Enterprise and Aura; the namespace has a database of its own, which is made
-            where there is none.
-        connect_timeout_s: for Neo4j; how long to try.
-        read_only: nothing can be written; several processes may read one file at the same time.
+        database_per_namespace: for Neo4j Enterprise and Aura; the namespace has its own database, which is created if
+            it does not exist.
+        connect_timeout_s: for Neo4j; how long to try to connect, in seconds.
+        read_only: refuse all writes. Several processes may then read one file at the same time.
 
     Raises:
-        SettingsError: the address is of no known kind, or has no host and port that can be; a database for the
-            namespace is wanted of a file, or beside ``database``.
-        StoreUnavailable: nobody answered.
-        StoreAccessDenied: wrong user, password or database, or a file that may not be written.
-        StoreLocked: another process has the file open; for reading only, one that may write.
-        StoreReadOnly: the file to be read is not there, or this process has it open for reading only.
+        SettingsError: the scheme, the host or the port of the address is invalid; or ``database_per_namespace`` is
+            given for a file, or together with ``database``.
+        StoreUnavailable: no server answered.
+        StoreAccessDenied: wrong user, password or database, or no permission to write the file.
+        StoreLocked: another process has the file open for writing, or has it open at all if this one wants to write.
+        StoreReadOnly: the file to read does not exist, or this process has it open for reading only.
     """
     where = str(address)
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", where)
@@ -110,7 +110,7 @@ def open_store(
 
 
 def _check_host(address: str) -> None:
-    """Refuse what no driver could take apart."""
+    """Refuse an address without a valid host and port."""
     try:
         parts = urlsplit(address)
         host, is_port = parts.hostname or "", parts.port is None or parts.port > 0

@@ -1,8 +1,8 @@
-"""What a store of one's own inherits: the whole contract over the members that only a database can answer.
+"""The base class of stores: the whole contract, on top of the members that only a database can implement.
 
-It knows no engine. A store implements the abstract members, those that ``contracts.GraphStore`` marks so; every other
-member has a default here, which reads by the abstract ones, and which an engine overrides where it has a faster way.
-Invariant: a default gives just what ``memgraph_rag.testing.store_suite`` asks of every store.
+The module knows no engine. A store implements the abstract members of ``contracts.GraphStore``. Every other member has
+a default here, which calls the abstract ones; an engine overrides it if it has a faster way. Invariant: a default
+returns exactly what ``memgraph_rag.testing.store_suite`` requires of every store.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing_extensions import override
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores.shared.document_reader import row_counts, stored_graphs
+from memgraph_rag.stores.shared.document_reader import count_graph_rows, iterate_graphs
 from memgraph_rag.stores.shared.linked_segments import TITLE_WEIGHT, entity_masses, linked_hits
 from memgraph_rag.stores.shared.rows import COUNTED, Row
 from memgraph_rag.types import (
@@ -49,7 +49,7 @@ _REEMBED = "Export its documents, and import them into a new store with the othe
 
 
 class BaseStore(GraphStore):
-    """A store of which a database gives the abstract members, and this class all others."""
+    """A store with defaults for all members of the contract that are not abstract."""
 
     # ── documents and their parts ────────────────────────────────────────────────────────────────────────
 
@@ -129,7 +129,7 @@ class BaseStore(GraphStore):
 
     @override
     def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
-        written = [item for graph in self._written(since) for item in graph.annotations]
+        written = [item for graph in self._read_written(since) for item in graph.annotations]
         of_layer = [item for item in written if item.layer == layer and item.segment_ids]
         return sorted(of_layer, key=lambda item: (item.document_id, item.index))
 
@@ -154,31 +154,31 @@ class BaseStore(GraphStore):
 
     @override
     def names_with(self, part: str, *, k: int) -> list[Entity]:
-        named = {item.entity_id for graph in self._all() for item in _names(graph) if part in item.normal}
+        named = {item.entity_id for graph in self._read_all() for item in _list_names(graph) if part in item.normal}
         entities = self.entities(sorted(named))
         return sorted(entities, key=lambda entity: (len(entity.normal), entity.normal, entity.id))[:k]
 
     @override
     def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
-        mentions = (mention for graph in self._all() for mention in sorted(graph.mentions, key=_place))
+        mentions = (mention for graph in self._read_all() for mention in sorted(graph.mentions, key=_place))
         return [mention for mention in mentions if mention.entity_id == entity_id][:k]
 
     @override
     def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
-        graphs = sorted(self._all(), key=lambda graph: graph.document.key)
+        graphs = sorted(self._read_all(), key=lambda graph: graph.document.key)
         titles = [(graph.document.id, title) for graph in graphs for title in graph.titles]
         return [(document_id, title.surface) for document_id, title in titles if title.entity_id == entity_id][:k]
 
     @override
     def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
-        relations = [item for graph in self._all() for item in graph.relations]
+        relations = [item for graph in self._read_all() for item in graph.relations]
         at_entity = [item for item in relations if entity_id in (item.source_id, item.target_id)]
         return sorted(at_entity, key=lambda relation: relation.id)[:k]
 
     @override
     def entity_counts(self, entity_id: str) -> Mapping[str, int]:
         counted: Counter[str] = Counter()
-        for graph in self._all():
+        for graph in self._read_all():
             counted["MENTIONS"] += sum(mention.entity_id == entity_id for mention in graph.mentions)
             counted["TITLED"] += sum(title.entity_id == entity_id for title in graph.titles)
             counted["RELATES_TO"] += sum(entity_id in (item.source_id, item.target_id) for item in graph.relations)
@@ -188,13 +188,13 @@ class BaseStore(GraphStore):
 
     @override
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        return [segment for graph in self._written(since) for segment in _indexed(graph)]
+        return [segment for graph in self._read_written(since) for segment in _index(graph)]
 
     @override
     def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
         relations = [
             IndexedRelation(relation, graph.document.id, vector)
-            for graph in self._written(since)
+            for graph in self._read_written(since)
             for relation, vector in zip(graph.relations, graph.relation_embeddings, strict=True)
         ]
         return sorted(relations, key=lambda item: item.relation.id)
@@ -204,7 +204,7 @@ class BaseStore(GraphStore):
         written = {record.id for record in self.written_documents(since=since)}
         vectors: dict[str, Vector] = {}
         mentioned: set[str] = set()
-        for graph in self._all() if written else ():
+        for graph in self._read_all() if written else ():
             vectors |= dict(zip(graph.ends, graph.end_embeddings, strict=True))
             if graph.document.id in written:
                 mentioned |= {mention.entity_id for mention in graph.mentions}
@@ -222,7 +222,7 @@ class BaseStore(GraphStore):
 
     @override
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Keep no file: there is no place for one."""
+        """Keep no index file: this store has no place for it."""
 
     @override
     def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
@@ -231,7 +231,7 @@ class BaseStore(GraphStore):
         return [
             replace(segment, siblings=len(graph.segments))
             for graph in self.graphs_of(sorted({document_id for document_id, _ in wanted}))
-            for segment in _indexed(graph)
+            for segment in _index(graph)
             if any((segment.document_id, segment.index + step) in wanted for step in (-1, 0, 1))
         ]
 
@@ -249,8 +249,8 @@ class BaseStore(GraphStore):
         from_masses: list[Row] = []
         to_segments: list[Row] = []
         titled: set[str] = set()
-        for segment in (segment for graph in self._all() for segment in _indexed(graph) if not segment.speaker):
-            edges = _edges(segment)
+        for segment in (segment for graph in self._read_all() for segment in _index(graph) if not segment.speaker):
+            edges = _list_edges(segment)
             titled.update(segment.titles)
             if segment.id in masses:
                 from_masses += edges
@@ -263,7 +263,7 @@ class BaseStore(GraphStore):
 
     @override
     def named_by(self, entity_ids: Sequence[str]) -> list[int]:
-        pairs = {(mention.segment_id, mention.entity_id) for graph in self._all() for mention in graph.mentions}
+        pairs = {(mention.segment_id, mention.entity_id) for graph in self._read_all() for mention in graph.mentions}
         numbers = Counter(entity_id for _, entity_id in pairs)
         return [numbers[entity_id] for entity_id in entity_ids]
 
@@ -283,7 +283,7 @@ class BaseStore(GraphStore):
 
     @override
     def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        stored = {graph.document.id: row_counts(graph) for graph in self.graphs_of(document_ids)}
+        stored = {graph.document.id: count_graph_rows(graph) for graph in self.graphs_of(document_ids)}
         return {document_id: stored.get(document_id, {}) for document_id in document_ids}
 
     @override
@@ -291,9 +291,9 @@ class BaseStore(GraphStore):
         counted = Counter(dict.fromkeys(COUNTED, 0))
         entities: set[str] = set()
         ends: set[str] = set()
-        for graph in self._all():
-            counted.update(row_counts(graph))
-            entities |= {item.entity_id for item in _names(graph)}
+        for graph in self._read_all():
+            counted.update(count_graph_rows(graph))
+            entities |= {item.entity_id for item in _list_names(graph)}
             ends |= {*graph.ends}
         counted.update({"Entity": len(entities), "SIMILAR_TO": len(self.similar(sorted(ends)))})
         for question in self.questions():
@@ -321,51 +321,51 @@ class BaseStore(GraphStore):
 
     @override
     def flaws(self) -> Flaws:
-        """Return no flaw: without a look into the database there is none to be seen."""
+        """Return no flaws: the default cannot examine the database."""
         return Flaws()
 
     @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        """Change nothing, as ``flaws`` finds nothing."""
+        """Change nothing, as ``flaws`` returns no flaws."""
         return self.flaws()
 
     @override
     def namespaces(self) -> list[str]:
-        """Return the namespace of this store alone: only ``reembed`` needs the others."""
+        """Return the namespace of this store only. Only ``reembed`` needs all namespaces."""
         return [self.namespace]
 
     @override
     def beside(self, namespace: str) -> GraphStore:
-        """Refuse: only ``Memory.reembed`` asks for it, and is to hear it before it embeds anything."""
-        raise _lacks(self, "can replace all embeddings", _REEMBED)
+        """Raise an error. ``Memory.reembed``, the only caller, then fails before it embeds any text."""
+        raise _refusal(self, "can replace all embeddings", _REEMBED)
 
     @override
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
-        """Refuse: only the database can replace all embeddings at one moment."""
-        raise _lacks(self, "can replace all embeddings", _REEMBED)
+        """Raise an error: only a database can replace all embeddings at one moment."""
+        raise _refusal(self, "can replace all embeddings", _REEMBED)
 
     @override
     def purge(self) -> None:
-        """Refuse: only the database knows its files."""
-        raise _lacks(self, "can purge its files", "Its database decides what it keeps of them: see docs/security.md.")
+        """Raise an error: only a database knows its files."""
+        raise _refusal(self, "can purge its files", "Its database decides what its files keep: see docs/security.md.")
 
     @override
     def empty_database(self) -> str:
-        """Refuse: the files of an import in bulk are those of one database."""
-        raise _lacks(self, "can be imported in bulk", "Import without --bulk.")
+        """Raise an error: the files of a bulk import fit one kind of database only."""
+        raise _refusal(self, "can be imported in bulk", "Import without --bulk.")
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def _all(self) -> Iterator[DocumentGraph]:
+    def _read_all(self) -> Iterator[DocumentGraph]:
         """Yield the graph of each document, by document id."""
-        return stored_graphs(self, self.document_ids())
+        return iterate_graphs(self, self.document_ids())
 
-    def _written(self, since: int) -> Iterator[DocumentGraph]:
-        """Yield the graphs of the documents that a write later than a version stored, by document id."""
-        return stored_graphs(self, sorted(record.id for record in self.written_documents(since=since)))
+    def _read_written(self, since: int) -> Iterator[DocumentGraph]:
+        """Yield the graphs of the documents that were written after version ``since``, by document id."""
+        return iterate_graphs(self, sorted(record.id for record in self.written_documents(since=since)))
 
 
-def _lacks(store: GraphStore, capability: str, advice: str) -> StoreError:
+def _refusal(store: GraphStore, capability: str, advice: str) -> StoreError:
     return StoreError(f"Expected a store that {capability}, got {show(store)}, which cannot. {advice}")
 
 
@@ -373,13 +373,13 @@ def _place(mention: Mention) -> tuple[int, int, str, str]:
     return mention.start, mention.end, mention.entity_id, mention.kind
 
 
-def _names(graph: DocumentGraph) -> tuple[Mention | Title, ...]:
-    """What the segments and the title of a document name."""
+def _list_names(graph: DocumentGraph) -> tuple[Mention | Title, ...]:
+    """Return the mentions and titles of a document."""
     return (*graph.mentions, *graph.titles)
 
 
-def _indexed(graph: DocumentGraph) -> list[IndexedSegment]:
-    """The segments of a document as a search holds them in memory."""
+def _index(graph: DocumentGraph) -> list[IndexedSegment]:
+    """Return the segments of a document as a search holds them in memory."""
     document = graph.document
     named: dict[str, set[str]] = {segment.id: set() for segment in graph.segments}
     for mention in graph.mentions:
@@ -403,8 +403,8 @@ def _indexed(graph: DocumentGraph) -> list[IndexedSegment]:
     ]
 
 
-def _edges(segment: IndexedSegment) -> list[Row]:
-    """The edges from a segment to what the segment and the title of its document name."""
+def _list_edges(segment: IndexedSegment) -> list[Row]:
+    """Return the edges from a segment to the entities that the segment or its document's title names."""
     weights = dict.fromkeys(segment.entities, 1.0) | dict.fromkeys(segment.titles, TITLE_WEIGHT)
     return [
         {"segment_id": segment.id, "entity_id": entity_id, "weight": weight} for entity_id, weight in weights.items()

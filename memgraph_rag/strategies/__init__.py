@@ -13,7 +13,7 @@ from typing import Any, cast
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError
-from memgraph_rag.plugins import offered
+from memgraph_rag.plugins import find_parts
 from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.qrmem import Qrmem
@@ -36,7 +36,7 @@ CORE: Mapping[str, Callable[..., Strategy]] = {
 
 def known_strategies() -> dict[str, Callable[..., Strategy]]:
     """Return all strategies by name: a maker each, the core's first."""
-    return {**CORE, **{name: maker for name, maker in offered("strategies").items() if name not in CORE}}
+    return {**CORE, **{name: maker for name, maker in find_parts("strategies").items() if name not in CORE}}
 
 
 def find_strategy(wanted: str | Strategy, **arguments: Any) -> Strategy:

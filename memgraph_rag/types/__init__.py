@@ -1,4 +1,4 @@
-"""The plain records that pass between rooms, and the ids that name them.
+"""The immutable records that pass between rooms, and the functions that make their ids.
 
 Open ``graph.py`` first: segments, points, entities. Records are frozen and know no database, no model and no file. A
 record that leaves the process has a plain form, ``as_dict()``; the command line, MCP, HTTP and the adapters use that

@@ -1,4 +1,4 @@
-"""Searching, reading and answering: evidence, steps, citations, answers, kept questions."""
+"""The records of searching, reading and answering: evidence, steps, citations, answers, kept questions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A node that an index returned; a higher score is better, and scores of different indexes do not compare."""
+    """A node that an index returned. A higher score is better; scores of different indexes are not comparable."""
 
     node_id: str
     score: float
@@ -48,29 +48,29 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class RelevanceCurve:
-    """How many of the passages that a search finds are evidence, by their cosine to the query: a logistic curve.
+    """The share of passages that are evidence, as a logistic function of their cosine to the query.
 
     Attributes:
-        half: the cosine at which one in two is.
-        slope: how fast that grows, in log odds for a cosine of 1.
+        half: the cosine at which half of the passages are evidence.
+        slope: the change of the log odds for a change of the cosine by 1.
     """
 
     half: float
     slope: float
 
     def at(self, cosine: float) -> float:
-        """The share at that cosine, from 0 to 1."""
+        """Return the share of passages with this cosine that are evidence, from 0 to 1."""
         return 1.0 / (1.0 + math.exp(self.slope * (self.half - cosine)))
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionBreadth:
-    """How likely a question asks about a whole, by its vector: a logistic regression.
+    """A logistic regression on a question's vector: how likely does the question ask about a whole?
 
     Attributes:
-        weights: of each component.
-        bias: log odds of a question whose components are all 0.
-        least: from which probability on it is taken to.
+        weights: one weight per component of the vector.
+        bias: the log odds of a vector whose components are all 0.
+        least: the least probability at which a question counts as asking about a whole.
     """
 
     weights: tuple[float, ...]
@@ -78,21 +78,21 @@ class QuestionBreadth:
     least: float
 
     def is_whole(self, vector: Vector) -> bool:
-        """Whether that is a question about a whole."""
+        """Return whether the question with this vector asks about a whole."""
         odds = float(vector @ np.asarray(self.weights, vector.dtype)) + self.bias
         return odds >= math.log(self.least / (1 - self.least))
 
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """An entity through which a graph search came to a segment: the query names it, or it joins two segments found.
+    """An entity that led a graph search to a segment: the query names it, or another found segment mentions it.
 
     Attributes:
-        entity: its name.
-        share: of the segment's score, what came this way.
-        named: whether the query names it.
-        source: id of the other segment found that passed most to it; empty where the query names it.
-        source_key: key of that segment's document.
+        entity: the name of the entity.
+        share: the part of the segment's score that came through this entity.
+        named: whether the query names the entity.
+        source: id of the other found segment that passed the most score to the entity; empty if the query names it.
+        source_key: key of the document of that segment.
     """
 
     entity: str
@@ -104,20 +104,20 @@ class Carrier:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A segment that bears on a query, or a run of neighbouring ones (search mode "segments").
+    """A segment that bears on a query, or a run of adjacent segments (search mode "segments").
 
-    What is said of a run (rank, path, relevance, speaker, time) is said of its best segment.
+    The rank, path, relevance, speaker and time of a run are those of its best segment.
 
     Attributes:
-        segment: the segment; of a run, the one that was ranked best.
-        score: by which it was ranked; no confidence, and scores of different modes do not compare.
-        why: in which lists it was found: name to rank, from 1.
-        path: the entities that carried it in a graph search, largest share first.
-        relevance: how near it is to the query, from 0 to 1: the share of passages as near as it that are evidence. None
-            where the embedder is not calibrated, and in mode "keywords", which embeds nothing.
-        standing: whether what a person says there of itself still holds; None where it states nothing that is known.
-        run: all segments of a run, in the order of the document and without a gap; empty where it is none.
-        days: which days its relative words name ("yesterday"), by the day on which it was said.
+        segment: the segment; of a run, its best segment.
+        score: the score that decided the rank. It is no confidence; scores of different modes are not comparable.
+        why: the rank, from 1, in each list that contains the segment, by the name of the list.
+        path: the entities through which a graph search reached the segment, the largest share first.
+        relevance: the share of passages with the same cosine to the query that are evidence, from 0 to 1. None if the
+            embedder is not calibrated, and in mode "keywords", which embeds nothing.
+        standing: whether a statement of the speaker about itself still holds; None if the segment has no known one.
+        run: all segments of a run, in document order and without a gap; empty for a single segment.
+        days: the days that relative words of the text name ("yesterday"), counted from the day of the text.
     """
 
     segment: Segment
@@ -132,36 +132,36 @@ class Evidence:
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """All that it consists of: the segments of the run, or the one segment."""
+        """The segments of the run, or the single segment."""
         return self.run or (self.segment,)
 
     @property
     def text(self) -> str:
-        """What it says: ``document.text[start:end]``."""
+        """The text of all segments: ``document.text[start:end]``."""
         return "".join(segment.text for segment in self.segments)
 
     @property
     def start(self) -> int:
-        """The character of the document at which it starts."""
+        """The first character of the document that belongs to the evidence."""
         return self.segments[0].start
 
     @property
     def end(self) -> int:
-        """The character of the document before which it ends."""
+        """The end of the evidence: the first character of the document after it."""
         return self.segments[-1].end
 
     @property
     def tokens(self) -> int:
-        """Tokens of the language model, segment by segment."""
+        """The sum of the segments' tokens, counted by the language model."""
         return sum(segment.tokens for segment in self.segments)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What must be known beside its text: whether it still holds, and the days that its words name."""
+        """Facts that complete the text for a reader: whether it still holds, and the days that its words name."""
         return (*([str(self.standing)] if self.standing else []), *map(str, self.days))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the text, its place, why it was found and what must be known beside it, for JSON."""
+        """Return the text, its position, the reasons for the match and the remarks, for JSON."""
         return {
             "text": self.text,
             "document_key": self.document_key,
@@ -177,35 +177,35 @@ class Evidence:
 
 
 class StopReason(str, Enum):
-    """Why reading ended."""
+    """Why the reading ended."""
 
     ANSWERABLE = "answerable"  # the model said Yes often enough
-    EXHAUSTED = "exhausted"  # nothing is left to read
+    EXHAUSTED = "exhausted"  # no node is left to read
     WINDOW = "window"  # the next node does not fit the model's window
-    MAX_ROUNDS = "max_rounds"  # the strategy asked the model as often as it may
+    MAX_ROUNDS = "max_rounds"  # the strategy has asked the model the largest permitted number of times
     MAX_NODES = "max_nodes"
-    MAX_TOKENS = "max_tokens"  # of the call, or the strategy's own limit
+    MAX_TOKENS = "max_tokens"  # the limit of the call, or the strategy's own limit
     MAX_SECONDS = "max_seconds"
-    ANOTHER_SPEAKER = "another_speaker"  # what is asked of one who speaks in a conversation is said by another
-    NOTHING_FOUND = "nothing_found"  # the memory holds nothing to read, or nothing that is about what is asked about
+    ANOTHER_SPEAKER = "another_speaker"  # the question names one speaker, and another speaker said what it asks about
+    NOTHING_FOUND = "nothing_found"  # the memory is empty, or no node is about the subject of the question
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One node read.
+    """One node that was read.
 
     Attributes:
-        score: by which it was chosen (nodes of the start set: 0).
+        score: the score by which the strategy chose the node; 0 for nodes of the start set.
         attention: mean attention of the node's tokens to the question's tokens, over layers and heads.
-        p_yes: probability that what was read so far answers the question, asked after this node; None where the
-            strategy did not ask here.
-        stop: set on the step with which the strategy itself decided to end.
-        sources: what each source of the score gave ("entry", "attention", "similarity", "relation", "names",
-            "reranker", "outline"), weighted; where there are any, they sum to ``score``.
-        via: the relation's description by which the node was found, or the titles of the sections that it stands under.
-        reason: what the model said was missing, or to be searched for next, after this node, where it was asked; or
-            what is looked for at all.
-        dropped: ids of nodes that were let go, to make room, before this one was read.
+        p_yes: probability that the nodes read so far answer the question, measured after this node; None if the
+            strategy did not measure it here.
+        stop: the reason to stop, on the step after which the strategy ended the reading; else None.
+        sources: the weighted part of each source of the score ("entry", "attention", "similarity", "relation", "names",
+            "reranker", "outline"). The parts, if there are any, sum to ``score``.
+        via: the description of the relation that led to the node, or the titles of the sections above it.
+        reason: what the model said was missing, or what to search for next, after this node; or what is searched for at
+            all.
+        dropped: ids of the nodes that were removed from the session to make room for this node.
     """
 
     node: Node
@@ -219,7 +219,7 @@ class Step:
     dropped: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the node's id, place and text with all that is known of the step, for JSON."""
+        """Return the node's id, kind, level and text, and all fields of the step, for JSON."""
         return {
             "node_id": self.node.id,
             "kind": self.node.kind,
@@ -231,7 +231,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A span that stands verbatim in a document: ``quote == document.text[start:end]``."""
+    """A verbatim span of a document: ``quote == document.text[start:end]``."""
 
     document_id: str
     document_key: str
@@ -247,23 +247,23 @@ class Citation:
 
 
 class WarningKind(str, Enum):
-    """What a person should look at before trusting an answer."""
+    """The kinds of warnings that a person should check before trusting an answer."""
 
     UNSUPPORTED_LINK = "unsupported_link"
-    """The answer holds a link that stands in no cited sentence."""
+    """The answer contains a link that no cited sentence contains."""
     ADDRESSES_MODEL = "addresses_model"
-    """A document that was read speaks to a language model: it may be written to steer the answer."""
+    """A document that was read speaks to a language model. It may be written to steer the answer."""
     UNGRADED_YES = "ungraded_yes"
-    """P(Yes) in the trace is 1 or 0, as one word said: the model's server tells no log-probabilities."""
+    """P(Yes) in the trace is only 1 or 0: the model's server returns no log-probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerWarning:
-    """A sign that an answer may not be what its sources say. A hint, found by patterns; its absence proves nothing.
+    """A sign that an answer may not be what its sources say. Patterns find it; its absence proves nothing.
 
     Attributes:
-        quote: the link, the line of the document, or the model's name.
-        document_key: of the document that addresses a model; else empty.
+        quote: the link, the line of the document, or the name of the model.
+        document_key: key of the document that addresses a model; empty for other kinds.
     """
 
     kind: WarningKind
@@ -271,11 +271,11 @@ class AnswerWarning:
     document_key: str = ""
 
     def __str__(self) -> str:
-        """One sentence for a person."""
+        """Return one sentence for a person."""
         if self.kind is WarningKind.UNSUPPORTED_LINK:
-            return f"The link {self.quote} stands in no cited sentence."
+            return f"No cited sentence contains the link {self.quote}."
         if self.kind is WarningKind.UNGRADED_YES:
-            return f"{self.quote} says Yes or No without a probability: its server tells no log-probabilities."
+            return f"{self.quote} says Yes or No without a probability: its server returns no log-probabilities."
         return f"{self.document_key} addresses the model that reads it: “{self.quote}”"
 
     def as_dict(self) -> dict[str, Any]:
@@ -284,18 +284,18 @@ class AnswerWarning:
 
 
 AnswerStyle = Literal["short", "sentence", "detailed"]
-"""The form of an answer: a phrase; a sentence; a paragraph with a mark of its citation behind each sentence."""
+"""The form of an answer: a phrase, a sentence, or a paragraph with a citation mark after each sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer: its evidence, how it was found, and reasons not to trust it.
+    """An answer with its evidence, its trace, and reasons not to trust it.
 
     Attributes:
-        text: a sentence, or what another ``AnswerStyle`` gives; of one that ``abstained``, what was looked for.
-        citations: best first; of a paragraph in the order of their marks: ``[1]`` is the first.
-        short: the phrase that answers (a name, a date, a number, yes or no), asked for by itself, so that it may differ
-            from ``text``; empty where it ``abstained``, and in questions that were kept before there were phrases.
+        text: the answer in its ``AnswerStyle``; if the answer ``abstained``, what was searched for.
+        citations: best first; for a paragraph, in the order of their marks: ``[1]`` is the first.
+        short: the answer as a phrase (a name, a date, a number, yes or no). The model is asked for it separately, so it
+            may differ from ``text``. Empty if the answer ``abstained``, and in questions kept by older versions.
     """
 
     question: str
@@ -315,19 +315,19 @@ class Answer:
         return plain_fields(self)
 
     def _repr_html_(self) -> str:
-        """Return the answer with its citations and warnings, for a notebook."""
+        """Return the answer with its citations and warnings as HTML, for a notebook."""
         return answer_html(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a document since a kept question was answered from it.
+    """A change of a document after a kept question was answered from it.
 
     Attributes:
-        action: ``REPLACED``: its text has changed, so that citations quote the old one; ``DEEPENED``: only its
-            information points have.
-        changed_at: ISO 8601 in UTC; of several changes the last.
-        reads: how many of the nodes that were read for the question were removed with it.
+        action: ``REPLACED``: the text changed, so that citations quote the old text. ``DEEPENED``: only the information
+            points changed.
+        changed_at: time of the last change, ISO 8601 in UTC.
+        reads: how many nodes that were read for the question the change removed.
     """
 
     document_id: str
@@ -343,15 +343,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question that was kept, with its answer and all that was read for it.
+    """A kept question with its answer and its trace.
 
-    It goes with the first document forgotten of those that it rests on: answer and reasons may quote any of them. A
-    document that is replaced makes it stale: the answer and its citations stay as they were, the steps that read the
-    old text go. ``id`` is made of namespace and text, so that the same question, asked again, takes the place of what
-    was kept of it. ``asked_at`` is ISO 8601 in UTC.
+    Forgetting any document that the question rests on deletes the question, because answer and reasons may quote it.
+    Replacing a document makes the question stale: the answer and its citations stay, and the steps that read the old
+    text are removed. ``id`` follows from namespace and text, so that asking the same question again replaces the kept
+    one. ``asked_at`` is ISO 8601 in UTC.
 
     Attributes:
-        changes: of documents that it rests on, by key; none where all that was read is still there.
+        changes: later changes of the documents that the question rests on, by key; empty if all nodes read still exist.
     """
 
     id: str
@@ -361,25 +361,25 @@ class Question:
 
     @property
     def text(self) -> str:
-        """What was asked."""
+        """The text of the question."""
         return self.answer.question
 
     @property
     def is_stale(self) -> bool:
-        """Whether something that was read for it is gone since, so that it is worth asking again."""
+        """Whether a node that was read for the question no longer exists: asking again may give another answer."""
         return bool(self.changes)
 
     @property
     def nodes_read(self) -> int:
-        """How many nodes were read for it, those that are gone among them."""
+        """The number of nodes that were read for the question, including nodes that no longer exist."""
         return len(self.answer.trace) + sum(change.reads for change in self.changes)
 
     @property
     def standing_citations(self) -> tuple[Citation, ...]:
-        """The citations of its answer whose documents were not replaced since."""
+        """The citations of the answer whose documents were not replaced since."""
         replaced = {change.document_id for change in self.changes if change.action is Action.REPLACED}
         return tuple(cited for cited in self.answer.citations if cited.document_id not in replaced)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all fields, what was asked as ``text``, and ``is_stale``, for JSON."""
+        """Return all fields, the question as ``text``, and ``is_stale``, for JSON."""
         return {"text": self.text, "is_stale": self.is_stale, **plain_fields(self)}

@@ -1,4 +1,4 @@
-"""Arrays of embeddings."""
+"""The array types of embeddings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ __all__ = ["Matrix", "Vector"]
 
 
 Vector = NDArray[np.float32]
-"""(d,) float32, L2-normalised."""
+"""One embedding: (d,) float32, L2-normalised."""
 
 
 Matrix = NDArray[np.float32]
-"""(n, d) float32."""
+"""Embeddings: (n, d) float32, one per row."""

@@ -1,4 +1,4 @@
-"""Days as people write them: "8 May 2023", and days that a text names by the day on which it was said."""
+"""Days as people write them ("8 May 2023"), and days that a text names relative to its own day."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MONTHS = (
 
 
 def written_day(day: date) -> str:
-    """The day with its month in English, whatever the machine's language.
+    """Return the day with its month in English, independent of the locale.
 
     >>> written_day(date(2023, 5, 8))
     '8 May 2023'
@@ -25,22 +25,22 @@ def written_day(day: date) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RelativeDays:
-    """Words of a text that name a day, a week, a month or a year, and its first and last day."""
+    """Words of a text that name a day, a week, a month or a year, with the first and the last day of it."""
 
     words: str
     first: date
     last: date
 
     def __str__(self) -> str:
-        """The words with what they name.
+        """Return the words and the days that they name.
 
         >>> str(RelativeDays("yesterday", date(2026, 5, 11), date(2026, 5, 11)))
         'yesterday: 11 May 2026'
         """
-        return f"{self.words}: {_written_span(self.first, self.last)}"
+        return f"{self.words}: {_format_span(self.first, self.last)}"
 
 
-def _written_span(first: date, last: date) -> str:
+def _format_span(first: date, last: date) -> str:
     if first == last:
         return written_day(first)
     is_whole_month = first.day == 1 and last.day == monthrange(last.year, last.month)[1]

@@ -1,4 +1,4 @@
-"""Documents: what a user adds, and the record that a store keeps of it."""
+"""Documents: the text that a user adds, and the record that a store keeps of it."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ __all__ = [
 MetadataValue = str | int | float | bool
 
 USER, SESSION = "user", "session"
-"""What a document's metadata call its owner: whose document it is, and the conversation that it belongs to."""
+"""The metadata keys of a document's owner: the user, and the conversation that the document belongs to."""
 
 
 def owner_of(metadata: Mapping[str, MetadataValue]) -> tuple[MetadataValue | None, MetadataValue | None]:
-    """Return the user and the session that metadata name, None for each that they leave out."""
+    """Return the user and the session in a document's metadata; None for each that is missing."""
     return metadata.get(USER), metadata.get(SESSION)
 
 
 def as_line(text: str) -> str:
-    """The text on one line, as a model reads it: a node can then never look like two."""
+    """Return the text on one line. A language model can then not take one node for two."""
     return " ".join(text.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message: who said what, and when (ISO 8601, where known)."""
+    """One chat message: its speaker, its text, and its time (ISO 8601), if known."""
 
     role: str
     content: str
@@ -45,9 +45,9 @@ class Message:
 class Turn:
     """One chat message within the text of its conversation: characters ``[start, end)``.
 
-    The turns of a document tile its text: the first starts at 0, each next starts where the last ended, the last ends
-    at the text's end. So the blank lines between two messages belong to the one before. ``time`` is ISO 8601, or empty
-    where the message had none that can be read as such.
+    The turns of a document tile its text: the first turn starts at 0, each next turn starts at the end of the previous
+    one, and the last turn ends at the end of the text. The blank lines between two messages therefore belong to the
+    first one. ``time`` is ISO 8601, or empty if the message had no valid time.
     """
 
     start: int
@@ -58,11 +58,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a user adds: a text under a key.
+    """A text that a user adds, under a key.
 
-    ``key`` is the user's name for it; adding other content under the same key replaces it. ``source`` is where
-    the text was read from (an absolute path), empty for text that came as a string. ``turns`` are the messages of a
-    conversation, in order; a text that is none has none.
+    ``key`` is the user's name for the document; adding other content under the same key replaces it. ``source`` is the
+    absolute path of the file that the text was read from, empty for a text given as a string. ``turns`` are the
+    messages of a conversation, in order; they are empty for any other text.
     """
 
     text: str
@@ -74,21 +74,20 @@ class Document:
 
     @property
     def sha256(self) -> str:
-        """Hash of the content: text, title, metadata and turns (not of the key, nor of where it came from)."""
+        """The hash of the content: text, title, metadata and turns. The key and the source are not part of it."""
         content: list[object] = [self.text, self.title, dict(self.metadata)]
-        if self.turns:  # only then, so that a document without keeps the hash it had before there were turns
+        if self.turns:  # a document without turns keeps the hash that older versions stored
             content.append([[turn.start, turn.end, turn.speaker, turn.time] for turn in self.turns])
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """A document as the store knows it.
+    """A document as the store describes it.
 
-    ``layers`` are the layers that were built; ``model`` is the language model and ``recognizer`` the recognizer of
-    entities that built them (empty without).
-    ``added_at`` is ISO 8601 in UTC and is no part of the document's identity. ``echoes`` counts the segments that say
-    again what the memory itself answered.
+    ``layers`` are the layers that were built. ``model`` is the language model and ``recognizer`` the entity recognizer
+    that built them; empty if none was used. ``added_at`` is ISO 8601 in UTC; it is not part of the document's identity.
+    ``echoes`` is the number of segments that repeat an earlier answer of the memory.
     """
 
     id: str
@@ -106,16 +105,16 @@ class DocumentRecord:
     echoes: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all fields, for JSON; ``source`` may name a path of this machine."""
+        """Return all fields, for JSON. ``source`` may contain a path of this machine."""
         return plain_fields(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What tells a stored document from others: the file it was read from, and the hash of its text (``text_hash``).
+    """The file that a stored document was read from, and the hash of its text (``text_hash``).
 
-    Either is empty where it is not known: ``source`` of text that came as a str, ``text_sha256`` of what an older
-    version stored.
+    Either is empty if it is unknown: ``source`` for a text given as a string, ``text_sha256`` for a document that an
+    older version stored.
     """
 
     document_id: str

@@ -1,4 +1,4 @@
-"""What people said of themselves, and whether it holds."""
+"""Statements of people about themselves, and whether they still hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Rival", "Standing"]
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """Another statement about the same thing: its segment, value, sentence, and when it was said (ISO 8601)."""
+    """Another statement about the same attribute: its segment, value, sentence and time (ISO 8601)."""
 
     segment_id: str
     value: str
@@ -22,28 +22,28 @@ class Rival:
     said: str
 
     def __str__(self) -> str:
-        """The quotation with its day.
+        """Return the quotation with its day.
 
         >>> str(Rival("s", "never", "I never ate oysters.", "2024-05-12T10:00:00"))
         '“I never ate oysters.” (12 May 2024)'
         """
-        return f"“{self.quote}”{_bracketed(self.said)}"
+        return f"“{self.quote}”{_bracket_day(self.said)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Whether a statement of a person about itself holds, beside its other statements about the same thing.
+    """Whether a person's statement about itself still holds, given its other statements about the same attribute.
 
     Attributes:
-        state: "holds": nothing newer was said; "superseded": a newer value was; "contradicted": another value without
-            an order between the two.
-        attribute: what it is about, in one form ("home", "favourite colour", "eat oysters").
-        speaker: who said it.
-        since: when the value was said first, without another one in between (ISO 8601).
-        until: when the next value was said; empty while it holds.
-        occurrences: how often the value was said since, without another one in between.
-        rivals: of "holds" what it superseded, the newest first; of "superseded" what holds now; of "contradicted" what
-            contradicts it.
+        state: "holds": there is no newer value. "superseded": there is a newer value. "contradicted": there is another
+            value, and the two have no order in time.
+        attribute: what the statement is about, in a normal form ("home", "favourite colour", "eat oysters").
+        speaker: the person who made the statement.
+        since: time of the first statement of this value without another value in between (ISO 8601).
+        until: time of the first statement of the next value; empty while the statement holds.
+        rivals: for "holds", the superseded statements, the newest first; for "superseded", the statement that holds
+            now; for "contradicted", the contradicting statements.
+        occurrences: how often the value was stated since, without another value in between.
     """
 
     state: Literal["holds", "superseded", "contradicted"]
@@ -56,7 +56,7 @@ class Standing:
     occurrences: int = 1
 
     def __str__(self) -> str:
-        """What holds since when, and what held before, in a phrase.
+        """Return a phrase: what holds since when, and what held before.
 
         >>> before = Rival("s", "Paris", "I live in Paris.", "2023-01-01")
         >>> str(Standing("holds", "home", "Berlin", "user", "2024-05-12", rivals=(before,)))
@@ -66,10 +66,10 @@ class Standing:
             return f"contradicted by {', '.join(map(str, self.rivals))}"
         if self.state == "superseded":
             newer = f"; since then: {self.rivals[0].value}" if self.rivals else ""
-            return f"{self.attribute}: until {_day(self.until)}: {self.value}{newer}"
+            return f"{self.attribute}: until {_format_day(self.until)}: {self.value}{newer}"
         former = list(dict.fromkeys(rival.value for rival in self.rivals if rival.value != self.value))
         before = f"; before: {', '.join(former[:_MOST_NAMED])}" if former else ""
-        return f"{self.attribute}: since {_day(self.since)}: {self.value}{before}"
+        return f"{self.attribute}: since {_format_day(self.since)}: {self.value}{before}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields, for JSON."""
@@ -79,13 +79,13 @@ class Standing:
 _MOST_NAMED = 3  # former values
 
 
-def _day(moment: str) -> str:
-    """The day of an ISO 8601 moment as people write it; what is no such moment stays as it is."""
+def _format_day(moment: str) -> str:
+    """Return the day of an ISO 8601 time as people write it; return any other text unchanged."""
     try:
         return written_day(date.fromisoformat(moment[:10]))
     except ValueError:
         return moment or "an unknown day"
 
 
-def _bracketed(moment: str) -> str:
-    return f" ({_day(moment)})" if moment else ""
+def _bracket_day(moment: str) -> str:
+    return f" ({_format_day(moment)})" if moment else ""

@@ -1,4 +1,4 @@
-"""What a language model is given and what it wrote, and the rows that a layer makes of that."""
+"""The prompts and outputs of a language model, and the rows that layers return."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Generation", "LayerRows", "OverviewRows", "Prompt", "Usage"]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a piece of work cost: model tokens read and written, model calls, seconds."""
+    """The cost of a piece of work: model tokens read and written, model calls, seconds."""
 
     prompt_tokens: int = 0
     generated_tokens: int = 0
@@ -37,15 +37,15 @@ class Usage:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all fields, the seconds with three digits, for JSON."""
+        """Return all fields for JSON, with the seconds rounded to three digits."""
         return {**plain_fields(self), "seconds": round(self.seconds, 3)}
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """An instruction and the inputs that it speaks of; attention is reported per input.
+    """An instruction, and the input texts that it is about. The model reports attention for each input.
 
-    ``task`` is said behind the inputs: prompts that differ in it alone begin with the same tokens.
+    ``task`` follows the inputs, so that prompts that differ only in ``task`` begin with the same tokens.
     """
 
     instruction: str
@@ -55,16 +55,16 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What the model wrote to one prompt, and what was looked at while it was written.
+    """The output of the model for one prompt, with its attention to the inputs.
 
     Attributes:
         text: the decoded output.
-        offsets: (T, 2) int, the characters of ``text`` that each written token covers, half open; of none where the
-            tokens are not known.
-        attention: (T, S) float32; row t is the attention of written token t (as the query), averaged over all
-            layers, heads and the tokens of each of the S inputs. PECAN, section 3.1. None where nobody looked.
-        finish: why it ended.
-        was_kept: whether an earlier call had paid for it, and it was only read back.
+        offsets: (T, 2) int, the characters of ``text`` that each written token covers, half open; (0, 2) if the tokens
+            are unknown.
+        attention: (T, S) float32; row t is the attention of written token t (as the query), averaged over all layers,
+            heads and the tokens of each of the S inputs. PECAN, section 3.1. None if no attention was computed.
+        finish: why the output ended.
+        was_kept: whether the output was read back from an earlier call, which paid for it.
     """
 
     text: str
@@ -77,7 +77,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class LayerRows:
-    """What a layer adds to a document's graph, what went wrong on the way (counted), and what it cost."""
+    """The rows that a layer adds to a document's graph, the problems by kind (``notes``), and the cost."""
 
     points: tuple[InformationPoint, ...] = ()
     summarizes: tuple[Summarizes, ...] = ()
@@ -90,7 +90,7 @@ class LayerRows:
     usage: Usage = field(default_factory=Usage)
 
     def __add__(self, other: LayerRows) -> LayerRows:
-        """The rows of both."""
+        """Return the rows of both."""
         return LayerRows(
             (*self.points, *other.points),
             (*self.summarizes, *other.summarizes),
@@ -106,12 +106,12 @@ class LayerRows:
 
 @dataclass(frozen=True, slots=True)
 class OverviewRows:
-    """What a layer of the memory gives at one time: overviews that come and go together, in one transaction.
+    """The overviews that a layer of the memory adds and removes in one transaction.
 
     Attributes:
         summarizes: edges from the overviews to the segments, points or overviews below them.
-        removed: ids of overviews of the layer that go, as far as they are there.
-        notes: what went wrong on the way, counted.
+        removed: ids of overviews of the layer that are deleted; unknown ids are ignored.
+        notes: the number of problems, by kind.
     """
 
     overviews: tuple[Overview, ...] = ()

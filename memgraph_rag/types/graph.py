@@ -1,4 +1,4 @@
-"""Nodes and edges of the graph, and all that one document contributes to it."""
+"""The nodes and edges of the graph, and the whole contribution of one document."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ __all__ = [
 class Segment:
     """A contiguous raw span of a document: ``text == document.text[start:end]``. Level 0 of the summary graph.
 
-    The segments of a document tile it: the first starts at 0, each next starts where the last ended, the last
-    ends at the document's end. ``start`` and ``end`` count characters, ``tokens`` the language model's tokens. An
-    ``echo`` says again what the memory itself answered: it is kept and shown, but is no evidence, and no layer is
-    built of it.
+    The segments of a document tile it: the first segment starts at 0, each next segment starts at the end of the
+    previous one, and the last segment ends at the document's end. ``start`` and ``end`` count characters; ``tokens``
+    counts tokens of the language model. An ``echo`` repeats an earlier answer of the memory: it is stored and shown,
+    but it is never evidence, and no layer is built from it.
     """
 
     kind: ClassVar[Literal["segment"]] = "segment"
@@ -67,14 +67,15 @@ class Segment:
 
 
 PointLayer = Literal["points", "clusters"]
-"""The layers that build information points; who reads points says of which."""
+"""The layers that build information points. A reader of points names one of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class InformationPoint:
-    """A summary of what lies below it, at level 1 or above; ``index`` is its place within the level of its layer.
+    """A summary of the nodes below it, at level 1 or above. ``index`` is its place in its level and layer.
 
-    The layer ``points`` writes one sentence about one event, the layer ``clusters`` what a cluster of nodes says.
+    A point of the layer ``points`` is one sentence about one event. A point of the layer ``clusters`` summarises a
+    cluster of nodes.
     """
 
     kind: ClassVar[Literal["point"]] = "point"
@@ -93,12 +94,12 @@ class InformationPoint:
 
 
 Node = Segment | InformationPoint | Overview
-"""Anything that can be read: a node of the summary graph."""
+"""A node of the summary graph: everything that a model can read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summarizes:
-    """An edge from a higher node to a lower one; the weights of one source sum to 1."""
+    """An edge from a higher node to a lower one. The weights of the edges of one source sum to 1."""
 
     source_id: str
     target_id: str
@@ -107,10 +108,10 @@ class Summarizes:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An entity named in a segment: ``surface == document.text[start:end]``, within the segment's span.
+    """The name of an entity in a segment: ``surface == document.text[start:end]``, within the segment's span.
 
-    ``normal`` is the entity's normalised name, of which its id is made; ``kind`` is the recognizer's, such as
-    PERSON, or "heading" where a heading names it.
+    ``normal`` is the normalised name, from which the entity's id is made. ``kind`` is the recognizer's kind, such as
+    PERSON, or "heading" for a name in a heading.
     """
 
     entity_id: str
@@ -124,7 +125,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """The entity that a document's title names; ``normal`` is the entity's normalised name."""
+    """An entity that a document's title names. ``normal`` is the normalised name of the entity."""
 
     entity_id: str
     normal: str
@@ -132,15 +133,15 @@ class Title:
 
 
 OPEN_KIND = "open"
-"""The kind of a mention that the relations layer found: by it the mentions of that layer are told from NER's."""
+"""The kind of a mention that the relations layer found. It distinguishes these mentions from the recognizer's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One open, descriptive sentence about a pair of entities, tied to the segment that states it.
+    """One open, descriptive sentence about a pair of entities, with the segment that states it.
 
-    Both entities have a mention in that segment. The ends have an order for the identity only: ``source_id`` is the
-    entity that the description names first. ``id`` is made of (segment, source, target, description).
+    The segment mentions both entities. ``source_id`` is the entity that the description names first; this order matters
+    for the identity only. ``id`` is made of (segment, source, target, description).
     """
 
     id: str
@@ -151,20 +152,20 @@ class Relation:
 
 
 def ends_of(relations: Iterable[Relation]) -> tuple[str, ...]:
-    """The ids of the entities that relations join, sorted, each once."""
+    """Return the ids of the entities that these relations join, sorted, each once."""
     return tuple(sorted({end for relation in relations for end in (relation.source_id, relation.target_id)}))
 
 
 CONTEXT = "context"
-"""The layer whose annotations stand over segments when these are embedded."""
+"""The layer whose annotations are put before segments when the segments are embedded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What a layer of one's own says of segments of a document; without segments it speaks of the whole document.
+    """A text that a user's layer attaches to segments of a document; without segments, to the whole document.
 
-    A layer gives ``text`` and what else it likes; the fields from ``id`` on are filled in when the graph is built.
-    ``index`` is the place among the annotations of the layer in its document.
+    A layer sets the fields before ``id``. The fields from ``id`` on are filled in when the graph is built. ``index`` is
+    the place among the annotations of the same layer and document.
     """
 
     text: str
@@ -179,10 +180,10 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A relation as an expansion step sees it: with the names of its ends, and how near it is to what is looked for.
+    """A relation that an expansion step returns, with the names of its entities and its score.
 
     Attributes:
-        score: cosine of the relation's embedding and the vector that was given; 0 where none was.
+        score: cosine of the relation's embedding and the given vector; 0 without a vector.
     """
 
     relation: Relation
@@ -193,9 +194,9 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """Two entities of near-synonymous names, ``source_id < target_id``; ``score`` is their names' cosine.
+    """Two entities with near-synonymous names; ``source_id < target_id``; ``score`` is the cosine of the names.
 
-    A function of the two names alone, so that it does not depend on what else was added, or when.
+    The edge depends on the two names only, not on other content or on the order of adding.
     """
 
     source_id: str
@@ -205,10 +206,10 @@ class Similar:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing that documents name, one for each normalised name in a namespace.
+    """A thing that documents name; one entity for each normalised name in a namespace.
 
-    Everything here follows from its mentions and titles: ``name`` is the surface form that is most frequent (ties:
-    the first by code point), ``kinds`` are all kinds, sorted. It lives as long as one of them.
+    All fields follow from mentions and titles: ``name`` is the most frequent surface form (ties: the first by code
+    point), ``kinds`` are all kinds, sorted. An entity is deleted with its last mention or title.
     """
 
     id: str
@@ -223,11 +224,12 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class IndexedSegment:
-    """What the graph search holds in memory of a segment.
+    """A segment as the graph search holds it in memory.
 
-    ``entities`` are the ids of those that it mentions, ``titles`` of those that its document's title names, each once,
-    sorted. ``time`` is the segment's own, else when its document was added. ``siblings`` is how many segments its
-    document has, itself counted, where not all of them were read; else 0.
+    ``entities`` are the ids of the entities that the segment mentions, ``titles`` of those that its document's title
+    names; each is sorted, without duplicates. ``time`` is the segment's time, else the time at which its document was
+    added. ``siblings`` is the number of segments of its document, this one included, if not all of them were read; else
+    0.
     """
 
     id: str
@@ -246,7 +248,7 @@ class IndexedSegment:
 
 @dataclass(frozen=True, slots=True)
 class IndexedRelation:
-    """A relation as a search holds it in memory; ``embedding`` is its description's."""
+    """A relation as a search holds it in memory. ``embedding`` is the embedding of its description."""
 
     relation: Relation
     document_id: str
@@ -255,9 +257,9 @@ class IndexedRelation:
 
 @dataclass(frozen=True, slots=True)
 class IndexedName:
-    """An entity that relations join, as a search holds it in memory.
+    """An entity with relations, as a search holds it in memory.
 
-    ``embedding`` is that of its normalised name; ``similar`` are its near-synonyms, by id, with the cosines.
+    ``embedding`` is the embedding of its normalised name. ``similar`` are its near-synonyms as (id, cosine), by id.
     """
 
     id: str
@@ -267,10 +269,11 @@ class IndexedName:
 
 @dataclass(frozen=True, slots=True)
 class DocumentGraph:
-    """Everything that one document contributes to the graph, as plain rows, ready for one atomic write.
+    """Everything that one document contributes to the graph, as plain rows for one atomic write.
 
-    ``segment_embeddings`` is (len(segments), d), ``point_embeddings`` (len(points), d), ``relation_embeddings``
-    (len(relations), d), in row order; ``end_embeddings`` (len(ends), d) are those of the normalised names of ``ends``.
+    The embeddings are in row order: ``segment_embeddings`` is (len(segments), d), ``point_embeddings`` (len(points),
+    d), ``relation_embeddings`` (len(relations), d), and ``end_embeddings`` (len(ends), d) for the normalised names of
+    ``ends``.
     """
 
     document: DocumentRecord
@@ -289,5 +292,5 @@ class DocumentGraph:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """The ids of the entities that its relations join, sorted: those that have an embedding and near-synonyms."""
+        """The sorted ids of the entities that its relations join; only these have embeddings and near-synonyms."""
         return ends_of(self.relations)

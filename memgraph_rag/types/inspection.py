@@ -1,4 +1,4 @@
-"""A node's neighbourhood, and what is wrong with a graph."""
+"""The neighbourhood of a node, and the flaws of a graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Damage", "Flaws", "Neighbourhood", "Thing", "Tie", "type_of"]
 
 
 Thing = DocumentRecord | Segment | InformationPoint | Entity | Annotation | Section | Overview | Question
-"""Anything that has a node of its own in the graph."""
+"""Any record that has a node of its own in the graph."""
 
 _MOST_NAME = 120  # characters
 
@@ -29,8 +29,8 @@ def type_of(thing: Thing) -> str:
     return type(thing).__name__.removesuffix("Record").lower()
 
 
-def _name_of(thing: Thing) -> str:
-    """Return a document's key, a name, or the beginning of a text; an id where the thing has none of them."""
+def _name(thing: Thing) -> str:
+    """Return a document's key, a name, or the beginning of a text; the id of a thing without any of them."""
     texts = (getattr(thing, attribute, "") for attribute in ("key", "name", "text"))
     if isinstance(thing, Overview):  # its key is a hash
         texts = (thing.title, thing.text)
@@ -40,13 +40,14 @@ def _name_of(thing: Thing) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """An edge between two things, or several of one kind taken together.
+    """An edge between two things, or several edges of one kind between them.
 
     Attributes:
         kind: the relationship type.
-        weight: of SUMMARIZES and SIMILAR_TO theirs; of READ the score; of MENTIONS how often.
-        text: what a relation says, or a mention's first surface form.
-        order: of READ, from 1.
+        weight: the edge's weight for SUMMARIZES and SIMILAR_TO; the score for READ; the number of mentions for
+            MENTIONS.
+        text: the description of a relation, or the surface form of the first mention.
+        order: the place in the trace for READ, from 1.
     """
 
     kind: str
@@ -59,14 +60,14 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What surrounds one thing in the graph, for a person to look at: bounded, and it says what was left out.
+    """The surroundings of one thing in the graph, for a person. They are bounded, and count what they leave out.
 
     Attributes:
-        things: by id, the centre first; both ends of each tie are among them.
-        passages: text to be read beside it, in order: of a document all, of an entity what mentions it, of a question
-            what was read and then what was cited.
-        mentions: those that stand in the passages.
-        left_out: how many more there are, by what they are.
+        things: the things by id, the centre first. They contain both ends of each tie.
+        passages: segments to read with the centre, in order: all of a document; those that mention an entity; those
+            read for a question, then those cited.
+        mentions: the mentions in the passages.
+        left_out: how many more things and ties there are, by kind.
     """
 
     centre: Thing
@@ -77,8 +78,8 @@ class Neighbourhood:
     left_out: Mapping[str, int]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the centre whole, of other things type and name, and ties with the names of their ends, for JSON."""
-        things = {node_id: {"type": type_of(thing), "name": _name_of(thing)} for node_id, thing in self.things.items()}
+        """Return the whole centre, the type and name of the other things, and the ties with names, for JSON."""
+        things = {node_id: {"type": type_of(thing), "name": _name(thing)} for node_id, thing in self.things.items()}
         return {
             **things[self.centre.id],
             "centre": plain_value(self.centre),
@@ -93,27 +94,28 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class Flaws:
-    """What is wrong with the graph of a namespace: ids, sorted. All are empty in a graph that only this library wrote.
+    """The flaws of a namespace's graph: sorted ids by kind. A graph that only this library wrote has none.
 
     Attributes:
         lost_segments: segments whose document is missing.
-        parted_segments: segments whose document is there, without an edge to them.
-        incomplete: documents of which segments are missing.
-        unchained: documents whose segments do not follow each other as they should.
+        parted_segments: segments without an edge from their document, which exists.
+        incomplete: documents with missing segments.
+        unchained: documents whose segments are not chained in their order.
         lost_points: points whose document is missing.
-        loose_points: documents with points that sum up nothing.
+        loose_points: documents with points that summarise no node.
         lost_annotations: annotations whose document is missing.
-        loose_annotations: documents with annotations of segments that are missing.
+        loose_annotations: documents with annotations of missing segments.
         lost_sections: sections whose document is missing.
-        loose_sections: documents with sections of which parts are missing.
+        loose_sections: documents with sections that lack parts.
         torn_overviews: overviews that lack a document, an entity or a node below them.
-        lost_relations: relations whose segment, or one of whose entities, is missing.
+        lost_relations: relations that lack their segment or one of their entities.
         lone_entities: entities without a mention or a title.
         miswritten: entities whose name or kinds do not follow from their mentions and titles.
         loose_similar: entities without a relation that have near-synonyms or an embedding.
-        torn_questions: questions that lack a document, or a read node, without a change that says so.
-        unembedded_segments: segments without an embedding; likewise points, relations, and entities with a relation.
-        indexes: of the database, by name, that are missing or cannot be used.
+        torn_questions: questions that lack a document or a read node, without a change that records it.
+        unembedded_segments: segments without an embedding; the other three fields: points, relations, and entities with
+            a relation.
+        indexes: names of database indexes that are missing or unusable.
     """
 
     lost_segments: tuple[str, ...] = ()
@@ -139,20 +141,20 @@ class Flaws:
     indexes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything is wrong."""
+        """Return whether there is any flaw."""
         return self != Flaws()
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A kind of damage to a graph.
+    """One kind of damage to a graph.
 
     Attributes:
-        what: in words.
-        number: how often it was found.
-        keys: of the documents that it concerns, where it can be told.
-        remedy: what ``repair`` does about it; where it cannot mend it, what the user can do.
-        is_mendable: whether ``repair`` mends it.
+        what: the damage, in words.
+        number: how many times it occurs.
+        keys: keys of the affected documents, if they are known.
+        remedy: what ``repair`` does about it; if it cannot repair it, what the user can do.
+        is_mendable: whether ``repair`` repairs it.
     """
 
     what: str

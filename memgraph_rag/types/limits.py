@@ -1,4 +1,4 @@
-"""How long a call may work, and for how much."""
+"""The limits of a call: time, tokens and nodes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ __all__ = ["Limits"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one call; None is no limit.
+    """The limits of one call; None is no limit. Work ends with the step that reaches a limit.
 
     Attributes:
-        seconds: of a question the time of reading without the answer; of ``deepen`` the time after which no further
-            document is begun.
-        tokens: of a question the tokens that the model reads (question, nodes, probes); of ``add_many`` and ``deepen``
-            those that it reads and writes.
-        nodes: of a question the nodes that are read.
-
-    Work ends with the step that reaches a limit.
+        seconds: for a question, the time of reading, without the answer; for ``deepen``, the time after which no
+            further document is begun.
+        tokens: for a question, the tokens that the model reads (question, nodes, probes); for ``add_many`` and
+            ``deepen``, the tokens that it reads and writes.
+        nodes: for a question, the number of nodes that are read.
     """
 
     seconds: float | None = None

@@ -1,7 +1,7 @@
-"""Records as HTML, for a notebook that shows the value of a cell.
+"""Records as HTML, for notebooks that display the value of a cell.
 
-It knows the records' attributes and their plain form. Invariant: every text is escaped, and the HTML holds no script
-and no link, so that a text of a document is shown and never run.
+The module knows the attributes of the records and their plain form. Invariant: every text is escaped, and the HTML
+holds no script and no link, so that a document's text is displayed and never executed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ __all__ = ["answer_html", "table_html"]
 
 _MOST_ROWS = 100
 _MOST_CHARACTERS = 400
-"""Of a text in a cell; ``to_pandas`` and ``as_dict`` hold all of it."""
+"""The limit of a text in a cell. ``to_pandas`` and ``as_dict`` return the whole text."""
 
 _CELL = ' style="text-align: left; vertical-align: top; white-space: pre-wrap"'
 
 
 def answer_html(answer: Answer) -> str:
-    """Return an answer with its citations, its warnings and its cost."""
+    """Return an answer with its citations, its warnings and its cost, as HTML."""
     cited = [{"document": cited.document_key, **cited.as_dict()} for cited in answer.citations]
     usage = answer.usage
     cost = f"{len(answer.trace):,} nodes read, {usage.model_calls:,} model calls, {usage.seconds:.1f} s"
@@ -37,12 +37,12 @@ def answer_html(answer: Answer) -> str:
 
 
 def table_html(records: Sequence[Any], columns: Sequence[str]) -> str:
-    """Return records as a table of these columns, the first ``_MOST_ROWS`` of them."""
+    """Return records as an HTML table with these columns; at most ``_MOST_ROWS`` rows."""
     return _table(columns, (record.as_dict() for record in islice(records, _MOST_ROWS)), total=len(records))
 
 
 def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, total: int = 0, numbered: bool = False) -> str:
-    """Return the rows under their head, numbered where a text refers to them; empty columns are left out."""
+    """Return rows below a header, numbered on request, without empty columns; ``total`` counts all rows."""
     cells = [{column: _text(row[column]) for column in columns} for row in rows]
     shown = [column for column in columns if any(row[column] for row in cells)]
     if numbered:
@@ -56,7 +56,7 @@ def _table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, total: 
 
 
 def _text(value: object) -> str:
-    """Return a value as escaped text: a number with three digits, items of a list with semicolons between."""
+    """Return a value as escaped text: a number with three digits, a list with semicolons between its items."""
     if isinstance(value, float):
         value = f"{value:.3g}"
     elif isinstance(value, Mapping):

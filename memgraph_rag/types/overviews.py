@@ -12,7 +12,7 @@ __all__ = ["Finding", "Overview", "Span"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Some characters of a document, ``document.text[start:end]``, within one segment."""
+    """A range of characters of a document, ``document.text[start:end]``, within one segment."""
 
     segment_id: str
     start: int
@@ -21,7 +21,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a report says, with the spans that bear it out."""
+    """One statement of a report, with the spans that support it."""
 
     text: str
     spans: tuple[Span, ...] = ()
@@ -31,16 +31,16 @@ class Finding:
 class Overview:
     """A text that rests on several documents: a point of the ``library``, or the report of a community.
 
-    It goes with any of its documents, and whenever one of them changes: what is there is true of them all.
+    A change or the removal of any of its documents deletes it, so that every stored overview is up to date.
 
     Attributes:
         layer: the layer of the memory that built it.
-        key: a hash of what it was made of, the same in every namespace. A layer sees by it what is there already.
-        level: 1 lies over nodes of documents, a higher one over overviews.
-        documents: ids of all documents on which it rests, also through what lies below it; sorted.
-        entities: ids of the entities that it is about, sorted; a community's members.
-        findings: what it says in particular, with the exact spans.
-        rating: how much it matters within its layer, from 0 to 10; 0 where nobody said.
+        key: a hash of its origin, the same in every namespace, by which a layer finds existing overviews.
+        level: 1 for an overview of nodes of documents; higher levels summarise overviews.
+        documents: ids of all documents on which it rests, directly or through the nodes below it; sorted.
+        entities: ids of the entities that it is about, sorted; for a report, the members of the community.
+        findings: its single statements, with exact spans.
+        rating: its importance within its layer, from 0 to 10; 0 if it was not rated.
     """
 
     kind: ClassVar[Literal["overview"]] = "overview"

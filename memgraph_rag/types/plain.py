@@ -1,7 +1,7 @@
-"""The plain form of records: what JSON can hold, the same on every surface.
+"""The plain form of records: values that JSON can hold, the same for every interface.
 
-It knows no record: it walks over fields. Invariant: a key is the name of an attribute, and a value is a str, int,
-float, bool, None, list or dict; a time is ISO 8601.
+The module knows no record class; it walks over dataclass fields. Invariant: a key is the name of an attribute, and a
+value is a str, int, float, bool, None, list or dict; a time is ISO 8601.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def plain_fields(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, Any
 
 
 def plain_value(value: object) -> Any:
-    """Return a value as JSON can hold it; a record by its ``as_dict``, or by its fields where it has none."""
+    """Return a value as JSON can hold it; a record by its ``as_dict``, or by its fields if it has none."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, np.generic):

@@ -1,4 +1,4 @@
-"""What became of a document: added, replaced, forgotten, or failed, and what it cost."""
+"""The result of a write: a document was added, replaced, deepened or forgotten, or it failed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Action", "Failure", "Receipt"]
 
 
 class Action(str, Enum):
-    """What a write did."""
+    """The effect of a write on a document."""
 
     ADDED = "added"
     REPLACED = "replaced"
     DESCRIBED = "described"
-    """Its metadata are others; all that was built of it stayed."""
+    """The metadata changed; all layers stayed as they were."""
     UNCHANGED = "unchanged"
     DEEPENED = "deepened"
     FORGOTTEN = "forgotten"
@@ -27,16 +27,16 @@ class Action(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the database holds of a document after a write (for ``forget``: what it held and no longer does).
+    """The content of the database for a document after a write; after ``forget``, the content before.
 
     Attributes:
         counts: nodes and edges of the document by label or relationship type, read back after the commit.
-        notes: what could not be used of what the model wrote, or of the messages' times, or built, by kind, counted.
+        notes: the number of problems by kind: unusable output of the model, unreadable times, layers that failed.
         usage: model work of this call.
-        echoes: segments of the document that say again what the memory itself answered, and so are no evidence.
-        stale_questions: kept questions of which the write took away something that was read (``Question.changes``).
-        forgotten_questions: kept questions that ``forget`` removed with the document that they rest on.
-        same_as: keys of other documents with the same text, sorted; those of older versions are not recognised.
+        echoes: segments of the document that repeat an earlier answer of the memory, and so are no evidence.
+        stale_questions: kept questions for which the write removed a node that was read (``Question.changes``).
+        forgotten_questions: kept questions that ``forget`` deleted with the document that they rest on.
+        same_as: keys of other documents with the same text, sorted; documents of old versions are not compared.
     """
 
     document_id: str
@@ -57,11 +57,11 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A source that ``add_many`` could not add, and why; the others went on."""
+    """A source that ``add_many`` could not add, and the error. The other sources were added."""
 
     source: str
     error: Exception
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the source, the name of the error's class as ``error`` and its message, for JSON."""
+        """Return the source, the class name of the error as ``error``, and its message, for JSON."""
         return {"source": self.source, "error": type(self.error).__name__, "message": str(self.error)}

@@ -1,4 +1,4 @@
-"""What a call may see, as its caller names it: one record that goes whole through every reader."""
+"""The part of the memory that a call may see, as one record that passes unchanged through all readers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ __all__ = ["Extent", "Scope", "ScopeFields"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Documents, owner, metadata and time that a call is held to; a field that is None holds it to nothing.
+    """The documents, owner, metadata and times that a call may see. None in a field sets no bound.
 
     Attributes:
         documents: keys, ids or paths of files.
-        user: only what this user said (``Memory.session``), or was added with it as metadata; so with ``session``.
-        where: only documents whose metadata hold all of these.
-        since: only what is not older: ISO 8601, a date or a datetime. It is compared with a message's time; for other
-            documents with the time or date in their metadata, else with the time of adding. Without a zone it is UTC.
-        until: only what is older.
-        at: what held then: only what was said until this moment, or until the end of this day.
+        user: only messages of this user's sessions (``Memory.session``), and documents with this user in their
+            metadata. ``session`` works in the same way.
+        where: only documents whose metadata contain all these values.
+        since: only texts from this time on: ISO 8601, a date or a datetime; UTC without a zone. It is compared with the
+            time of a message; for other documents with the time or date in their metadata, else the time of adding.
+        until: only texts before this time.
+        at: only texts that were said until this moment, or until the end of this day: what was true then.
     """
 
     documents: Sequence[str | Path] | None = None
@@ -37,7 +38,7 @@ class Scope:
 
 
 class ScopeFields(TypedDict, total=False):
-    """The fields of a ``Scope``, as keywords of a method."""
+    """The fields of a ``Scope``, as keyword arguments of a method."""
 
     documents: Sequence[str | Path] | None
     user: str | None
@@ -50,11 +51,11 @@ class ScopeFields(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a scope comes to in a store.
+    """A scope that was resolved to documents and times of a store.
 
     Attributes:
-        documents: ids; None is all, empty is none.
-        since, until: said in ``[since, until)``; None is without limit.
+        documents: ids; None allows all documents, an empty sequence allows none.
+        since, until: bounds of the time, ``[since, until)``; None sets no bound.
     """
 
     documents: Sequence[str] | None = None
@@ -62,23 +63,23 @@ class Extent:
     until: datetime | None = None
 
     def within(self, documents: Sequence[str] | None) -> Extent:
-        """Return the part of the extent in these documents (ids; None is all)."""
+        """Return the part of the extent in these documents (ids; None for all)."""
         if documents is None or self.documents is None:
             return self if documents is None else replace(self, documents=documents)
         return replace(self, documents=sorted({*documents} & {*self.documents}))
 
     def holds(self, at: datetime | None) -> bool:
-        """Whether what was said at that time is in the extent; None is a time that is not known."""
+        """Return whether a text of this time is in the extent; None is an unknown time."""
         if self.since is None and self.until is None:
             return True
         return at is not None and (self.since is None or at >= self.since) and (self.until is None or at < self.until)
 
     @property
     def has_time(self) -> bool:
-        """Whether a time bounds it."""
+        """Whether the extent has a bound of time."""
         return self.since is not None or self.until is not None
 
     @property
     def is_everything(self) -> bool:
-        """Whether it leaves nothing out."""
+        """Whether the extent has no bound at all."""
         return self.documents is None and not self.has_time

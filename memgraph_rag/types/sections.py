@@ -1,7 +1,7 @@
 """Sections: the outline of a document, as a tree over its segments.
 
-Invariant: all of an outline follows from where its sections begin, and at which level: sections of one level do not
-overlap, and each character of evidence lies in exactly one leaf.
+Invariant: the starts and levels of its sections define an outline. Sections of one level do not overlap, and each
+character of evidence belongs to exactly one leaf.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ __all__ = ["Heading", "Leaf", "Section", "leaves_of", "make_sections", "own_rang
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Where a section begins: character ``start`` of the document, the title's own line included.
+    """The beginning of a section: character ``start`` of the document is the first one of the title line.
 
-    ``level`` counts from the top, as in Markdown; levels may be left out. ``title`` is empty where there is none.
+    ``level`` counts from the top, as in Markdown; levels may be skipped. ``title`` is empty for a section without
+    title.
     """
 
     start: int
@@ -33,10 +34,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a document: characters ``[start, end)`` under a title, perhaps with sections of its own at its end.
+    """A part of a document: characters ``[start, end)`` under a title. Its subsections follow its own text.
 
-    The sections of level 1 tile the document; those below a section tile the rest of it behind its own text.
-    ``index`` is the place in the order of the document, a section before those below it.
+    The sections of level 1 tile the document. The subsections of a section tile the rest of it after its own text.
+    ``index`` is the place in document order; a section precedes its subsections.
     """
 
     id: str
@@ -51,13 +52,13 @@ class Section:
 
     @property
     def name(self) -> str:
-        """What it is called: its title, or what it is without one."""
+        """The title, else "abstract" or "untitled"."""
         return self.title or ("abstract" if self.is_abstract else "untitled")
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What a segment has of a section's own text: characters ``[start, end)`` of the document."""
+    """The part of a segment that belongs to a section's own text: characters ``[start, end)`` of the document."""
 
     section_id: str
     segment_id: str
@@ -66,10 +67,11 @@ class Leaf:
 
 
 def make_sections(namespace: str, document_id: str, headings: Iterable[Heading], *, length: int) -> tuple[Section, ...]:
-    """The outline that these headings make of a document of that many characters.
+    """Return the outline that these headings give to a document of ``length`` characters.
 
     Args:
-        headings: by ``start``, the first at 0. A heading is below the last one before it of a smaller level.
+        headings: by ``start``, the first one at 0. The parent of a heading is the last heading before it with a smaller
+            level.
 
     >>> outline = make_sections("n", "d", [Heading(0, 2, "A"), Heading(5, 4, "B"), Heading(9, 2, "C")], length=12)
     >>> [(section.title, section.level, section.start, section.end) for section in outline]
@@ -101,11 +103,11 @@ def make_sections(namespace: str, document_id: str, headings: Iterable[Heading],
 
 
 def leaves_of(sections: Sequence[Section], segments: Iterable[Segment]) -> list[Leaf]:
-    """The leaves of an outline, in order; together they are the segments that are evidence.
+    """Return the leaves of an outline, in document order. Together they cover all segments that are evidence.
 
     Args:
-        sections: all of a document, by index.
-        segments: all of it, by index; echoes are left out.
+        sections: all sections of a document, by index.
+        segments: all segments of the document, by index; echoes are left out.
     """
     own = iter(own_ranges(sections))
     current = next(own, None)
@@ -123,7 +125,7 @@ def leaves_of(sections: Sequence[Section], segments: Iterable[Segment]) -> list[
 
 
 def own_ranges(sections: Sequence[Section]) -> Iterator[tuple[Section, int]]:
-    """Each section, and where its own text ends: where the next one of any level begins."""
+    """Yield each section and the end of its own text: the start of the next section of any level."""
     for place, section in enumerate(sections):
         following = sections[place + 1 : place + 2]
         yield section, following[0].start if following else section.end

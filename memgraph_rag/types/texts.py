@@ -1,4 +1,4 @@
-"""Texts that every store and every tokenizer takes."""
+"""Texts that every store and every tokenizer accepts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and halves of surrogate p
 
 
 def is_storable(text: str) -> bool:
-    """Whether every store and every tokenizer takes the text as it is."""
+    """Return whether every store and every tokenizer accepts the text unchanged."""
     return not _UNSTORABLE.search(text)
 
 
 def storable(text: str) -> str:
-    """Return the text, as a plain str, with U+FFFD for each character that no store takes."""
+    """Return the text as a plain str, with U+FFFD in place of each character that no store accepts."""
     return _UNSTORABLE.sub("\ufffd", text)

@@ -1,6 +1,6 @@
-"""A function that a language model may call: its name, what it is for, its arguments as a JSON schema.
+"""A function that a language model may call: its name, its description, and its arguments as a JSON schema.
 
-It knows no model's wire format beyond the two that every function-calling loop takes.
+The module knows the formats of two APIs for function calling (OpenAI, Anthropic), and no other.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ __all__ = ["Tool"]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function for a model that calls functions (``Memory.tools``).
+    """A function for a model that supports function calling (``Memory.tools``).
 
     Attributes:
-        description: written for the model that has to choose.
-        parameters: JSON schema of the arguments, an object without other properties.
-        function: takes the arguments as a mapping and returns what JSON can hold; raises ``MemgraphRagError``.
-        to_text: calls ``function`` with what a model wrote, and gives what it reads of that, its errors included.
+        description: written for the model that chooses a function.
+        parameters: JSON schema of the arguments, an object without additional properties.
+        function: takes the arguments as a mapping and returns a value that JSON can hold; raises ``MemgraphRagError``.
+        to_text: calls ``function`` with the model's arguments, and returns the text for the model, errors included.
     """
 
     name: str
@@ -32,36 +32,36 @@ class Tool:
     to_text: Callable[[object], str] = field(repr=False)
 
     def __call__(self, **arguments: Any) -> Any:
-        """Call it; what comes back can be written as JSON.
+        """Call the function and return its result, which can be written as JSON.
 
         Raises:
-            SettingsError: arguments that do not fit ``parameters``.
+            SettingsError: the arguments do not match ``parameters``.
         """
         return self.function(arguments)
 
     def run(self, arguments: str | Mapping[str, Any]) -> str:
-        """Call it with what the model wrote, a JSON object or its text, and return the text for the model.
+        """Call the function with the model's arguments, a JSON object or its text, and return the text for the model.
 
-        What the model can put right (arguments that do not fit, a document that is not there, a question that is
-        empty) comes back as ``{"error": …}`` and does not raise; a store or a model that fails raises.
+        An error that the model can correct (arguments that do not match, an unknown document, an empty question) is
+        returned as ``{"error": …}``. An error of the store or of a model is raised.
         """
         return self.to_text(arguments)
 
     async def arun(self, arguments: str | Mapping[str, Any]) -> str:
-        """``run`` in a thread, without the event loop standing still."""
+        """Run ``run`` in a thread, so that the event loop is not blocked."""
         return await asyncio.to_thread(self.run, arguments)
 
     def for_openai(self) -> dict[str, Any]:
-        """As OpenAI's chat completions and those who speak like them take it."""
+        """Return the tool in the format of OpenAI's chat completions API."""
         return {
             "type": "function",
             "function": {"name": self.name, "description": self.description, "parameters": self._schema()},
         }
 
     def for_anthropic(self) -> dict[str, Any]:
-        """As Anthropic's messages take it."""
+        """Return the tool in the format of Anthropic's messages API."""
         return {"name": self.name, "description": self.description, "input_schema": self._schema()}
 
     def _schema(self) -> dict[str, Any]:
-        """A copy that the caller may change."""
+        """Return a copy of the schema, which the caller may change."""
         return json.loads(json.dumps(self.parameters))

@@ -90,13 +90,13 @@ def age(place: Place, version: int) -> None:
             store._connection.write("age", lambda execute: execute(text, {}))
 
         steps = queries.migrations(store._dialect)
-        for name in dict.fromkeys(step.made for step in steps.values() if step.made):
+        for name in dict.fromkeys(step.created_index for step in steps.values() if step.created_index):
             run(f"DROP CONSTRAINT {name} IF EXISTS")
             run(f"DROP INDEX {name} IF EXISTS")
         for number, step in steps.items():
             if number <= version:
-                store._step(step, DIMENSION)
-            elif not step.made and "SET" in step.text:
+                store._apply_step(step, DIMENSION)
+            elif not step.created_index and "SET" in step.text:
                 pattern = step.text[: step.text.index("WHERE")]
                 filled = FILLED.findall(step.text[step.text.index("SET") :])
                 run(f"{pattern} REMOVE {', '.join(map('.'.join, filled))}")

@@ -66,7 +66,7 @@ def test_a_saved_query_finds_something(query: Path, filled: tuple[Any, str]) -> 
     assert elsewhere == []
 
 
-def test_a_question_of_which_all_that_was_read_is_gone_is_shown(neo4j_server: Any, tmp_path: Path) -> None:
+def test_browser_shows_question_without_read_nodes(neo4j_server: Any, tmp_path: Path) -> None:
     place = {"neo4j": {"user": neo4j_server.user, "password": neo4j_server.password}, "cache_dir": tmp_path}
     namespace = f"browser-{uuid.uuid4().hex}"
     with Memory(neo4j_server.uri, namespace=namespace, **place, **options(layers=())) as memory:
@@ -83,7 +83,7 @@ def test_a_question_of_which_all_that_was_read_is_gone_is_shown(neo4j_server: An
     assert (record["q"]["text"], record["p"], record["s"]) == ("Who gave Ann a wooden box?", None, None)
 
 
-def test_the_guide_tells_of_each() -> None:
+def test_guide_describes_each_query() -> None:
     assert len(QUERIES) == 15
     for query in QUERIES:
         assert f"browser/{query.name}" in GUIDE
@@ -91,14 +91,14 @@ def test_the_guide_tells_of_each() -> None:
         assert params_of(query)[0] == "namespace"
 
 
-def test_pictures_and_files_that_the_guide_names_are_there() -> None:
+def test_guide_names_existing_pictures_and_files() -> None:
     named = re.findall(r"\]\((?!http)([^)#]+)\)", GUIDE)
     assert [target for target in named if target.endswith(".png")]
     for target in named:
         assert (DOCS / target).is_file(), target
 
 
-def test_the_style_knows_every_label_in_the_colours_of_the_page() -> None:
+def test_style_has_page_colour_for_every_label() -> None:
     colours = dict(re.findall(r"node\.(\w+) \{[^}]*?\bcolor: (#\w+);", STYLE))
     labels = {"document": "Document", "segment": "Segment", "point": "InformationPoint"}
     labels |= {"entity": "Entity", "annotation": "Annotation", "section": "Section", "question": "Question"}

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.stores.shared.graph_reads import counts_of
+from memgraph_rag.stores.shared.graph_reads import count_rows
 from memgraph_rag.testing.sample_graphs import make_graph, unit
 from memgraph_rag.testing.store_suite.writes import snapshot
 from memgraph_rag.types import Action
 
 
-def test_what_is_forgotten_is_told_though_it_was_added_again(
+def test_receipt_reports_forgotten_document_that_was_added_again(
     store: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small, large = (make_graph(store.namespace, texts=("Alice was tired.",) * number) for number in (1, 9))
@@ -35,7 +35,7 @@ def test_what_is_forgotten_is_told_though_it_was_added_again(
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, MemoryError])
-def test_an_interrupted_write_leaves_the_store_as_before(
+def test_interrupted_write_leaves_store_unchanged(
     store: GraphStore, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
 ) -> None:
     store.write(make_graph(store.namespace, levels=(2, 1)))
@@ -80,10 +80,10 @@ def test_several_threads_use_one_store(store: GraphStore, caplog: pytest.LogCapt
     assert not retried, "writers of one namespace wait for each other, and do not lock each other out"
 
 
-def test_a_document_that_comes_while_it_is_counted_is_not_there_yet() -> None:
+def test_document_written_during_count_counts_as_absent() -> None:
     counted = [{"document_id": "a document", "name": "InformationPoint", "count": 4}]
-    assert counts_of(lambda *_, **__: counted, ["a document"]) == {"a document": {}}
+    assert count_rows(lambda *_, **__: counted, ["a document"]) == {"a document": {}}
 
 
-def test_the_password_is_in_no_repr(store: GraphStore, place: dict[str, Any]) -> None:
+def test_repr_hides_password(store: GraphStore, place: dict[str, Any]) -> None:
     assert place.get("password", "never") not in repr(store) + str(vars(store))

@@ -12,7 +12,7 @@ from own_store import OwnStore
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.shared import document_reader
-from memgraph_rag.stores.shared.document_reader import stored_graphs
+from memgraph_rag.stores.shared.document_reader import iterate_graphs
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 from memgraph_rag.types import DocumentGraph
 
@@ -39,7 +39,7 @@ class Statements:
         return self._run(name, **parameters)
 
 
-def test_many_documents_take_the_statements_of_two(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_many_documents_takes_statements_of_two(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     document_ids = written(store, *"abcdefgh")
     statements = Statements(store, monkeypatch)
     store.graphs_of(document_ids[:2])
@@ -50,7 +50,7 @@ def test_many_documents_take_the_statements_of_two(store: GraphStore, monkeypatc
     assert [name for name, _ in statements.listed] == of_two
 
 
-def test_only_what_is_written_meanwhile_is_read_again(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_repeats_only_documents_written_meanwhile(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, third = written(store, *"abc")
     statements = Statements(store, monkeypatch)
     other = make_graph(store.namespace, "b", ("Dan left.",))
@@ -70,7 +70,7 @@ def test_only_what_is_written_meanwhile_is_read_again(store: GraphStore, monkeyp
     assert asked == [[first, second, third], [second]]
 
 
-def test_who_is_written_all_the_time_is_named(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_document_written_during_each_try(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = written(store, *"ab")
     statements = Statements(store, monkeypatch)
     graph = make_graph(store.namespace, "b", ("Dan left.",))
@@ -80,12 +80,12 @@ def test_who_is_written_all_the_time_is_named(store: GraphStore, monkeypatch: py
             store.write(graph)
 
     statements.before = write
-    with pytest.raises(StoreError, match=f"{second} to stay as it is") as raised:
+    with pytest.raises(StoreError, match=f"{second} to stay unchanged") as raised:
         store.graphs_of([first, second])
     assert raised.value.facts["document_id"] == second
 
 
-def test_groups_are_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_groups_have_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_reader, "DOCUMENTS_TOGETHER", 4)
     monkeypatch.setattr(document_reader, "SEGMENTS_TOGETHER", 6)
     store = OwnStore(Database(), namespace="n")
@@ -102,8 +102,8 @@ def test_groups_are_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
         return graphs_of(ids)
 
     monkeypatch.setattr(store, "graphs_of", counted)
-    read = list(stored_graphs(store, [*document_ids[:7], "nobody", document_ids[7]]))
+    read = list(iterate_graphs(store, [*document_ids[:7], "nobody", document_ids[7]]))
 
     assert [graph.document.id for graph in read] == document_ids
     assert [[*map(len, asked)], asked[-1]] == [[2, 1, 1, 4, 1], document_ids[7:]]
-    assert list(stored_graphs(store, [])) == []
+    assert list(iterate_graphs(store, [])) == []

@@ -119,22 +119,20 @@ IN_A_FIXTURE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 @pytest.mark.parametrize("engine", ["ladybug"], indirect=True)
 @settings(max_examples=60, deadline=None, suppress_health_check=IN_A_FIXTURE)
 @given(turns=TURNS, order=st.permutations(KEYS).map("".join))
-def test_only_what_should_be_there_is_there(
-    store: GraphStore, place: dict[str, Any], turns: list[Turn], order: str
-) -> None:
+def test_entities_equal_model(store: GraphStore, place: dict[str, Any], turns: list[Turn], order: str) -> None:
     only_what_should_be_there(store, place, turns, order)
 
 
 @pytest.mark.parametrize("engine", ["neo4j-5.26", "neo4j-2026"], indirect=True)
 @settings(max_examples=12, deadline=None, suppress_health_check=IN_A_FIXTURE)
 @given(turns=TURNS, order=st.permutations(KEYS).map("".join))
-def test_only_what_should_be_there_is_there_on_a_server(
+def test_entities_equal_model_on_server(
     store: GraphStore, place: dict[str, Any], turns: list[Turn], order: str
 ) -> None:
     only_what_should_be_there(store, place, turns, order)
 
 
-def test_add_a_add_b_forget_b_is_add_a(store: GraphStore, place: dict[str, Any]) -> None:
+def test_forgetting_document_undoes_adding_it(store: GraphStore, place: dict[str, Any]) -> None:
     first = name_graph(store.namespace, "a", [(0, "Alice", "PERSON")], texts=(ALICE,))
     second = name_graph(
         store.namespace, "b", [(0, "alice", "ORG"), (0, "alice", "ORG"), (0, "Bob", "ORG")], texts=(ALICE,),

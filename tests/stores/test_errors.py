@@ -62,7 +62,7 @@ def run_python(program: str, *arguments: str) -> subprocess.CompletedProcess[str
 
 
 @table("address", ["http://localhost:7474", "neo4j+x://host", "postgres://host/db"])
-def test_an_unknown_scheme(address: str) -> None:
+def test_unknown_scheme_is_refused(address: str) -> None:
     with pytest.raises(SettingsError, match=r"neo4j://localhost:7687"):
         open_store(address, namespace="n")
 
@@ -77,7 +77,7 @@ def test_a_password_in_the_address_is_refused_and_not_repeated() -> None:
 
 
 @table("scheme", ["neo4j", "bolt"])
-def test_nobody_answers(scheme: str) -> None:
+def test_absent_server_raises_store_unavailable(scheme: str) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"{scheme}://127.0.0.1:{probe.getsockname()[1]}"
@@ -95,7 +95,7 @@ def test_nobody_answers(scheme: str) -> None:
     assert caught.value.retryable
 
 
-def test_a_store_that_cannot_be_made_leaves_no_connection_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_opening_closes_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
 
     def read(*_: Any) -> None:
@@ -108,7 +108,7 @@ def test_a_store_that_cannot_be_made_leaves_no_connection_open(monkeypatch: pyte
     assert closed == ["closed"]
 
 
-def test_a_listener_that_is_no_neo4j() -> None:
+def test_foreign_listener_raises_store_unavailable() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -121,18 +121,18 @@ def server(neo4j_server: Any) -> Any:
     return neo4j_server
 
 
-def test_a_wrong_password(server: Any) -> None:
+def test_wrong_password_raises_access_denied(server: Any) -> None:
     with pytest.raises(StoreAccessDenied, match="password") as caught:
         open_store(server.uri, namespace="n", user="neo4j", password=SECRET)
     assert SECRET not in str(caught.value) + repr(caught.value.facts)
 
 
-def test_no_password(server: Any) -> None:
+def test_missing_password_raises_access_denied(server: Any) -> None:
     with pytest.raises(StoreAccessDenied, match="NEO4J_PASSWORD"):
         open_store(server.uri, namespace="n")
 
 
-def test_a_wrong_database(server: Any) -> None:
+def test_unknown_database_raises_access_denied(server: Any) -> None:
     with pytest.raises(StoreAccessDenied, match="'nowhere'"):
         open_store(server.uri, namespace="n", user=server.user, password=server.password, database="nowhere")
 
@@ -157,7 +157,7 @@ def test_every_exception_of_the_driver_becomes_ours(kind: type[Exception]) -> No
 # ── Ladybug: the file ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_another_process_has_the_file(file: Path) -> None:
+def test_file_open_in_another_process_is_locked(file: Path) -> None:
     store = opened(file)
     program = (
         "import sys; from memgraph_rag.stores import open_store\n"
@@ -189,7 +189,7 @@ def test_one_process_opens_a_file_once_and_shares_it(file: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"Dear diary, " * 1000, b"hi", b"\x00" * 5000])
-def test_a_file_that_is_no_store(file: Path, content: bytes) -> None:
+def test_foreign_file_is_refused_unchanged(file: Path, content: bytes) -> None:
     file.write_bytes(content)
 
     with pytest.raises(StoreError, match="something else"):
@@ -197,7 +197,7 @@ def test_a_file_that_is_no_store(file: Path, content: bytes) -> None:
     assert file.read_bytes() == content
 
 
-def test_a_folder(tmp_path: Path) -> None:
+def test_folder_is_refused_as_store(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=re.escape(f"{tmp_path}/notes.lbug")):
         open_store(tmp_path, namespace="n")
 
@@ -208,7 +208,7 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_place_where_nothing_can_be_made(tmp_path: Path) -> None:
+def test_uncreatable_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="file"):
         open_store(tmp_path / "file" / "notes.lbug", namespace="n")
@@ -219,14 +219,14 @@ def test_a_place_where_nothing_can_be_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_of_somebody_else(file: Path) -> None:
+def test_unreadable_file_raises_access_denied(file: Path) -> None:
     opened(file).close()
     file.chmod(0)
     with pytest.raises(StoreAccessDenied, match="rights"):
         open_store(file, namespace="n")
 
 
-def test_the_engine_says_permission_denied() -> None:
+def test_permission_error_of_engine_becomes_access_denied() -> None:
     error = ladybug_errors.translate("IO exception: Cannot open file /x: Permission denied", "/x")
     assert isinstance(error, StoreAccessDenied)
 
@@ -243,7 +243,7 @@ def test_only_the_owner_may_read_the_files(file: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_reading_before_migrate(file: Path) -> None:
+def test_reading_before_migrate_is_refused(file: Path) -> None:
     store = open_store(file, namespace="n")
     assert store.schema == {}
     with pytest.raises(StoreError, match="migrate"):
@@ -254,7 +254,7 @@ def test_reading_before_migrate(file: Path) -> None:
 # ── Ladybug: schema, space, crashes ──────────────────────────────────────────────────────────────────────────
 
 
-def test_a_newer_schema(file: Path) -> None:
+def test_newer_schema_is_refused(file: Path) -> None:
     opened(file).close()
     with ladybug.Database(str(file)) as database, ladybug.Connection(database) as connection:
         connection.execute("MATCH (s:Schema) SET s.version = 999")
@@ -264,7 +264,7 @@ def test_a_newer_schema(file: Path) -> None:
     store.close()
 
 
-def test_an_older_schema_is_brought_up(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_schema_is_updated(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = queries.migrations("ladybug")
     older = dict(list(steps.items())[:-1])
     with monkeypatch.context() as patch:
@@ -276,13 +276,13 @@ def test_an_older_schema_is_brought_up(file: Path, monkeypatch: pytest.MonkeyPat
     store.close()
 
 
-def test_another_embedder_names_both() -> None:
+def test_error_of_other_embedder_names_both() -> None:
     stored = {"version": 1, "embedder": "mini", "dimension": 384}
     with pytest.raises(SchemaMismatch, match=r"mini \(384 dimensions\), got large \(1024\)"):
         schema.check(stored, version=1, embedder="large", dimension=1024, address="notes.lbug")
 
 
-def test_a_full_disk_is_noticed_before_anything_is_written(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_noticed_before_write(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = opened(file)
     store.write(make_graph("n"))
     with monkeypatch.context() as patch:
@@ -310,7 +310,7 @@ os._exit(0)  # the engine aborts where it cannot write its log on closing
 """
 
 
-def test_a_disk_that_fills_up_during_a_write(file: Path) -> None:
+def test_disk_that_fills_during_write_raises_store_error(file: Path) -> None:
     said = run_python(FILL, str(file)).stdout
 
     assert said.startswith("StoreError")
@@ -320,7 +320,7 @@ def test_a_disk_that_fills_up_during_a_write(file: Path) -> None:
     store.close()
 
 
-def test_a_write_that_was_cut_off_is_dropped_and_said(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_torn_write_is_dropped_with_warning(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = opened(file)
     for key in "ab":
         store.write(make_graph("n", key))

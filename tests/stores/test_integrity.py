@@ -27,7 +27,7 @@ from memgraph_rag.testing.store_suite.clusters import clustered
 Harm = Callable[..., None]
 
 
-def test_nothing_is_wrong_with_what_this_library_wrote(world: World) -> None:
+def test_graph_of_this_library_has_no_flaws(world: World) -> None:
     version, before = world.store.version(), world.graph()
     assert not world.store.flaws()
     assert not world.store.mend({})
@@ -36,14 +36,14 @@ def test_nothing_is_wrong_with_what_this_library_wrote(world: World) -> None:
     assert not world.store.flaws()
 
 
-def test_an_empty_namespace_is_whole(make_store: MakeStore) -> None:
+def test_empty_namespace_has_no_flaws(make_store: MakeStore) -> None:
     store = make_store()
     assert not store.flaws()
     assert store.version() == 0
 
 
 @pytest.mark.parametrize("kind", HARMS)
-def test_harm_is_found_and_undone(world: World, kind: str) -> None:
+def test_repair_finds_and_undoes_harm(world: World, kind: str) -> None:
     before, version = world.graph(), world.store.version()
     text, parameters, expected = HARMS[kind](world)
     world.harm(text, **parameters)
@@ -60,7 +60,7 @@ def test_harm_is_found_and_undone(world: World, kind: str) -> None:
     assert not any(world.store.statistics().values())
 
 
-def test_all_of_it_at_once(world: World) -> None:
+def test_repair_undoes_all_harm_at_once(world: World) -> None:
     before = world.graph()
     flawed_ids: dict[str, set[str]] = {}
     for harm in HARMS.values():
@@ -74,7 +74,7 @@ def test_all_of_it_at_once(world: World) -> None:
     assert world.graph() == before
 
 
-def test_a_question_of_which_a_read_is_gone_goes(world: World) -> None:
+def test_repair_deletes_question_without_read_node(world: World) -> None:
     whole, torn = (
         make_question(world.store.namespace, nodes, text)
         for nodes, text in ((world.second.segments, "Who met Dan?"), (world.first.segments, "Who met Bob?"))
@@ -92,7 +92,7 @@ def test_a_question_of_which_a_read_is_gone_goes(world: World) -> None:
     assert not world.store.flaws()
 
 
-def test_a_stale_question_is_no_damage_while_its_document_is_there(world: World) -> None:
+def test_stale_question_of_stored_document_is_no_flaw(world: World) -> None:
     kept = make_question(world.store.namespace, world.first.segments)
     world.store.keep(kept)
     world.store.write(make_graph(world.store.namespace, "first", ("Bob slept.",)))
@@ -106,7 +106,7 @@ def test_a_stale_question_is_no_damage_while_its_document_is_there(world: World)
     assert not world.store.flaws()
 
 
-def test_points_that_repair_removes_make_their_readers_stale(world: World) -> None:
+def test_deleting_points_makes_their_questions_stale(world: World) -> None:
     kept = make_question(world.store.namespace, [*world.first.segments, *world.first.points])
     world.store.keep(kept)
     world.harm("MATCH (p:InformationPoint {id: $id})-[r:SUMMARIZES]->() DELETE r", id=world.first.points[0].id)
@@ -119,7 +119,7 @@ def test_points_that_repair_removes_make_their_readers_stale(world: World) -> No
     assert not world.store.flaws()
 
 
-def test_a_document_that_is_gone_takes_along_what_it_left(world: World) -> None:
+def test_repair_deletes_leftovers_of_missing_document(world: World) -> None:
     world.harm("MATCH (d:Document {id: $id}) DETACH DELETE d", id=world.second.document.id)
     flaws = named(world.store.flaws())
     assert set(flaws["lost_segments"]) == {segment.id for segment in world.second.segments}
@@ -135,7 +135,7 @@ def test_a_document_that_is_gone_takes_along_what_it_left(world: World) -> None:
     assert world.graph() == mended
 
 
-def test_points_that_sum_up_nothing_go_and_are_built_again(world: World) -> None:
+def test_points_without_targets_are_deleted_and_rebuilt(world: World) -> None:
     world.harm("MATCH (p:InformationPoint {id: $id})-[r:SUMMARIZES]->() DELETE r", id=world.first.points[0].id)
     assert named(world.store.flaws()) == {"loose_points": (world.first.document.id,)}
 
@@ -148,7 +148,7 @@ def test_points_that_sum_up_nothing_go_and_are_built_again(world: World) -> None
     assert world.store.documents([world.second.document.id])[0].layers == world.second.document.layers
 
 
-def test_clusters_that_sum_up_nothing_go_and_points_stay(world: World) -> None:
+def test_clusters_without_targets_are_deleted_and_points_stay(world: World) -> None:
     graph = clustered(world.store.namespace, world.first)
     world.store.write(graph)
     points = [point for point in graph.points if point.layer == "points"]
@@ -163,7 +163,7 @@ def test_clusters_that_sum_up_nothing_go_and_points_stay(world: World) -> None:
     assert mended.document.layers == world.first.document.layers
 
 
-def test_a_document_without_one_of_its_segments_stays_found(world: World) -> None:
+def test_document_with_missing_segment_keeps_its_flaw(world: World) -> None:
     world.harm("MATCH (s:Segment {id: $id}) DETACH DELETE s", id=world.first.segments[1].id)
     flaws = named(world.store.flaws())
     assert flaws["incomplete"] == (world.first.document.id,)
@@ -177,13 +177,13 @@ def test_a_document_without_one_of_its_segments_stays_found(world: World) -> Non
     assert not world.store.flaws()
 
 
-def test_without_vectors_what_has_none_stays_found(world: World) -> None:
+def test_missing_embedding_without_vector_keeps_its_flaw(world: World) -> None:
     world.harm(SET_NULL.format(label="Segment"), id=world.first.segments[0].id)
     world.store.mend({})
     assert named(world.store.flaws()) == {"unembedded_segments": (world.first.segments[0].id,)}
 
 
-def test_a_segment_without_embedding_is_found_by_words_only(world: World) -> None:
+def test_segment_without_embedding_matches_words_only(world: World) -> None:
     store, gone = world.store, world.first.segments[1]
     everywhere, vector = [world.first.document.id, world.second.document.id], world.first.segment_embeddings[1]
     there = {segment.id for graph in (world.first, world.second) for segment in graph.segments} - {gone.id}
@@ -206,7 +206,7 @@ def test_a_segment_without_embedding_is_found_by_words_only(world: World) -> Non
         )
 
 
-def test_a_relation_without_embedding_is_found_without_a_vector_only(world: World) -> None:
+def test_relation_without_embedding_needs_no_vector(world: World) -> None:
     store, (gone, *others) = world.store, world.first.relations
     there = {edge.id for edge in (*others, *world.second.relations)}
     ends, vector = [*world.first.ends, *world.second.ends], world.first.relation_embeddings[0]
@@ -221,7 +221,7 @@ def test_a_relation_without_embedding_is_found_without_a_vector_only(world: Worl
 
 
 @pytest.mark.parametrize("kind", [harm for harm in HARMS if "embedding" in harm])
-def test_a_document_without_an_embedding_is_not_given(world: World, kind: str) -> None:
+def test_reader_refuses_document_without_embedding(world: World, kind: str) -> None:
     text, parameters, _ = HARMS[kind](world)
     asked = world.first.document.id
     sound = world.store.write(make_graph(world.store.namespace, "sound", named=False)).document_id
@@ -234,7 +234,7 @@ def test_a_document_without_an_embedding_is_not_given(world: World, kind: str) -
 
 
 @pytest.mark.parametrize("surfaces", ["{", "7", "[1]", '["abc"]', '[["Alice", "NAME", "x"]]', '[["Alice", "NAME"]]'])
-def test_who_needs_what_a_damaged_entity_says_is_told(world: World, surfaces: str) -> None:
+def test_writer_of_damaged_entity_gets_error(world: World, surfaces: str) -> None:
     alice = entity_id(world.store.namespace, "alice")
     world.harm("MATCH (e:Entity {id: $id}) SET e.surfaces = $surfaces", id=alice, surfaces=surfaces)
     assert named(world.store.flaws()) == {"miswritten": (alice,)}
@@ -247,7 +247,7 @@ def test_who_needs_what_a_damaged_entity_says_is_told(world: World, surfaces: st
 
 
 @pytest.mark.parametrize("metadata", ["{", "7", "[1]"])
-def test_a_document_whose_metadata_is_damaged_is_named(world: World, metadata: str) -> None:
+def test_error_names_document_with_damaged_metadata(world: World, metadata: str) -> None:
     document = world.second.document
     world.harm("MATCH (d:Document {id: $id}) SET d.metadata = $metadata", id=document.id, metadata=metadata)
     with pytest.raises(StoreError, match=r"'second'.*forget") as caught:
@@ -259,7 +259,7 @@ def test_a_document_whose_metadata_is_damaged_is_named(world: World, metadata: s
 
 
 @pytest.mark.parametrize("citations", ["{", "7", "[1]", '[["Alice"]]'])
-def test_a_question_that_is_damaged_is_named_and_can_be_forgotten(world: World, citations: str) -> None:
+def test_damaged_question_is_named_and_can_be_forgotten(world: World, citations: str) -> None:
     kept = make_question(world.store.namespace, world.first.segments)
     world.store.keep(kept)
     world.harm("MATCH (q:Question {id: $id}) SET q.citations = $citations", id=kept.id, citations=citations)
@@ -270,7 +270,7 @@ def test_a_question_that_is_damaged_is_named_and_can_be_forgotten(world: World, 
 
 
 @pytest.mark.parametrize("changes", ["{", "7", "[1]", '[["a", "b", "replaced", "", "x"]]', '[["a", "b", "x", "", 1]]'])
-def test_changes_that_are_damaged_are_named_and_can_be_forgotten(world: World, changes: str) -> None:
+def test_damaged_changes_are_named_and_can_be_forgotten(world: World, changes: str) -> None:
     kept = make_question(world.store.namespace, world.first.segments)
     edited = make_graph(world.store.namespace, "first", ("Bob slept.",))
     for forget in (world.store.forget_question, lambda _: world.store.forget(world.first.document.id)):
@@ -284,7 +284,7 @@ def test_changes_that_are_damaged_are_named_and_can_be_forgotten(world: World, c
         assert world.store.questions() == []
 
 
-def test_another_namespace_is_left_alone(world: World, make_store: MakeStore) -> None:
+def test_repair_leaves_other_namespace_alone(world: World, make_store: MakeStore) -> None:
     other = make_store()
     theirs = make_graph(other.namespace, "theirs", levels=(1,))
     other.write(theirs)
@@ -332,14 +332,14 @@ def relation(relation_id: str, document_id: str, segment_id: str) -> Lonely:
     return Lonely(id=relation_id, document_id=document_id, segment_id=segment_id, **ends)
 
 
-def test_relations_are_looked_through_once() -> None:
+def test_repair_reads_relations_once() -> None:
     survey = survey_of([
         *(relation(f"{number}", "first", "first") for number in range(9)),
         relation("lost-1", "first", "gone"),
         relation("lost-2", "second", "gone"),
         relation("lost-3", "gone", "gone"),
     ])  # fmt: skip
-    flaws = integrity._flaws(survey)
+    flaws = integrity._find_flaws(survey)
     assert named(flaws) == {"lost_relations": ("lost-1", "lost-2", "lost-3")}
 
     deleted: list[dict[str, Any]] = []
@@ -353,7 +353,7 @@ def test_relations_are_looked_through_once() -> None:
     assert deleted == [lost]
 
 
-def test_indexes_of_a_database_are_made_again(engine: str, world: World) -> None:
+def test_repair_recreates_indexes(engine: str, world: World) -> None:
     if engine == "ladybug":
         assert world.store.flaws().indexes == (), "it has none"
         return
@@ -376,7 +376,7 @@ def test_indexes_of_a_database_are_made_again(engine: str, world: World) -> None
 
 
 @table("dialect", queries.DIALECTS)
-def test_what_a_step_makes_is_read_from_it(dialect: queries.Dialect) -> None:
-    made = {step.made for step in queries.migrations(dialect).values()} - {""}
+def test_statement_names_index_that_it_creates(dialect: queries.Dialect) -> None:
+    made = {step.created_index for step in queries.migrations(dialect).values()} - {""}
     assert made == set() if dialect == "ladybug" else {"segment_text", "document_id", "entity_embedding"} <= made
     assert ("relation_embedding" in made) == (dialect == "neo4j_2026")

@@ -11,7 +11,9 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.testing.sample_graphs import make_graph, make_question
 
 
-def test_what_becomes_stale_while_it_is_read_is_read_again(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_question_that_becomes_stale_during_read_is_read_again(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store.write(graph := make_graph(store.namespace))
     question = make_question(store.namespace, graph.segments)
     store.keep(question)
@@ -29,7 +31,7 @@ def test_what_becomes_stale_while_it_is_read_is_read_again(store: GraphStore, mo
     assert [(kept.text, kept.is_stale) for kept in store.questions()] == [(newer.text, False), (question.text, True)]
 
 
-def test_a_keep_that_fails_leaves_what_was_there(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_keep_leaves_earlier_question(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = make_graph(store.namespace)
     store.write(graph)
     held = make_question(store.namespace, graph.segments)
@@ -42,7 +44,7 @@ def test_a_keep_that_fails_leaves_what_was_there(store: GraphStore, monkeypatch:
     assert store.questions() == [held]
 
 
-def test_a_write_that_fails_makes_nothing_stale(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_write_makes_no_question_stale(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.write(graph := make_graph(store.namespace))
     store.keep(question := make_question(store.namespace, graph.segments))
     with monkeypatch.context() as patch:

@@ -70,7 +70,7 @@ def run(paths: list[str]) -> tuple[int, list[list[str]]]:
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_damaged_files_are_read_or_refused_in_our_words(tmp_path: Path) -> None:
+def test_damaged_file_is_read_or_refused_with_our_error(tmp_path: Path) -> None:
     whole = tmp_path / "whole.lbug"
     store = open_store(whole, namespace="n")
     store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
@@ -111,7 +111,7 @@ def test_damaged_files_are_read_or_refused_in_our_words(tmp_path: Path) -> None:
         RuntimeError("Runtime exception: Load table failed: table 0 doesn't exist in catalog."),
     ],
 )
-def test_what_the_engine_raises_on_damaged_pages_names_the_doctor(foreign: Exception) -> None:
+def test_error_of_damaged_pages_names_doctor(foreign: Exception) -> None:
     with pytest.raises(StoreError, match="memgraph-rag doctor") as caught, in_our_words("notes.lbug"):
         raise foreign
     assert caught.value.__cause__ is foreign
@@ -139,13 +139,13 @@ def test_a_trial_reads_every_column_and_changes_nothing(file: Path, tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["notes.lbug"]
 
 
-def test_a_trial_that_comes_to_no_end_is_damage(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_trial_counts_as_damage(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ladybug_probe, "_TRIAL", "import time\ntime.sleep(60)")
     with pytest.raises(StoreError, match="no end"):
         ladybug_probe.try_file(file, timeout_s=0.5)
 
 
-def test_what_the_engine_reports_by_an_error_is_left_to_the_opening(tmp_path: Path) -> None:
+def test_trial_ignores_errors_that_opening_reports(tmp_path: Path) -> None:
     other = tmp_path / "diary.txt"
     other.write_text("Dear diary, " * 1000)
     ladybug_probe.try_file(other)

@@ -88,7 +88,7 @@ def test_ctrl_c_while_a_file_is_put_in_place_leaves_it_open(store: LadybugStore,
     assert not list(path.parent.glob("*.rewriting*"))
 
 
-def test_a_disk_that_is_full_at_the_checkpoint(store: LadybugStore) -> None:
+def test_full_disk_at_checkpoint_raises_store_error(store: LadybugStore) -> None:
     file: Any = store._file
     full = RuntimeError("IO exception: Cannot write to file. path: /x. Error: No space left on device")
     file._reader = Reader(file._reader, "CHECKPOINT", full)
@@ -150,7 +150,7 @@ def test_leftovers_of_a_stopped_rewrite_go_at_the_next_opening(path: Path) -> No
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_no_store_has_the_name_of_what_is_removed(path: Path) -> None:
+def test_name_of_rewritten_file_is_refused(path: Path) -> None:
     with pytest.raises(SettingsError, match=r"\.rewriting"):
         open_store(f"{path}.rewriting", namespace="n")
 
@@ -197,7 +197,7 @@ def test_a_checkpoint_that_was_killed_is_completed(path: Path) -> None:
         ("a-file/deeper/notes.lbug", StoreError, "folder"),
     ],
 )
-def test_a_path_that_cannot_be(
+def test_invalid_path_is_refused(
     name: str, kind: type[MemgraphRagError], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -207,7 +207,7 @@ def test_a_path_that_cannot_be(
 
 
 @pytest.mark.parametrize("asked", ["is_dir", "mkdir"])
-def test_a_folder_that_may_not_be_entered(path: Path, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_without_permission_is_refused(path: Path, asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def denied(*_: object, **__: object) -> NoReturn:
         raise PermissionError(13, "Permission denied")
 
@@ -216,7 +216,7 @@ def test_a_folder_that_may_not_be_entered(path: Path, asked: str, monkeypatch: p
         open_store(path, namespace="n")
 
 
-def test_a_folder_that_went_away(store: LadybugStore, path: Path) -> None:
+def test_removed_folder_raises_store_error(store: LadybugStore, path: Path) -> None:
     shutil.rmtree(path.parent)
     for write in (lambda: store.write(make_graph("n", "other")), store.purge):
         with pytest.raises(StoreError, match="Put it back"):

@@ -128,7 +128,7 @@ def test_the_lock_file_is_the_owners_and_goes_with_the_last_holder(store: Ladybu
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_what_a_killed_process_left_locks_nobody_out(path: Path) -> None:
+def test_lock_file_of_killed_process_locks_nobody(path: Path) -> None:
     run_python("import os, sys; from memgraph_rag.stores import open_store\n"
                "store = open_store(sys.argv[1], namespace='n'); os._exit(9)", path)  # fmt: skip
     left = lock_file(path).read_text()
@@ -139,21 +139,21 @@ def test_what_a_killed_process_left_locks_nobody_out(path: Path) -> None:
 
 def test_removed_lock_file_is_not_taken_for_its_successor(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last holder removes it between the opening and the locking of the next one."""
-    lies_there, looked = ladybug_lock._lies_there, []
+    is_in_place, looked = ladybug_lock._is_in_place, []
 
     def removed_at_first(descriptor: int, name: str) -> bool:
         if not looked:
             Path(name).unlink()
-        looked.append(lies_there(descriptor, name))
+        looked.append(is_in_place(descriptor, name))
         return looked[-1]
 
-    monkeypatch.setattr(ladybug_lock, "_lies_there", removed_at_first)
+    monkeypatch.setattr(ladybug_lock, "_is_in_place", removed_at_first)
     with closing(opened(path)):
         assert looked == [False, True]
         assert run_python(OPEN, path, "write").startswith("StoreLocked")
 
 
-def test_a_file_of_the_users_that_has_that_name_stays_as_it_is(path: Path) -> None:
+def test_users_file_with_lock_name_stays_unchanged(path: Path) -> None:
     lock_file(path).write_text("Something of mine.")
     with closing(opened(path)) as store:
         store.purge()
@@ -192,7 +192,7 @@ def test_the_files_of_an_open_store_are_known_as_its_own(store: LadybugStore, pa
 # ── one file, several names ──────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_file_that_another_name_leads_to_is_opened_once(store: LadybugStore, path: Path, tmp_path: Path) -> None:
+def test_file_with_two_names_is_opened_once(store: LadybugStore, path: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.lbug"
     os.link(path, link)
     with closing(opened(link)) as other:
@@ -205,7 +205,7 @@ def test_a_file_that_another_name_leads_to_is_opened_once(store: LadybugStore, p
         assert {record.key for record in again.documents()} == {"alice.txt", "by the link", "by the name"}
 
 
-def test_one_folder_mounted_twice(store: LadybugStore, path: Path, tmp_path: Path) -> None:
+def test_file_in_folder_mounted_twice_is_opened_once(store: LadybugStore, path: Path, tmp_path: Path) -> None:
     twin = tmp_path / "twin"
     twin.mkdir()
     with mounted("--bind", tmp_path, at=twin):
@@ -228,7 +228,7 @@ def test_a_file_with_hard_links_is_read_and_not_written(store: LadybugStore, pat
 # ── names of which longer ones are made ──────────────────────────────────────────────────────────────────────
 
 
-def test_the_longest_name(tmp_path: Path) -> None:
+def test_longest_name_works_and_longer_is_refused(tmp_path: Path) -> None:
     longest = os.pathconf(tmp_path, "PC_NAME_MAX") - len(LONGEST_SUFFIX)
     with closing(opened(tmp_path / ("n" * longest))) as store:
         store.write(make_graph("n"))
@@ -241,7 +241,7 @@ def test_the_longest_name(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_the_longest_path(tmp_path: Path) -> None:
+def test_longest_path_works_and_longer_is_refused(tmp_path: Path) -> None:
     folder = str(tmp_path)
     while len(folder) < 4096 - 120:
         folder += "/" + "d" * 100
@@ -254,7 +254,7 @@ def test_the_longest_path(tmp_path: Path) -> None:
 # ── what the engine writes ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_nobody_else_may_ever_read_what_the_engine_writes(path: Path) -> None:
+def test_engine_files_are_readable_by_owner_only(path: Path) -> None:
     """Not for the moments either in which a checkpoint's pages, with text in them, lie beside the file."""
     texts = tuple(f"secret {number} " * 50 for number in range(200))
     with watched(path.parent) as modes:
@@ -291,7 +291,7 @@ def watched(folder: Path) -> Iterator[dict[str, int]]:
         os.umask(umask)
 
 
-def test_a_file_that_was_only_read_is_the_same_byte_for_byte(store: LadybugStore, path: Path) -> None:
+def test_reading_leaves_file_unchanged(store: LadybugStore, path: Path) -> None:
     store.close()
     before, at = path.read_bytes(), path.stat().st_mtime_ns
     with closing(opened(path)) as again:
@@ -303,7 +303,7 @@ def test_a_file_that_was_only_read_is_the_same_byte_for_byte(store: LadybugStore
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_a_reader_and_a_writer_of_one_process(store: LadybugStore, path: Path) -> None:
+def test_file_open_for_reading_refuses_writer(store: LadybugStore, path: Path) -> None:
     store.close()
     with closing(opened(path, read_only=True)), pytest.raises(StoreReadOnly, match="this process"):
         open_store(path, namespace="n")

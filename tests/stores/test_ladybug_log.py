@@ -122,7 +122,7 @@ def opened(file: Path, *, read_only: bool = False) -> GraphStore:
     return store
 
 
-def test_every_cut_ends_with_the_last_acknowledged_write(stopped: Stopped) -> None:
+def test_log_cut_anywhere_keeps_acknowledged_writes(stopped: Stopped) -> None:
     log = stopped.log
     assert ladybug_log.committed_bytes(log) == len(log) == stopped.sizes[-1]
     assert ladybug_log.committed_bytes(log + CHECKPOINT_END) == len(log + CHECKPOINT_END)
@@ -174,7 +174,7 @@ def test_a_whole_log_is_read_without_being_changed(stopped: Stopped, tmp_path: P
     assert Path(f"{file}.wal").read_bytes() == stopped.log
 
 
-def test_what_was_committed_behind_damage_is_kept_aside(
+def test_commits_after_damage_are_kept_in_own_file(
     stopped: Stopped, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     damaged = bytearray(stopped.log)
@@ -184,14 +184,14 @@ def test_what_was_committed_behind_damage_is_kept_aside(
     with caplog.at_level(logging.WARNING):
         store = opened(file)
 
-    (aside,) = ladybug_sidecars.logs_aside(str(file))
+    (aside,) = ladybug_sidecars.list_damaged_logs(str(file))
     assert str(aside) in caplog.text
     assert aside.read_bytes() == damaged
     assert stat.S_IMODE(aside.stat().st_mode) == 0o600
     assert [record.key for record in store.documents()] == ["a"]
     assert not store.flaws()
     store.purge()
-    assert ladybug_sidecars.logs_aside(str(file)) == [], "it held text"
+    assert ladybug_sidecars.list_damaged_logs(str(file)) == [], "it held text"
     store.close()
 
 
@@ -203,16 +203,16 @@ def test_logs_that_are_kept_aside_do_not_replace_each_other(stopped: Stopped, tm
         damaged[byte] ^= 0xFF
         file = stopped.copy(tmp_path / "damaged.lbug", bytes(damaged))
         opened(file).close()
-    assert [path.name for path in ladybug_sidecars.logs_aside(str(file))] == [
+    assert [path.name for path in ladybug_sidecars.list_damaged_logs(str(file))] == [
         "damaged.lbug.damaged-log",
         "damaged.lbug.damaged-log-2",
     ]
-    ladybug_sidecars.remove_logs_aside(str(file))
+    ladybug_sidecars.remove_damaged_logs(str(file))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.lbug", neighbour.name]
 
 
 @pytest.mark.parametrize("tail", [bytes(4096), b"\xff" * 100], ids=["zeros", "ones"])
-def test_what_a_crash_of_the_machine_leaves_at_the_end(stopped: Stopped, tmp_path: Path, tail: bytes) -> None:
+def test_log_end_after_machine_crash_is_cut(stopped: Stopped, tmp_path: Path, tail: bytes) -> None:
     """Blocks that were counted into the file's length, and never written."""
     for log in (stopped.log + tail, tail):
         if log[0] != 0xFF:
@@ -221,5 +221,5 @@ def test_what_a_crash_of_the_machine_leaves_at_the_end(stopped: Stopped, tmp_pat
             store.close()
 
 
-def test_a_log_in_another_frame_is_left_to_the_engine() -> None:
+def test_unknown_log_frame_is_left_to_engine() -> None:
     assert ladybug_log.committed_bytes(b"a log of a later engine, in another frame " * 9) is None

@@ -65,7 +65,7 @@ def old_store(
     return held
 
 
-def test_an_old_store_is_brought_up_with_what_it_holds(
+def test_migration_keeps_content_of_old_store(
     old_store: dict[str, str], engine: str, make_store: MakeStore, place: dict[str, Any]
 ) -> None:
     store = make_store(old_store["namespace"], migrated=False)
@@ -186,7 +186,7 @@ CREATE (:Question {id: $id, namespace: $namespace, name: 'q', text: 'Who?', aske
 """
 
 
-def test_questions_come_to_say_on_which_documents_they_rest(
+def test_migration_adds_documents_to_questions(
     engine: str, make_store: MakeStore, place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = BEFORE_CHANGES["ladybug" if engine == "ladybug" else "neo4j"]
@@ -281,7 +281,7 @@ OLD_INDEX = {
 
 
 @pytest.mark.parametrize("engine", ["neo4j-5.26", "neo4j-2026"], indirect=True)
-def test_relations_come_to_say_their_ends(engine: str, make_store: MakeStore, place: dict[str, Any]) -> None:
+def test_migration_adds_ends_to_relations(engine: str, make_store: MakeStore, place: dict[str, Any]) -> None:
     dialect = dialect_of(engine)
     store = make_store(namespace := f"ends-{engine}")
     graph = make_relations(namespace, make_graph(namespace, "b", ("Alice met Bob.", "Bob met Eve.")))
@@ -299,8 +299,8 @@ def test_relations_come_to_say_their_ends(engine: str, make_store: MakeStore, pl
     assert {(row["id"], row["source_id"], row["target_id"]) for row in ends} == {
         (relation.id, relation.source_id, relation.target_id) for relation in graph.relations
     }
-    steps = [step for step in queries.migrations(dialect).values() if step.made == "relation_embedding"]
-    properties = [steps[0].indexed] if dialect == "neo4j_2026" else []  # Neo4j 5 keeps none
+    steps = [step for step in queries.migrations(dialect).values() if step.created_index == "relation_embedding"]
+    properties = [steps[0].indexed_properties] if dialect == "neo4j_2026" else []  # Neo4j 5 keeps none
     indexes = run_cypher(place, "SHOW VECTOR INDEXES YIELD name, properties, state WHERE name = 'relation_embedding'")
     assert [(row["properties"], row["state"]) for row in indexes] == [(listed, "ONLINE") for listed in properties]
     neighbours = store.expand([entity_id(namespace, "bob")], vector=graph.relation_embeddings[0], k=1)

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from memgraph_rag.stores import open_store
-from memgraph_rag.stores.neo4j.answers import decode_hits, trusted, width_for
+from memgraph_rag.stores.neo4j.answers import decode_hits, index_width, trusted_hits
 from memgraph_rag.stores.neo4j.store import Neo4jStore
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 from memgraph_rag.types import Hit
@@ -19,10 +19,10 @@ def hits(*scores: float) -> list[Hit]:
 
 
 def test_a_tie_that_may_be_cut_off_is_not_trusted() -> None:
-    assert trusted(hits(3, 2, 1), 2) == hits(3, 2)
-    assert trusted(hits(3, 2, 2, 1), 2) == hits(3, 2)
-    assert trusted(hits(3, 2, 2), 2) == []
-    assert trusted(hits(3, 2), 2) == []
+    assert trusted_hits(hits(3, 2, 1), 2) == hits(3, 2)
+    assert trusted_hits(hits(3, 2, 2, 1), 2) == hits(3, 2)
+    assert trusted_hits(hits(3, 2, 2), 2) == []
+    assert trusted_hits(hits(3, 2), 2) == []
 
 
 def test_hits_of_one_row_are_sorted_and_deleted_ones_left_out() -> None:
@@ -45,16 +45,16 @@ def test_ties_are_looked_for_as_far_as_they_reach(
         graphs = [make_graph(store.namespace, f"{number}", ("Alice slept.",), named=False) for number in range(130)]
         store.write_many(graphs)
         widths: list[int] = []
-        asked = store._hits
+        asked = store._get_hits
 
         def counted(name: str, /, **parameters: Any) -> list[Hit]:
             widths.append(parameters["width"])
             return asked(name, **parameters)
 
-        monkeypatch.setattr(store, "_hits", counted)
+        monkeypatch.setattr(store, "_get_hits", counted)
         first = [hit.node_id for hit in store.matching("alice", k=3)]
         assert first == sorted(segment.id for graph in graphs for segment in graph.segments)[:3]
-        assert widths == [width_for(3), 8 * width_for(3)]
+        assert widths == [index_width(3), 8 * index_width(3)]
     finally:
         for record in store.documents():
             store.forget(record.id)

@@ -44,7 +44,7 @@ def test_namespaces_that_look_alike_have_two_databases(pair: tuple[str, str]) ->
     assert database_name(pair[0]) != database_name(pair[1])
 
 
-def test_a_name_says_whose_it_is() -> None:
+def test_database_name_contains_namespace() -> None:
     assert database_name("Ann Lee").startswith("rag-ann-lee-")
 
 
@@ -77,26 +77,26 @@ def connected(server: Server, monkeypatch: pytest.MonkeyPatch, *, read_only: boo
     return connect_to_namespace("neo4j://host", auth=AUTH, namespace="ann", timeout_s=1, read_only=read_only)
 
 
-def test_a_database_that_is_not_there_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_database_is_created(monkeypatch: pytest.MonkeyPatch) -> None:
     server, name = Server("neo4j"), database_name("ann")
     assert connected(server, monkeypatch).database == name
     assert (server.made, server.opened) == ([name], [name])
 
 
-def test_a_database_that_is_there_is_opened_and_system_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_database_is_opened_without_system(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server(database_name("ann"))
     assert connected(server, monkeypatch).database == database_name("ann")
     assert (server.made, server.opened) == ([], [database_name("ann")])
 
 
-def test_for_reading_only_no_database_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_only_creates_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server()
     with pytest.raises(StoreAccessDenied, match="Expected a database"):
         connected(server, monkeypatch, read_only=True)
     assert server.opened == []
 
 
-def test_a_wrong_password_is_told_and_nothing_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_password_is_reported_and_creates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def connect(address: str, **_: object) -> Any:
         raise StoreAccessDenied("Expected a user and password, got others.", address=address)
 

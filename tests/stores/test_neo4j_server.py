@@ -137,14 +137,14 @@ def test_ends_cleanly(first: RunningServer, home: Path) -> None:
         pass
 
 
-def test_a_process_id_without_its_server_is_not_believed(tmp_path: Path) -> None:
+def test_process_id_of_dead_server_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "server.lock").touch()
     (tmp_path / "server.json").write_text(f'{{"pid": {os.getpid()}, "version": "5", "bolt_port": 1, "http_port": 2}}')
     assert status(tmp_path) is None
     assert not stop(tmp_path)
 
 
-def test_who_asks_whether_a_server_lives_here_is_not_taken_for_one(tmp_path: Path) -> None:
+def test_status_check_is_not_taken_for_server(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.make()
     os.close(home.lock() or 0)
@@ -182,7 +182,7 @@ def test_a_start_that_fails_ends_with_the_log(tmp_path: Path, monkeypatch: pytes
     assert status(home) is None
 
 
-def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
+def test_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     mode = tmp_path.stat().st_mode
     with pytest.raises(SettingsError, match="holds other files"):
@@ -190,7 +190,7 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
     assert tmp_path.stat().st_mode == mode
 
 
-def test_a_file_is_no_folder_and_nothing_is_fetched_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_in_place_of_folder_is_refused_before_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neo4j_server, "fetch", lambda *_, **__: pytest.fail("it was fetched"))
     (tmp_path / "file").write_text("mine")
     circle = tmp_path / "circle"
@@ -211,7 +211,7 @@ def test_a_file_is_no_folder_and_nothing_is_fetched_for_it(tmp_path: Path, monke
         '{"pid": 99, "version": "x", "bolt_port": 1, "http_port": 1, "more": 1}',
     ],
 )
-def test_notes_that_are_damaged_name_no_server(tmp_path: Path, text: str) -> None:
+def test_damaged_facts_name_no_server(tmp_path: Path, text: str) -> None:
     home = Home(tmp_path)
     home.make()
     lock = home.lock()
@@ -226,14 +226,14 @@ def test_notes_that_are_damaged_name_no_server(tmp_path: Path, text: str) -> Non
         os.close(lock)
 
 
-def test_any_free_ports_are_told_by_their_numbers() -> None:
+def test_free_ports_are_reported_by_number() -> None:
     bolt, http = neo4j_server._free_ports(0, 0)
     assert bolt != http
     assert min(bolt, http) > 0
 
 
 @pytest.mark.parametrize("home", [None, "a folder"])
-def test_what_is_told_of_a_start_works(home: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_printed_address_works_after_start(home: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     running = RunningServer(tmp_path, 99, NEWEST, 1234, 5678, password="generated", was_running=False)
     monkeypatch.setattr(neo4j_server, "start", lambda *_, **__: running)
     option = [] if home is None else ["--home", str(tmp_path / home)]
@@ -263,7 +263,7 @@ def test_start_takes_the_password_of_the_settings(tmp_path: Path, monkeypatch: p
 
 
 def test_a_short_password_is_refused_before_anything_starts(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="8 characters or more; this one has 5"):
+    with pytest.raises(SettingsError, match="8 characters or more, got 5"):
         start(tmp_path, password="short")
 
 

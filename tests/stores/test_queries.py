@@ -94,7 +94,7 @@ def ids(statement: Statement) -> str:
 
 
 @table("statement", STATEMENTS)
-def test_the_header_tells_the_truth(statement: Statement) -> None:
+def test_header_matches_statement(statement: Statement) -> None:
     body = re.sub(r"//.*|'[^']*'", "", statement.text)
 
     assert set(statement.params) == set(re.findall(r"\$(\w+)", body))
@@ -108,7 +108,7 @@ def test_the_header_tells_the_truth(statement: Statement) -> None:
 
 
 @table("statement", STATEMENTS)
-def test_the_style_holds(statement: Statement) -> None:
+def test_statement_keeps_style(statement: Statement) -> None:
     keywords = (
         r"(?:optional match|match|where|return|order by|limit|unwind|create|merge|set|detach delete|with|call|yield)"
     )
@@ -120,19 +120,19 @@ def test_the_style_holds(statement: Statement) -> None:
 
 
 @table("statement", DATA)
-def test_each_keeps_to_its_namespace(statement: Statement) -> None:
+def test_statement_binds_its_namespace(statement: Statement) -> None:
     bound = {"namespace", "namespace_id"} & set(statement.params)
     assert bound or statement.name in ABOUT_THE_STORE
 
 
 @table("statement", DATA)
-def test_what_is_listed_is_ordered(statement: Statement) -> None:
+def test_listing_statement_is_ordered(statement: Statement) -> None:
     if statement.name.startswith("read/") and statement.returns and "count" not in statement.name:
         ordered = any(words in statement.text for words in ("ORDER BY", "LIMIT 1", "SHOW"))
         assert ordered or "The reader sorts" in statement.purpose
 
 
-def test_each_file_is_used() -> None:
+def test_every_statement_file_is_used() -> None:
     used = {queries.statement(name, dialect).name for dialect in DIALECTS for name in names_used(dialect)}
     assert {statement.name for statement in DATA} == used
 
@@ -158,21 +158,21 @@ def test_the_header_is_read() -> None:
 
 
 def test_a_table_is_loaded_by_the_text_that_unwinds_a_list() -> None:
-    statement = queries.loading("write/embed_entities")
+    statement = queries.table_statement("write/embed_entities")
 
     assert statement.text.splitlines()[:2] == ["LOAD FROM $rows", "MATCH (e:Entity {id: id})"]
     assert statement.params == queries.statement("write/embed_entities", "neo4j_5").params
-    assert queries.loading("write/create_segments") == queries.statement("write/create_segments", "ladybug")
+    assert queries.table_statement("write/create_segments") == queries.statement("write/create_segments", "ladybug")
 
 
 def test_one_document_is_found_by_its_key() -> None:
-    statement = queries.keyed("read/count_by_document")
+    statement = queries.single_document_statement("read/count_by_document")
 
     assert statement is not None
     assert "WHERE d.namespace = $namespace AND d.id = $document_ids\n" in statement.text
     assert "p.document_id = $document_ids" in statement.text
     assert "IN $document_ids" not in statement.text
-    assert queries.keyed("read/find_documents") is None
+    assert queries.single_document_statement("read/find_documents") is None
 
 
 def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: dict[str, Any]) -> None:
@@ -180,14 +180,16 @@ def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: d
     if engine == "ladybug":
         with ladybug.Database(str(place["address"])) as database, ladybug.Connection(database) as connection:
             own = [queries.statement(name, "ladybug") for name in names_used("ladybug")]
-            for_few = [statement for name in names_used("ladybug") if (statement := queries.shared(name))]
-            for_many = [queries.loading(statement.name) for statement in for_few if "UNWIND $rows" in statement.text]
+            for_few = [statement for name in names_used("ladybug") if (statement := queries.shared_statement(name))]
+            for_many = [
+                queries.table_statement(statement.name) for statement in for_few if "UNWIND $rows" in statement.text
+            ]
             for statement in dict.fromkeys((*own, *for_few, *for_many)):
                 result = connection.execute(f"EXPLAIN {statement.text}", parameters(statement, "ladybug"))
                 assert isinstance(result, ladybug.QueryResult)
                 assert result.get_num_tuples()
                 result.close()
-            for statement in filter(None, map(queries.keyed, names_used("ladybug"))):
+            for statement in filter(None, map(queries.single_document_statement, names_used("ladybug"))):
                 given = parameters(statement, "ladybug") | {"document_ids": "d"}
                 result = connection.execute(f"EXPLAIN {statement.text}", given)
                 assert isinstance(result, ladybug.QueryResult)

@@ -107,7 +107,7 @@ def test_another_embedder_is_refused_here_too(held: tuple[GraphStore, str]) -> N
         held[0].migrate(embedder="another", dimension=DIMENSION)
 
 
-def test_a_store_beside_it_writes(make_store: MakeStore, place: dict[str, Any]) -> None:
+def test_reader_sees_writes_of_other_store(make_store: MakeStore, place: dict[str, Any]) -> None:
     """Within one process a file is open once, so what one store may, another may not."""
     writer = make_store()
     with closing(open_store(**place, namespace=writer.namespace, read_only=True)) as reader:
@@ -119,7 +119,7 @@ def test_a_store_beside_it_writes(make_store: MakeStore, place: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("times", [1, 2, 100])
-def test_what_is_written_while_it_is_examined_is_no_flaw(
+def test_write_during_examination_is_no_flaw(
     make_store: MakeStore, place: dict[str, Any], times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Segments are surveyed after documents, so those of a document that comes between have none."""
@@ -139,7 +139,7 @@ def test_what_is_written_while_it_is_examined_is_no_flaw(
         if times < 100:
             assert not reader.flaws()
             return
-        with pytest.raises(StoreError, match="nobody changes"):
+        with pytest.raises(StoreError, match="stays unchanged"):
             reader.flaws()
 
 
@@ -159,7 +159,7 @@ def test_several_processes_read_one_file(
 
 
 @ladybug_only
-def test_who_writes_waits_for_those_who_read(
+def test_writer_waits_for_readers(
     held: tuple[GraphStore, str], place: dict[str, Any], start: Callable[..., Process]
 ) -> None:
     store, namespace = held
@@ -174,9 +174,7 @@ def test_who_writes_waits_for_those_who_read(
 
 
 @ladybug_only
-def test_who_reads_is_told_who_writes(
-    make_store: MakeStore, place: dict[str, Any], start: Callable[..., Process]
-) -> None:
+def test_reader_is_told_of_writer(make_store: MakeStore, place: dict[str, Any], start: Callable[..., Process]) -> None:
     store = make_store()
     store.write(make_graph(store.namespace))
     message = start(place["address"], store.namespace, "read").told
@@ -193,7 +191,7 @@ def test_who_reads_is_told_who_writes(
 
 
 @ladybug_only
-def test_what_a_killed_writer_committed_can_be_read(
+def test_commits_of_killed_writer_can_be_read(
     make_store: MakeStore, place: dict[str, Any], start: Callable[..., Process]
 ) -> None:
     make_store().close()
@@ -211,8 +209,8 @@ def test_what_a_killed_writer_committed_can_be_read(
 
 
 @ladybug_only
-def test_a_file_that_is_not_there_is_not_made(place: dict[str, Any]) -> None:
-    with pytest.raises(StoreReadOnly, match="that makes it"):
+def test_reading_creates_no_file(place: dict[str, Any]) -> None:
+    with pytest.raises(StoreReadOnly, match="that creates it"):
         open_store(**place, namespace="n", read_only=True)
     with pytest.raises(StoreReadOnly):
         open_store(":memory:", namespace="n", read_only=True)
@@ -220,7 +218,7 @@ def test_a_file_that_is_not_there_is_not_made(place: dict[str, Any]) -> None:
 
 
 @ladybug_only
-def test_an_old_schema_is_not_brought_up_by_a_reader(make_store: MakeStore, place: dict[str, Any]) -> None:
+def test_reader_does_not_update_old_schema(make_store: MakeStore, place: dict[str, Any]) -> None:
     make_store(migrated=False).close()
     with (
         closing(open_store(**place, namespace="n", read_only=True)) as store,

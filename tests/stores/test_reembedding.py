@@ -76,7 +76,7 @@ def test_kept_questions_stay(stores: list[GraphStore]) -> None:
 
 
 @pytest.mark.parametrize("dimension", [DIMENSION, 5])
-def test_the_graph_is_as_if_the_other_embedder_had_built_it(
+def test_reembedded_graph_equals_graph_of_other_embedder(
     stores: list[GraphStore], make_store: MakeStore, place: dict[str, Any], dimension: int
 ) -> None:
     store = stores[0]
@@ -113,7 +113,7 @@ def test_the_graph_is_as_if_the_other_embedder_had_built_it(
     assert [whole_graph(each_store, place) for each_store in stores] == graphs
 
 
-def test_until_it_is_done_everything_is_as_it_was(stores: list[GraphStore], place: dict[str, Any]) -> None:
+def test_reembedding_changes_nothing_before_switch(stores: list[GraphStore], place: dict[str, Any]) -> None:
     store = stores[0]
     before = [whole_graph(each_store, place) for each_store in stores]
     keys = []
@@ -138,7 +138,7 @@ def test_until_it_is_done_everything_is_as_it_was(stores: list[GraphStore], plac
     assert not store.flaws()
 
 
-def test_what_is_written_meanwhile_is_embedded_too(stores: list[GraphStore], place: dict[str, Any]) -> None:
+def test_document_written_during_reembedding_is_embedded_too(stores: list[GraphStore], place: dict[str, Any]) -> None:
     store, other = stores
     late = make_graph(other.namespace, "late", ("A late one.",))
     written: list[threading.Thread] = []
@@ -210,7 +210,7 @@ def test_a_namespace_that_is_begun_while_all_is_switched_is_embedded_too(
         assert round(hit.score, 4) == 1.0
 
 
-def test_a_damaged_document_stops_it_before_anything_changes(stores: list[GraphStore], place: dict[str, Any]) -> None:
+def test_damaged_document_stops_reembedding_before_change(stores: list[GraphStore], place: dict[str, Any]) -> None:
     store = stores[0]
 
     def wrong(graph: DocumentGraph) -> DocumentGraph:
@@ -234,7 +234,7 @@ def test_between_the_switch_and_the_indexes_vectors_are_searched_exactly(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(store), "_remake", cut_off)
+        patch.setattr(type(store), "_recreate", cut_off)
         with pytest.raises(KeyboardInterrupt):
             store.reembed(embedder=NEW, dimension=5, again=lambda graph: again(graph, 5))
     wanted = again(documents(store.namespace)[0], 5)

@@ -89,7 +89,7 @@ def test_layers_leave_each_others_mentions(store: GraphStore, place: dict[str, A
     assert store.extend(open_mentions(fewer), layers=["relations"]).counts["RELATES_TO"] == 1
 
 
-def test_relations_go_whose_ends_are_mentioned_no_more(store: GraphStore, place: dict[str, Any]) -> None:
+def test_relations_without_mentioned_ends_are_deleted(store: GraphStore, place: dict[str, Any]) -> None:
     graph = related(store.namespace, "a")
     fewer = replace(graph, mentions=tuple(mention for mention in graph.mentions if mention.normal != "bob"))
     kept = [place for place, relation in enumerate(graph.relations) if "Bob" not in relation.description]
@@ -110,7 +110,7 @@ def test_relations_go_whose_ends_are_mentioned_no_more(store: GraphStore, place:
     assert whole_graph(store, place) == expected
 
 
-def test_what_is_learned_comes_beside_what_is_there(store: GraphStore, place: dict[str, Any]) -> None:
+def test_learning_adds_to_stored_rows(store: GraphStore, place: dict[str, Any]) -> None:
     full = related(store.namespace, "a")
     store.write(full)
     expected = whole_graph(store, place)
@@ -140,7 +140,7 @@ def test_what_is_learned_comes_beside_what_is_there(store: GraphStore, place: di
 
 
 @pytest.mark.parametrize("verb", ["extend", "learn"])
-def test_an_end_that_nothing_stored_mentions_is_refused(store: GraphStore, place: dict[str, Any], verb: str) -> None:
+def test_relation_with_unmentioned_end_is_refused(store: GraphStore, place: dict[str, Any], verb: str) -> None:
     full = related(store.namespace, "a")
     stored = make_graph(store.namespace, "a", MEETING)
     store.write(replace(stored, mentions=stored.mentions[1:]))
@@ -200,7 +200,7 @@ def test_an_expansion_is_one_transaction(store: GraphStore, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("engine", ["neo4j-5.26", "neo4j-2026"], indirect=True)
-def test_what_has_no_edge_is_not_taken_for_torn(store: GraphStore, caplog: pytest.LogCaptureFixture) -> None:
+def test_node_without_edges_is_no_torn_read(store: GraphStore, caplog: pytest.LogCaptureFixture) -> None:
     """A null is what a statement gives of something that was deleted under it, and is asked for again."""
     caplog.set_level(logging.DEBUG, "memgraph_rag")
     graph = make_graph(store.namespace, "b", ("nobody left.", "Zoe left."))
@@ -336,14 +336,14 @@ IN_A_FIXTURE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 @pytest.mark.parametrize("engine", ["ladybug"], indirect=True)
 @settings(max_examples=40, deadline=None, suppress_health_check=IN_A_FIXTURE)
 @given(turns=TURNS, order=st.permutations(KEYS).map("".join))
-def test_only_what_follows_is_there(store: GraphStore, place: dict[str, Any], turns: list[Turn], order: str) -> None:
+def test_overviews_equal_model(store: GraphStore, place: dict[str, Any], turns: list[Turn], order: str) -> None:
     only_what_follows(store, place, turns, order)
 
 
 @pytest.mark.parametrize("engine", ["neo4j-5.26", "neo4j-2026"], indirect=True)
 @settings(max_examples=12, deadline=None, suppress_health_check=IN_A_FIXTURE)
 @given(turns=TURNS, order=st.permutations(KEYS).map("".join))
-def test_only_what_follows_is_there_on_a_server(
+def test_overviews_equal_model_on_server(
     store: GraphStore, place: dict[str, Any], turns: list[Turn], order: str
 ) -> None:
     only_what_follows(store, place, turns, order)

@@ -37,7 +37,7 @@ def test_a_document_put_again_is_replaced() -> None:
     assert (found(words, "rabbit"), found(words, "hare"), found(words, "fox")) == (["b0"], [], ["a0"])
 
 
-def test_what_is_not_kept_is_gone() -> None:
+def test_dropped_documents_are_not_found() -> None:
     words = SegmentWords()
     words.put([*rows("a", "a rabbit"), *rows("b", "a rabbit")])
     words.keep(["b", "c"])
@@ -48,7 +48,7 @@ def test_what_is_not_kept_is_gone() -> None:
     assert (len(words), found(words, "rabbit")) == (0, [])
 
 
-def test_scores_are_those_of_a_new_index() -> None:
+def test_renewed_index_scores_like_new_one() -> None:
     aged, new = SegmentWords(), SegmentWords()
     aged.put([*rows("a", "rabbit rabbit", "fox"), *rows("b", "a rabbit and a fox"), *rows("c", "hare")])
     aged.put(rows("a", "rabbit fox fox"))
@@ -83,7 +83,7 @@ def test_only_changed_documents_are_read_again(store: GraphStore, monkeypatch: p
     assert keys() == {"b"}
 
 
-def test_a_worn_index_is_made_anew(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worn_index_is_replaced(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segment_words, "MOST_DROPPED", 3)
     graph = make_graph(store.namespace)
     for _ in range(9):
@@ -92,7 +92,7 @@ def test_a_worn_index_is_made_anew(store: GraphStore, monkeypatch: pytest.Monkey
         assert not store._segment_words(False).is_worn  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_what_is_interrupted_is_read_anew(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_index_is_read_again(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.write(make_graph(store.namespace, "a"))
     assert len(store.matching("rabbit", k=9)) == 1
     late = make_graph(store.namespace, "b", ("A fox.", "A hare."))

@@ -25,7 +25,7 @@ def group(namespace: str) -> list[DocumentGraph]:
     ]
 
 
-def test_a_group_is_the_same_graph_as_one_by_one(store: GraphStore, place: dict[str, Any]) -> None:
+def test_group_gives_same_graph_as_single_writes(store: GraphStore, place: dict[str, Any]) -> None:
     graphs = group(store.namespace)
     receipts = [store.write(graph) for graph in graphs]
     before = whole_graph(store, place)
@@ -41,7 +41,7 @@ def test_a_group_is_the_same_graph_as_one_by_one(store: GraphStore, place: dict[
     assert store.counts_of(list(counts)) == counts
 
 
-def test_a_group_replaces_what_is_there(store: GraphStore, place: dict[str, Any]) -> None:
+def test_group_replaces_stored_documents(store: GraphStore, place: dict[str, Any]) -> None:
     graphs = group(store.namespace)
     store.write_many(graphs)
     before = whole_graph(store, place)

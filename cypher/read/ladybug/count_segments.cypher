@@ -1,4 +1,4 @@
-// How many segments of the namespace may be evidence.
+// The number of segments of the namespace, without echoes.
 // params: namespace
 // returns: count
 // needs: -

@@ -1,4 +1,4 @@
-// Where in their table these entities lie. The reader sorts.
+// The places of these entities in their table. The reader sorts.
 // params: namespace, entity_ids
 // returns: place
 // needs: Entity.id

@@ -1,5 +1,5 @@
-// The entities with embedded names whose cosine with one of these is at least so much. An exact scan; the embeddings
-// come with the rows, because to take them from entities makes the engine join eight times as long. The reader sorts.
+// The entities whose name has at least this cosine with one of these names. An exact scan. The embeddings are given as
+// rows: taking them from entities makes the engine join eight times as long. The reader sorts.
 // params: namespace, rows, least
 // returns: source_id, target_id, score
 // needs: -

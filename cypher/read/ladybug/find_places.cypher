@@ -1,4 +1,4 @@
-// Where in their table these entities lie, and their near-synonyms. The reader sorts.
+// The places of these entities in their table, and those of their near-synonyms. The reader sorts.
 // params: namespace, entity_ids
 // returns: place, near_place
 // needs: Entity.id

@@ -1,5 +1,5 @@
-// These relations, of which one end is among the entities in these places. The reader sorts: those of which both ends
-// are come twice.
+// These relations, each with an entity in one of these places. The reader sorts: a relation with both entities in these
+// places comes twice.
 // params: namespace, places, relation_ids
 // returns: id, source_id, target_id, description, segment_id
 // needs: -

@@ -1,5 +1,5 @@
-// The segments that name these entities, or whose titles do, with the weight of the edge; possibly rows of no segment.
-// The reader sorts.
+// The segments that name these entities, or whose titles name them, with the weight of the edge; the segment of a row
+// may be null. The reader sorts.
 // params: namespace, entity_ids, everywhere, document_ids
 // returns: entity_id, segment_id, weight
 // needs: Entity.id

@@ -1,5 +1,5 @@
-// The entities that these segments, or their titles, name, with the weight of the edge; and of no segment those that the
-// question names: these entities, and these that some title names. The reader sorts.
+// The entities that these segments or their titles name, with the weight of the edge; and, with an empty segment id,
+// the given entities, and those of title_ids that some title names. The reader sorts.
 // params: namespace, segment_ids, entity_ids, title_ids
 // returns: segment_id, entity_id, weight
 // needs: Segment.id, Entity.id

@@ -1,5 +1,5 @@
-// The near-synonyms of these entities; of one without any a row of none. Optional, because the engine then goes from the
-// entities to their edges, and else through all edges.
+// The near-synonyms of these entities; a row with null for an entity without any. The match is optional, because the
+// engine then starts at the entities; otherwise it goes through all edges.
 // params: namespace, entity_ids
 // returns: id, other_id, score
 // needs: Entity.id

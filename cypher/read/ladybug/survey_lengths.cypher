@@ -1,4 +1,4 @@
-// The dot product with itself of every embedding that there is. The reader sorts.
+// The squared length of every embedding. The reader sorts.
 // params: namespace
 // returns: id, squared_length
 // needs: Segment.namespace and document_id, InformationPoint.namespace and document_id, Entity.namespace and normal, RelationEmbedding.namespace and document_id

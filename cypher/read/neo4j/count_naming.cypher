@@ -1,4 +1,5 @@
-// How many segments mention each of these entities; of one that is mentioned often how often, which costs nothing.
+// The number of segments that mention each of these entities; for an entity with many mentions, the number of mentions,
+// which costs nothing.
 // params: namespace, entity_ids
 // returns: counts
 // needs: Entity.id

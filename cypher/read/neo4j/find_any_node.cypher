@@ -1,4 +1,4 @@
-// One node of the database that is more than its schema, whichever.
+// One node of the database that is not part of the schema.
 // params: -
 // returns: labels
 // needs: -

@@ -1,5 +1,5 @@
-// The segments to which one step of a walk brings the most mass, over the entities that they and these segments name, or
-// that the question names. What is said in a conversation takes no part. Degrees are found without a walk over edges.
+// The segments that receive the most mass in one step of a walk over the entities that these segments name, or that the
+// question names. Segments of conversations take no part. Degrees are counted without a walk over edges.
 // params: namespace, rows, entity_ids, title_ids, entity_mass, everywhere, document_ids, most, k
 // returns: hits
 // needs: Segment.id, Entity.id

@@ -1,4 +1,4 @@
-// The first entities behind an id whose names are embedded, by id.
+// The first entities with an embedded name and an id after a given one, by id.
 // params: namespace, after, k
 // returns: id, embedding
 // needs: Entity.id

@@ -1,4 +1,4 @@
-// Indexes that cannot be used yet, and how far each is.
+// The indexes that are not usable yet, with their progress.
 // params: -
 // returns: name, state, progress
 // needs: -

@@ -1,4 +1,4 @@
-// Indexes, those behind constraints too, and whether they can be used.
+// All indexes, including those of constraints, and whether they are usable.
 // params: -
 // returns: name, state
 // needs: -

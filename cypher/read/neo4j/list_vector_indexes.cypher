@@ -1,4 +1,4 @@
-// How long the vectors of each index of embeddings are, and which properties it is on.
+// The dimension and the properties of each index of embeddings.
 // params: -
 // returns: name, dimension, properties
 // needs: -

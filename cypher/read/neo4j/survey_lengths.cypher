@@ -1,4 +1,4 @@
-// The dot product with itself of every embedding that there is. Neo4j has no function for it. The reader sorts.
+// The squared length of every embedding, for which Neo4j has no function. The reader sorts.
 // params: namespace
 // returns: id, squared_length
 // needs: Segment.namespace and document_id, InformationPoint.namespace and document_id, Entity.namespace and normal, RELATES_TO.namespace and document_id

@@ -1,5 +1,5 @@
-// Of the entities of nearest names in all namespaces, as they were before this transaction, those of this one with a
-// cosine of at least so much; how many were looked at, and the lowest cosine of them. The reader sorts.
+// The entities of this namespace among those with the nearest names in all namespaces, as stored before this
+// transaction, with at least this cosine; also how many were examined, and their lowest cosine. The reader sorts.
 // params: namespace, rows, width, least
 // returns: id, looked_at, lowest, near
 // needs: index entity_embedding

@@ -1,4 +1,4 @@
-// Of the nearest segments of all namespaces those of this one: possibly none. The reader sorts.
+// The segments of this namespace among the nearest segments of all namespaces; there may be none. The reader sorts.
 // params: namespace, vector, width
 // returns: hits
 // needs: index segment_embedding

@@ -1,4 +1,4 @@
-// Remove what ties these entities to near-synonyms. The engine deletes directed edges only.
+// Delete the edges of these entities to near-synonyms. The engine deletes directed edges only.
 // params: namespace, entity_ids
 // returns: -
 // needs: -

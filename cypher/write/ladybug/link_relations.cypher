@@ -1,4 +1,4 @@
-// Tie entities by what segments state of both, and both to the embedding of it.
+// Tie the two entities of each relation, and both of them to the embedding of the relation.
 // params: namespace, rows
 // returns: -
 // needs: Entity.id

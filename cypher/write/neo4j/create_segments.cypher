@@ -1,4 +1,5 @@
-// Store segments and tie them to their documents. What is no evidence is in no namespace of the full-text index.
+// Store segments and tie them to their documents. An echo has no namespace id, so that the full-text index never finds
+// it.
 // params: namespace, namespace_id, rows
 // returns: -
 // needs: Document.id, Segment.id

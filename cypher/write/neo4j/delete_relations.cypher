@@ -1,4 +1,4 @@
-// Remove of what these documents state these relations.
+// Delete these relations of these documents.
 // params: namespace, document_ids, relation_ids
 // returns: -
 // needs: RELATES_TO.namespace and document_id

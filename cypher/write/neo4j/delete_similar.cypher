@@ -1,4 +1,4 @@
-// Remove what ties these entities to near-synonyms.
+// Delete the edges of these entities to near-synonyms.
 // params: namespace, entity_ids
 // returns: -
 // needs: Entity.id

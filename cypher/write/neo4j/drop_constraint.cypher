@@ -1,4 +1,4 @@
-// Remove a constraint whose index failed, to make it again.
+// Drop a constraint whose index failed, before it is created again.
 // params: name
 // returns: -
 // needs: -

@@ -1,4 +1,4 @@
-// Remove an index that failed, to make it again.
+// Drop a failed index, before it is created again.
 // params: name
 // returns: -
 // needs: -

@@ -1,4 +1,5 @@
-// A database of that name, if there is none; waits until it runs. Enterprise and Aura only, in the database system.
+// Create a database with this name if there is none, and wait until it runs. Enterprise and Aura only, in the database
+// system.
 // params: database
 // returns: -
 // needs: -

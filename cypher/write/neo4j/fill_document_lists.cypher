@@ -1,4 +1,4 @@
-// Give imported documents the list that is empty: the importer takes an empty one for none.
+// Set the missing lists of imported documents to empty lists: the importer stores no empty list.
 // params: namespace
 // returns: -
 // needs: Document.namespace and key

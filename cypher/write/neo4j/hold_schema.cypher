@@ -1,4 +1,4 @@
-// Keep the store from being embedded anew until the transaction ends.
+// Keep reembed from replacing all embeddings until the transaction ends.
 // params: schema_id
 // returns: -
 // needs: Schema.id

@@ -1,4 +1,4 @@
-// Tie entities by what segments state of both. The ends are said too, because an index knows properties only.
+// Tie the two entities of each relation. Their ids are properties too, because an index knows only properties.
 // params: namespace, rows
 // returns: -
 // needs: Entity.id

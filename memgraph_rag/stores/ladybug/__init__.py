@@ -1,4 +1,4 @@
 """Ladybug: the store in one file of the embedded database.
 
-Open ``store.py`` first; ``file.py`` holds the connection and ``lock.py`` the lock of the file.
+Read ``store.py`` first. ``file.py`` holds the connection, and ``lock.py`` the lock of the file.
 """

@@ -1,7 +1,7 @@
-"""The errors of Ladybug and of the file system, in our words.
+"""Converts errors of Ladybug and of the file system into errors of this library.
 
-It knows no statement and no schema. The invariant: whatever the engine or the system raises about a file comes out as
-one of our errors, with the foreign exception as its cause; Ctrl-C stays Ctrl-C.
+The module knows no statement and no schema. Invariant: every exception of the engine or the system about a file becomes
+an error of this library, with the foreign exception as its cause. Ctrl-C stays Ctrl-C.
 """
 
 from __future__ import annotations
@@ -21,105 +21,105 @@ from memgraph_rag.errors import (
 
 __all__ = ["in_our_words", "translate"]
 
-# The engine's own errors are RuntimeErrors. On pages that are damaged it also fails in the C++ library, whose
-# exceptions pybind11 translates (std::bad_alloc, std::length_error, std::out_of_range), or returns text that is none.
+# The engine raises RuntimeErrors. On damaged pages the C++ library fails too, whose exceptions pybind11 converts
+# (std::bad_alloc, std::length_error, std::out_of_range), or the engine returns bytes that are not text.
 FOREIGN = (RuntimeError, OSError, MemoryError, ValueError, IndexError, OverflowError)
 
 KNOWN_ERRORS: tuple[tuple[str, type[MemgraphRagError], str], ...] = (
     (
         "Mmap for size",
         StoreError,
-        "Expected 8 TiB of addresses, which the engine reserves for {place} and does not fill, got a limit on the "
-        "address space. Raise it (ulimit -v unlimited), and limit memory otherwise.",
+        "Expected 8 TiB of addresses, which the engine reserves for {place} but does not use, got a limit on the "
+        "address space. Raise this limit (ulimit -v unlimited), and limit the memory in another way.",
     ),
     (
         "Could not set lock",
         StoreLocked,
-        "Expected {place} to be free, got a lock: {who} has it open. Close it there, or use a Neo4j server for several "
-        "processes.",
+        "Expected an unused file {place}, got a lock: {who} has it open. Close it there, or use a Neo4j server for "
+        "several processes.",
     ),
     (
         "WAL file is corrupted|Checksum verification failed|corrupted WAL tail",
         StoreError,
-        "Expected a log that ends with a whole write, got {place}.wal ({reason}). Restore both files from a copy; "
-        '"memgraph-rag doctor" tells whether the store is whole.',
+        "Expected a log that ends with a complete write, got {place}.wal ({reason}). Restore both files from a copy; "
+        '"memgraph-rag doctor" checks the store.',
     ),
     (
         "Cannot open database in read-only mode|replay shadow pages under read-only mode",
         StoreReadOnly,
-        "Expected a file that was closed, got {place}, whose writer was stopped at a checkpoint. Open it once without "
-        "read_only: that completes it.",
+        "Expected a closed file, got {place}, whose writer was stopped at a checkpoint. Open it once without "
+        "read_only: that completes the checkpoint.",
     ),
     (
         "not a valid Lbug database|Reading past the end of the file",
         StoreError,
-        "Expected a Ladybug file, got something else, or a damaged one: {place}. It was left as it was. Name another "
-        'file; of a store that was here, "memgraph-rag doctor" tells what can be read.',
+        "Expected a Ladybug file, got something else, or a damaged file: {place}. It was not changed. Use another "
+        'file; if this was a store, "memgraph-rag doctor" reports what can be read.',
     ),
     (
         "different version|storage version",
         SchemaMismatch,
-        "{place} was written by another version of Ladybug ({reason}). Use that version, or a new file.",
+        "Expected a file of this version of Ladybug, got {place} of another one ({reason}). Use that version, or a new "
+        "file.",
     ),
     (
         "No space left|Cannot write to file|File too large|refuses further writes",
         StoreError,
-        "Expected room on the disk, got no space to write {place} ({reason}). The last write was not kept. Make "
-        "room, then "
-        "open the file again.",
+        "Expected room on the disk, got no space to write {place} ({reason}). The last write was not stored. Free "
+        "some space, then open the file again.",
     ),
     (
         "Permission denied|Read-only file system|Operation not permitted",
         StoreAccessDenied,
-        "Expected a file that may be read and written, got {place} ({reason}). Change its rights, or use another.",
+        "Expected a readable and writable file, got {place} ({reason}). Change its access rights, or use another file.",
     ),
     (
         "File name too long",
         StoreError,
-        "Expected a path as short as the system wants it, got {place} ({reason}). Use a shorter one.",
+        "Expected a path within the limit of the system, got {place} ({reason}). Use a shorter one.",
     ),
     (
         "File exists|Not a directory",
         StoreError,
-        "Expected {place} in a folder, got a file above it ({reason}). Name another place.",
+        "Expected {place} in a folder, got a file in place of that folder ({reason}). Use another path.",
     ),
     (
         r"^\[Errno 2\]",
         StoreError,
-        "Expected the folder of {place} where it was, got none ({reason}). Put it back, or use another file.",
+        "Expected the folder of {place}, which existed before, got none ({reason}). Put it back, or use another file.",
     ),
     (
         r"Table \w+ does not exist",
         StoreError,
-        "{place} has no schema yet ({reason}). Call migrate() first.",
+        "Expected a schema in {place}, got none ({reason}). Call migrate() first.",
     ),
     (
         "is closed",
         StoreError,
-        "this store of {place} is closed. Open it again.",
+        "Expected an open store of {place}, got one that is closed. Open it again.",
     ),
     (
         "",
         StoreError,
         "Expected Ladybug to read and write {place}, got: {reason}. The file may be damaged: "
-        '"memgraph-rag doctor" tells.',
+        '"memgraph-rag doctor" checks it.',
     ),
 )
 
 
 @contextmanager
 def in_our_words(place: str) -> Iterator[None]:
-    """Turn what the engine or the system raises into an error of ours about this file."""
+    """Convert exceptions of the engine or the system into errors of this library about this file."""
     try:
         yield
     except FOREIGN as exc:
-        if str(exc).startswith("KeyboardInterrupt"):  # Ctrl-C, in Python code that the engine called
+        if str(exc).startswith("KeyboardInterrupt"):  # Ctrl-C while the engine called Python code
             raise KeyboardInterrupt from exc
         raise translate(str(exc), place) from exc
 
 
 def translate(message: str, place: str) -> MemgraphRagError:
-    """A foreign message as one of our errors; the first pattern that is found in it says which."""
+    """Return the error for a foreign message. The first matching pattern of ``KNOWN_ERRORS`` decides."""
     kind, sentence = next(
         (kind, sentence) for pattern, kind, sentence in KNOWN_ERRORS if re.search(pattern, message, re.IGNORECASE)
     )

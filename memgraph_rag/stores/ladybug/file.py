@@ -1,9 +1,10 @@
-"""One open Ladybug file: statements and transactions on it, and its errors in our words.
+"""An open Ladybug file: its statements and transactions, and its errors as errors of this library.
 
-It knows neither documents nor namespaces. The invariants: a process opens a file once, however many stores use it and
-by whatever names, because two openings destroy each other's writes; no other process has it open (``ladybug_lock``);
-one thread at a time talks to the engine, and no child that is forked; a transaction that does not reach its commit is
-rolled back; what the engine writes only its owner may read; a file that was not changed stays the same, byte for byte.
+The module knows neither documents nor namespaces. Invariants: a process opens a file once, for all stores and under all
+names of the file, because two openings destroy each other's writes. No other process has the file open
+(``ladybug_lock``). One thread at a time uses the engine, and a forked child never does. A transaction without a commit
+is rolled back. Only the owner can read the files that the engine writes. A file without changes stays the same, byte
+for byte.
 """
 
 from __future__ import annotations
@@ -46,18 +47,18 @@ Execute = Callable[[str, Mapping[str, Any]], list[dict[str, Any]]]
 
 IN_MEMORY = ":memory:"
 
-# The engine aborts the process when the disk is full at a checkpoint; this is what the largest one may need.
+# The engine aborts the process if the disk is full at a checkpoint. The largest checkpoint may need this much.
 SPARE_BYTES = 64 * 2**20
 
 CHECKPOINT_ON_CLOSE = "CALL force_checkpoint_on_close=true"
 NO_CHECKPOINT_ON_CLOSE = "CALL force_checkpoint_on_close=false"
-NO_SPILLING = "CALL spill_to_disk=false"  # else the engine spills into a file that everybody may read
+NO_SPILLING = "CALL spill_to_disk=false"  # else the engine writes to a file that all users can read
 
 WRITES_PER_CONNECTION = 64
 
-_MOST_CHUNK = 10_000  # rows of an arrow table that lie together
+_MOST_CHUNK = 10_000  # rows in one chunk of an arrow table
 
-# For statements that touch few rows, as those of a write do: to wake more threads costs more than they save.
+# For statements on few rows, such as those of a write: waking more threads costs more than they save.
 ONE_THREAD = 1
 
 _files: dict[str, LadybugFile] = {}
@@ -65,18 +66,20 @@ _opening = threading.Lock()
 
 
 def open_file(path: str, *, read_only: bool = False) -> LadybugFile:
-    """The open file at this path, shared by all who ask for it; each closes its own.
+    """Return the open file at this path, which all callers share; each caller closes it once.
 
     Args:
-        read_only: several processes may read one file, while none has it open otherwise. Where this process has it open
-            for writing, that is what is shared.
+        read_only: whether to open for reading only. Several processes may then read one file, if no process has it open
+            for writing. If this process has the file open for writing, that open file is returned.
 
     Raises:
-        StoreLocked: another process has it open.
-        StoreReadOnly: it is to be read and is not there, or to be written and is open here for reading only.
-        StoreAccessDenied: it must not be read or written.
-        StoreError: it is a folder, no Ladybug file, or cannot be made there; its name is too long, or it has several.
-        SettingsError: it is no path.
+        StoreLocked: another process has the file open.
+        StoreReadOnly: the file to read does not exist; or it is to be written, and this process has it open for reading
+            only.
+        StoreAccessDenied: no permission to read or write the file.
+        StoreError: the path is a folder, is not a Ladybug file, cannot be created, or is too long; or the file has
+            several names.
+        SettingsError: the path is invalid.
     """
     with _opening:
         if path == IN_MEMORY and not read_only:
@@ -89,8 +92,8 @@ def open_file(path: str, *, read_only: bool = False) -> LadybugFile:
             file = _files[place]
             if file.read_only and not read_only:
                 raise StoreReadOnly(
-                    f"Expected a file that is free, got {show(place)}: this process has it open for reading only. "
-                    "Close it.",
+                    f"Expected an unused file, got {show(place)}: this process has it open for reading only. Close it "
+                    "first.",
                     path=place,
                 )
         file.users += 1
@@ -98,7 +101,7 @@ def open_file(path: str, *, read_only: bool = False) -> LadybugFile:
 
 
 def _first_name(place: str) -> str:
-    """The name by which this process has that file open already, as by a mount or a hard link; else its own."""
+    """Return the name under which this process has the file open, for example by a hard link; else ``place``."""
     for known in _files:
         with suppress(OSError):
             if Path(known).samefile(place):
@@ -107,9 +110,9 @@ def _first_name(place: str) -> str:
 
 
 def _abandon_all() -> None:
-    """In a child that was just forked: nothing is open, and the parent's engines are never destroyed."""
+    """Forget all open files, in a child that was just forked. The parent's engines are never destroyed."""
     global _opening
-    _opening = threading.Lock()  # another thread, which is not here, may have held it
+    _opening = threading.Lock()  # a thread of the parent, which the child lacks, may have held it
     for file in list(LadybugFile.all):
         file.abandon()
     _files.clear()
@@ -121,21 +124,21 @@ if hasattr(os, "register_at_fork"):
 
 
 class LadybugFile:
-    """A Ladybug database, opened. Made by ``open_file``.
+    """An open Ladybug database. ``open_file`` creates it.
 
     Args:
-        hold: locks the file against other processes; None where no other knows of it.
+        hold: locks the file against other processes; None for a file that no other process knows.
     """
 
     all: ClassVar[WeakSet[LadybugFile]] = WeakSet()
-    """Those of this process, graphs in memory and files that are being written anew too."""
+    """All open files of this process, with graphs in memory and files of a rewriting."""
 
     def __init__(self, place: str, *, read_only: bool = False, hold: ladybug_lock.Hold | None = None) -> None:
         self.place = place
         self.read_only = read_only
         self.users = 0
         self.generation = 0
-        """How often the embeddings were replaced since the file was opened."""
+        """The number of times that the embeddings were replaced since the file was opened."""
         self.process = OpeningProcess(place)
         self.lock = ProcessLock(self.process)
         self.kept = KeptIndexes(place, self.lock)
@@ -151,32 +154,32 @@ class LadybugFile:
                     _recover(place)
             is_there = place == IN_MEMORY or Path(place).exists()
             self.is_empty = is_there and not self.size and not has_log(place)
-            """Whether it holds no table, for certain: nothing was written since it was made. Told under the lock."""
+            """Whether the file certainly holds no table, because it was never written to. Determined under the lock."""
             self._open_engine()
             undone.pop_all()
 
     @property
     def size(self) -> int:
-        """How many bytes it takes on the disk, its log left out; 0 in memory."""
+        """The size of the file on the disk in bytes, without its log; 0 in memory."""
         if self.place == IN_MEMORY:
             return 0
         with in_our_words(self.place):
             return Path(self.place).stat().st_size
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The rows of one reading statement."""
+        """Return the rows of one reading statement."""
         with self.lock:
             return _execute(self._reader, self.place, text, parameters)
 
     def look_up(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The rows of one reading statement that touches few: half the time of ``read``, which scans in parallel."""
+        """Return the rows of a reading statement on few rows, in half the time of ``read``, which scans in parallel."""
         with self.lock:
             return _execute(self._writer, self.place, text, parameters)
 
     def read_table(self, text: str, parameters: Mapping[str, Any]) -> pa.Table:
-        """The rows of one reading statement as an arrow table: no Python object for each number of an embedding.
+        """Return the rows of one reading statement as an arrow table, without a Python object per number.
 
-        The engine reserves memory for a whole chunk before it fills it; its own chunk is of a million rows, which for
+        The engine reserves memory for a whole chunk before it fills it. Its default chunk has a million rows, which for
         one row with an embedding costs 1.7 GB and 80 to 300 ms.
         """
         with self.lock, in_our_words(self.place):
@@ -187,11 +190,12 @@ class LadybugFile:
                 return result.get_as_arrow(min(max(rows, 1), _MOST_CHUNK))
 
     def transaction(self, work: Callable[[Execute], T], *, row_bytes: int = 0, script: str = "") -> T:
-        """What ``work`` returns, after all that it executed is committed; nothing of it where it raises.
+        """Return the result of ``work`` after the commit of everything that it executed; roll back if it raises.
 
         Args:
-            script: statements without parameters with which it begins, run together.
-            row_bytes: about how much is written, to refuse while there is no space rather than break half-way.
+            row_bytes: approximate size of the write. If the disk has too little space, the write is refused at the
+                beginning.
+            script: statements without parameters that begin the transaction, run together.
         """
         with self.lock:
             if self.read_only:
@@ -206,7 +210,7 @@ class LadybugFile:
                     beginning.insert(0, CHECKPOINT_ON_CLOSE)
                     self._is_changed = True
             self.is_empty = False
-            writer = self._renewed_writer()
+            writer = self._renew_writer()
 
             def execute(text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
                 return _execute(writer, self.place, text, parameters)
@@ -219,16 +223,16 @@ class LadybugFile:
                 committed = True
             finally:
                 if not committed:
-                    with suppress(RuntimeError):  # a failed statement has ended the transaction already
+                    with suppress(RuntimeError):  # a failed statement may have ended the transaction already
                         writer.execute("ROLLBACK")
                 self._touch_again()
             return result
 
     def change_schema(self, work: Callable[[Execute], None], *, row_bytes: int = 0, script: str = "") -> None:
-        """Do ``work`` as a transaction of statements that make or change tables; open the engine anew where it raises.
+        """Run ``work`` as a transaction that creates or changes tables; open the engine again if it raises.
 
-        After the engine's own rollback of a column that was added, the next transactions can write a file of which
-        reading that table ends the process, each time (Ladybug 0.22.0, ``docs/ladybug_report.md``).
+        After the engine rolled back an added column, later transactions can write a file on which every read of that
+        table ends the process (Ladybug 0.22.0, ``docs/ladybug_report.md``).
         """
         with self.lock, ExitStack() as on_failure:
             on_failure.callback(self._open_engine)
@@ -237,8 +241,8 @@ class LadybugFile:
             self.transaction(work, row_bytes=row_bytes, script=script)
             on_failure.pop_all()
 
-    def _renewed_writer(self) -> ladybug.Connection:
-        """A connection to write by, a new one now and then: it keeps each statement it prepared for an arrow table."""
+    def _renew_writer(self) -> ladybug.Connection:
+        """Return the connection for writing; create a new one regularly, as it keeps a statement per arrow table."""
         if self._writes % WRITES_PER_CONNECTION == 0:
             with in_our_words(self.place):
                 old, self._writer = self._writer, ladybug.Connection(self._database, ONE_THREAD)
@@ -247,18 +251,18 @@ class LadybugFile:
         return self._writer
 
     def rewrite(self, fill: Callable[[LadybugFile], None]) -> None:
-        """Put another file in place of this one: what ``fill`` makes of an empty one beside it.
+        """Replace this file by another one: ``fill`` writes it, from an empty file next to this one.
 
-        The old file stays until the new one is whole on the disk, so that whatever ends this leaves one of the two, and
-        that one open.
+        The old file stays until the new one is complete on the disk. After an interruption, one of the two is open and
+        whole.
 
         Raises:
-            StoreLocked: another process took the file at that moment; it is as it was.
+            StoreLocked: another process opened the file at that moment. The file was not changed.
         """
         with self.lock:
             if self.place == IN_MEMORY:
                 return
-            scratch = ladybug_sidecars.scratch_of(self.place)
+            scratch = ladybug_sidecars.scratch_path(self.place)
             ladybug_sidecars.remove_scratch(self.place)
             try:
                 _require_space(self.place, self.size)
@@ -276,7 +280,7 @@ class LadybugFile:
                     self._close_engine()
                     _replace(self.place, scratch)
                 finally:
-                    self._close_engine()  # if it was not, or was in part
+                    self._close_engine()  # it may still be open, or partly open
                     self._open_engine()
             finally:
                 ladybug_sidecars.remove_scratch(self.place)
@@ -286,7 +290,7 @@ class LadybugFile:
         if self.read_only:
             remove_empty_shadow(self.place)
             ladybug_log.require_whole(self.place)
-        self._is_changed = is_file and has_log(self.place)  # by a process that was killed
+        self._is_changed = is_file and has_log(self.place)  # a killed process left a log
         with in_our_words(self.place), ExitStack() as undone:
             database = ladybug.Database(self.place, read_only=self.read_only)
             undone.callback(database.close)
@@ -300,9 +304,9 @@ class LadybugFile:
         self.all.add(self)
 
     def _expect_changes(self) -> None:
-        """Before the engine writes: make the files that it would make for everybody to read.
+        """Create the engine's files before it writes (it would make them readable for all), and enable its checkpoint.
 
-        A file that was not changed is left as it is, byte for byte: else the engine writes pages at each closing.
+        Without this call, closing leaves the file unchanged, byte for byte.
         """
         self._touch_written()
         if not self._is_changed:
@@ -310,7 +314,7 @@ class LadybugFile:
             self._is_changed = True
 
     def _drop_changes(self) -> None:
-        """Let closing write nothing any more: what was committed stays in the log."""
+        """Make the closing write nothing. Committed data stays in the log."""
         with suppress(MemgraphRagError):
             _execute(self._writer, self.place, NO_CHECKPOINT_ON_CLOSE, {})
         self._is_changed = False
@@ -320,13 +324,13 @@ class LadybugFile:
             _touch_private(f"{self.place}{suffix}")
 
     def _touch_again(self) -> None:
-        """For the checkpoint at closing, which comes with the end of the process too."""
+        """Create the engine's files again for the checkpoint at closing, which the end of the process triggers too."""
         if self.place != IN_MEMORY:
-            with suppress(MemgraphRagError):  # the folder went away: the engine finds that out too
+            with suppress(MemgraphRagError):  # the folder was removed: the engine reports that too
                 self._touch_written()
 
     def _close_engine(self) -> None:
-        """Close all three, whatever happens at one of them; a second call does nothing."""
+        """Close the database and both connections, even if one of them raises. A second call does nothing."""
         changed, self._is_changed = self._is_changed, False
         with in_our_words(self.place), ExitStack() as closing:
             closing.callback(self._database.close)
@@ -336,7 +340,7 @@ class LadybugFile:
                 self._touch_again()
 
     def close(self) -> None:
-        """Let go of the file; the last of its users closes it. In a forked child nothing of it is open."""
+        """Close the file for one user; the last user closes the engine. In a forked child, do nothing."""
         if not self.process.is_current:
             return
         with _opening, self.lock, ExitStack() as closing:
@@ -348,20 +352,20 @@ class LadybugFile:
                 self._close_engine()
 
     def abandon(self) -> None:
-        """In a forked child: never destroy the engine, which would wait for threads that are not there."""
+        """Keep the engine alive in a forked child: its destruction would wait for threads that the child lacks."""
         keep_for_ever(self._database, self._reader, self._writer)
 
 
 def _recover(place: str) -> None:
-    """Put right what a stopped process left of a file and beside it, unless somebody else has the file open."""
+    """Mend a file that a stopped process left, and remove its leftovers, unless another process has the file open."""
     with in_our_words(place), Path(place).open("rb+") as file:
-        if _lock(file.fileno()):  # else the engine says who has it
+        if _lock(file.fileno()):  # else the engine reports which process has the file open
             ladybug_log.mend(place)
             ladybug_sidecars.remove_leftovers(place)
 
 
 def _create(place: str) -> None:
-    """Make the file and its folder where they are missing; only its owner may read it."""
+    """Create the file and its folder if they do not exist. Only the owner can read the file."""
     with in_our_words(place):
         if Path(place).is_dir():
             raise StoreError(
@@ -381,24 +385,24 @@ def _touch_private(place: str) -> None:
 
 
 def _replace(place: str, scratch: Path) -> None:
-    """Put a closed Ladybug file in place of another closed one, which has no log any more.
+    """Replace a closed Ladybug file by another closed one, which has no log any more.
 
-    The descriptor that locks the old file, as the engine does, is closed last.
+    The descriptor that locks the old file, like the engine does, is closed last.
     """
     old = Path(place)
-    for kept in (Path(place + suffix) for suffix in PENDING):  # taken for the new file's
+    for kept in (Path(place + suffix) for suffix in PENDING):  # the engine would apply it to the new file
         if kept.exists() and kept.stat().st_size:
             raise StoreError(
-                f"Expected {show(place)} to be closed with nothing beside it, got {kept} beside it. Nothing was "
-                "changed; open the file again, and then try once more.",
+                f"Expected {show(place)} without a log after closing, got {kept}. Nothing was changed; open the file "
+                "again, then try once more.",
                 path=place,
             )
     _flush(scratch)
     with in_our_words(place), old.open("rb+") as file:
         if not _lock(file.fileno()):
             raise StoreLocked(
-                f"Expected {show(place)} for this process alone, got another that opened it meanwhile. Close it there, "
-                "then try again.",
+                f"Expected {show(place)} to be open in this process only, got another process that opened it. Close it "
+                "there, then try again.",
                 path=place,
             )
         scratch.replace(old)
@@ -406,7 +410,7 @@ def _replace(place: str, scratch: Path) -> None:
 
 
 def _lock(descriptor: int) -> bool:
-    if sys.platform == "win32":  # where an open file cannot be replaced in any case
+    if sys.platform == "win32":  # Windows never replaces an open file
         return True
     import fcntl
 
@@ -418,7 +422,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _flush(path: Path) -> None:
-    """See to it that a file, or the names in a folder, are on the disk."""
+    """Write a file, or the names in a folder, to the disk."""
     with in_our_words(str(path)):
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -433,8 +437,8 @@ def _require_space(place: str, row_bytes: int) -> None:
         free = shutil.disk_usage(Path(place).parent).free
     if free < needed:
         raise StoreError(
-            f"Expected {needed >> 20} MiB of free space beside {show(place)}, got {free >> 20} MiB. Nothing was "
-            "written. Make room, or move the file.",
+            f"Expected {needed >> 20} MiB of free space on the disk of {show(place)}, got {free >> 20} MiB. Nothing "
+            "was written. Free some space, or move the file.",
             path=place,
             free=free,
             needed=needed,
@@ -446,7 +450,7 @@ def _execute(
 ) -> list[dict[str, Any]]:
     with in_our_words(place):
         result = connection.execute(text, dict(parameters))
-        if not isinstance(result, ladybug.QueryResult):  # of several statements, which give no rows
+        if not isinstance(result, ladybug.QueryResult):  # the results of several statements without rows
             for each in result:
                 each.close()
             return []

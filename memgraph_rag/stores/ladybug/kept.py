@@ -1,8 +1,8 @@
-"""The indexes of searches that are kept beside a Ladybug file, each a file of its own.
+"""Search indexes that are kept in files next to a Ladybug file.
 
-It knows no statement and no index: who keeps one gives its content and its digest, which tells what it was made from.
-Invariants: what stands under a digest is whole; after ``remove`` nothing is kept, whole or not, until the next
-``keep``; nobody but the owner may read it.
+The module knows no statement and no index: the caller gives the content of an index, and a digest of the state that it
+was made from. Invariants: a file under the name of a digest is complete. After ``remove`` no file is kept, complete or
+not, until the next ``keep``. Only the owner can read the files.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ __all__ = ["KeptIndexes"]
 
 _KEPT = ".index-"
 _WRITING = ".writing"
-_SPARE_BYTES = 256 * 2**20  # of the disk, left to the engine, which ends the process where a checkpoint finds no room
+_SPARE_BYTES = 256 * 2**20  # free disk space for the engine, which ends the process if a checkpoint finds none
 
 logger = logging.getLogger(__name__)
 
 
 class KeptIndexes:
-    """Those of one file.
+    """The kept search indexes of one Ladybug file.
 
     Args:
-        lock: of the file; who writes to it calls ``remove`` and holds it until that is committed.
+        lock: of the file. A writer of the file calls ``remove``, and holds the lock until its commit.
     """
 
     def __init__(self, place: str, lock: AbstractContextManager[object]) -> None:
         self._place = place
         self._lock = lock
-        self._may_be_there = True  # to look costs a listing of the folder, so it is done once
+        self._may_be_there = True  # False after the folder was searched once and holds no index
 
     def find(self, digest: str) -> Path | None:
-        """The index of this digest (16 hexadecimal digits); None where none is kept."""
+        """Return the path of the index with this digest (16 hexadecimal digits); None if there is none."""
         path = Path(f"{self._place}{_KEPT}{digest}")
         return path if path.is_file() else None
 
     def keep(self, write: Callable[[Path], None], *, nbytes: int, digest: Callable[[], str | None]) -> None:
-        """Keep what ``write`` puts into a file; nothing where there is no room, or where it cannot be removed again.
+        """Keep the file that ``write`` fills; keep nothing if the disk is too full, or on Windows.
 
         Args:
-            nbytes: about how large it will be.
-            digest: asked before and after; None where the index is not of what is stored by then.
+            nbytes: approximate size of the file.
+            digest: called before and after the writing; it returns None if the index is out of date.
         """
-        if sys.platform == "win32":  # where no file goes that somebody has mapped
+        if sys.platform == "win32":  # Windows cannot remove a file that a process has mapped
             return
         scratch = None
         try:
@@ -66,7 +66,7 @@ class KeptIndexes:
             with self._lock:  # no write between the digest and the name
                 if (now := digest()) is not None:
                     scratch.replace(f"{self._place}{_KEPT}{now}")
-        except OSError as exc:  # no room, or no right to write there: it is made again by whoever needs it
+        except OSError as exc:  # no space, or no permission: the next search builds the index again
             logger.info("%s: its index was not kept (%s)", self._place, exc)
         finally:
             if scratch is not None:
@@ -74,7 +74,7 @@ class KeptIndexes:
                     scratch.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove all of them, whole or not. The caller holds the file's lock."""
+        """Remove all kept indexes, complete or not. The caller holds the lock of the file."""
         if not self._may_be_there:
             return
         file = Path(self._place)

@@ -1,10 +1,11 @@
-"""Who has a Ladybug file open: a lock beside it, which only its holder gives up.
+"""The lock of a Ladybug file: a lock file next to it, which only its holder releases.
 
-It knows paths and no engine. The engine's own lock is a POSIX one, and ends when this process closes any descriptor of
-the file, as whoever reads or copies it does. Invariants: the lock file is opened nowhere but here, so only ``release``
-or the end of the process ends the lock; who holds it alone removes it; who got it makes sure that it still lies there.
+The module knows paths and no engine. The engine's own POSIX lock ends when this process closes any descriptor of the
+file, for example after reading or copying it. Invariants: only this module opens the lock file, so only ``release`` or
+the end of the process ends the lock. A process that holds the lock alone removes the lock file. A process that got the
+lock checks that the lock file still exists under its name.
 
-On Windows the engine's lock belongs to its own handle and is not lost so; there nothing more is locked.
+On Windows the engine's lock belongs to its own handle and is not lost in this way, so there is no lock file.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from memgraph_rag.stores.ladybug.paths import ENGINE, LOCK_SUFFIX
 
 __all__ = ["FileLock", "Hold", "abandon_all", "hold", "open_place"]
 
-TRIES, PAUSE_S = 5, 0.01  # a reader that leaves holds the lock alone for a moment
+TRIES, PAUSE_S = 5, 0.01  # a reader that releases the lock holds it exclusively for a moment
 
 FLOCK = "hhqqi4x"
-"""Linux's ``struct flock``: kind, whence, start, length, process."""
+"""The format of Linux's ``struct flock``: kind, whence, start, length, process."""
 
 _held: dict[str, FileLock] = {}
 
 
 class FileLock:
-    """A store's file, locked by this process. Made by ``hold``."""
+    """The lock of a store's file, held by this process. ``hold`` creates it."""
 
     def __init__(self, place: str, *descriptors: int | None, lock: int | None) -> None:
         self._place = place
@@ -41,7 +42,7 @@ class FileLock:
         self._descriptors = [descriptor for descriptor in (lock, *descriptors) if descriptor is not None]
 
     def release(self) -> None:
-        """Give the file up; the lock file goes with its last holder."""
+        """Release the lock. The last holder removes the lock file."""
         _held.pop(self._place, None)
         lock, self._lock = self._lock, None
         if lock is not None:
@@ -49,14 +50,14 @@ class FileLock:
         self.abandon()
 
     def abandon(self) -> None:
-        """Close the copy that a forked child has of the lock; the parent goes on holding it."""
+        """Close a forked child's copy of the lock. The parent keeps the lock."""
         descriptors, self._descriptors = self._descriptors, []
         for descriptor in descriptors:
             os.close(descriptor)
 
 
 class Hold(Protocol):
-    """What locks a file: ``hold``."""
+    """The type of ``hold``."""
 
     def __call__(self, place: str, *, shared: bool) -> FileLock:
         """Lock the file of a store."""
@@ -64,49 +65,49 @@ class Hold(Protocol):
 
 
 def hold(place: str, *, shared: bool = False) -> FileLock:
-    """Lock a store's file for writing, or with ``shared`` for reading beside other readers.
+    """Lock a store's file for writing, or with ``shared`` for reading together with other readers.
 
     Raises:
-        StoreLocked: another process has it open.
-        StoreReadOnly: it is to be read, and cannot be.
-        OSError: it is to be written, and no file can be made beside it.
+        StoreLocked: another process has the file open.
+        StoreReadOnly: the file to read cannot be opened.
+        OSError: the lock file of a file to write cannot be created.
     """
     with ExitStack() as undone:
         data = _lock_for_reading(place) if shared else None
         if data is not None:
             undone.callback(os.close, data)
-        lock = None if sys.platform == "win32" else _lock_beside(place, shared=shared)
+        lock = None if sys.platform == "win32" else _take_lock(place, shared=shared)
         undone.pop_all()
     file_lock = _held[place] = FileLock(place, data, lock=lock)
     return file_lock
 
 
 def abandon_all() -> None:
-    """Hold nothing any more, in a child that was just forked."""
+    """Forget all locks, in a child that was just forked."""
     for file_lock in _held.values():
         file_lock.abandon()
     _held.clear()
 
 
 def open_place(path: str | Path) -> str | None:
-    """The store, open in this process, that a file belongs to: its graph, its log, or another file beside it."""
+    """Return the store, open in this process, whose graph, log or other file is at this path; None if there is none."""
     try:
-        asked = Path(path).stat()
+        status = Path(path).stat()
     except (OSError, ValueError):
         return None
     for place in list(_held):
         for suffix in (*ENGINE, LOCK_SUFFIX):
             with suppress(OSError):
-                if os.path.samestat(asked, Path(f"{place}{suffix}").stat()):
+                if os.path.samestat(status, Path(f"{place}{suffix}").stat()):
                     return place
     return None
 
 
-# ── the lock beside the file ─────────────────────────────────────────────────────────────────────────────────
+# ── the lock file ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _lock_beside(place: str, *, shared: bool) -> int | None:
-    """A descriptor that holds the lock; None where this reader or this file system can have none."""
+def _take_lock(place: str, *, shared: bool) -> int | None:
+    """Return a descriptor that holds the lock; None if this reader or this file system cannot lock."""
     import fcntl
 
     path, who = f"{place}{LOCK_SUFFIX}", "another process"
@@ -120,24 +121,24 @@ def _lock_beside(place: str, *, shared: bool) -> int | None:
             try:
                 fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
             except BlockingIOError:
-                who = _holder(descriptor)
+                who = _find_holder(descriptor)
                 time.sleep(PAUSE_S)
                 continue
-            except OSError:  # no such locks here; the engine's own remains
+            except OSError:  # the file system has no such locks; the engine's own lock remains
                 return None
-            if not _lies_there(descriptor, path):
+            if not _is_in_place(descriptor, path):
                 continue
             if not shared:
                 _sign(descriptor)
             undone.pop_all()
             return descriptor
-    raise _locked(place, who)
+    raise _locked_error(place, who)
 
 
-def _locked(place: str, who: str) -> StoreLocked:
+def _locked_error(place: str, who: str) -> StoreLocked:
     return StoreLocked(
-        f"Expected a file that is free, got {show(place)}: {who} has it open. Close it there, or use a Neo4j server "
-        "for several processes.",
+        f"Expected an unused file, got {show(place)}: {who} has it open. Close it there, or use a Neo4j server for "
+        "several processes.",
         path=place,
     )
 
@@ -148,13 +149,13 @@ def _open_lock(path: str, *, shared: bool) -> int | None:
     except OSError:
         if not shared:
             raise
-    with suppress(OSError):  # in a folder that this reader may not change
+    with suppress(OSError):  # this reader may not write in the folder
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     return None
 
 
-def _lies_there(descriptor: int, path: str) -> bool:
-    """Whether the open lock file is still that of the path: its last holder may have removed it meanwhile."""
+def _is_in_place(descriptor: int, path: str) -> bool:
+    """Return whether the open lock file still has its name: its last holder may have removed it."""
     try:
         return os.path.samestat(os.fstat(descriptor), Path(path).stat())
     except FileNotFoundError:
@@ -162,20 +163,20 @@ def _lies_there(descriptor: int, path: str) -> bool:
 
 
 def _signature(descriptor: int) -> str | None:
-    """The number of the process that signed the lock file, "" where none did; None where it is somebody else's file."""
+    """Return the process id in the lock file, "" if it is empty; None if the file belongs to another program."""
     signed = re.fullmatch(rb"(\d*)\n?", os.pread(descriptor, 32, 0))
     return signed[1].decode() if signed else None
 
 
 def _sign(descriptor: int) -> None:
-    with suppress(OSError):  # a full disk: then nobody is told who it is
+    with suppress(OSError):  # on a full disk, the holder stays unknown
         if _signature(descriptor) is not None:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
 
-def _holder(descriptor: int) -> str:
-    """Who holds the lock that was refused: readers, or the writer that signed it."""
+def _find_holder(descriptor: int) -> str:
+    """Return the holder of a refused lock, in words: readers, or the writer that signed it."""
     import fcntl
 
     try:
@@ -191,11 +192,11 @@ def _holder(descriptor: int) -> str:
 def _remove_if_last(descriptor: int, path: str) -> None:
     import fcntl
 
-    with suppress(OSError):  # others read the file too
+    with suppress(OSError):  # other readers hold the lock too
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _lies_there(descriptor, path) and _signature(descriptor) is not None:
+        if _is_in_place(descriptor, path) and _signature(descriptor) is not None:
             Path(path).unlink()
-    with suppress(OSError):  # also for a copy of the descriptor that a forked child may have
+    with suppress(OSError):  # this also ends the lock of a copy of the descriptor in a forked child
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
@@ -203,18 +204,18 @@ def _remove_if_last(descriptor: int, path: str) -> None:
 
 
 def _lock_for_reading(place: str) -> int | None:
-    """A descriptor that holds the file itself for readers, so that an engine without our lock cannot write it.
+    """Return a descriptor that locks the file itself for reading, so that an engine without our lock cannot write it.
 
-    The engine lets readers in beside a writer, who would then change pages under them. Its own lock is asked for here,
-    shared, and bound to this descriptor where the system can: else any other descriptor of the file that this process
-    closes would give it up.
+    The engine lets readers open a file that a writer has open, and the writer would change pages under them. So this
+    function takes the engine's own lock, shared, and binds it to this descriptor if the system can: otherwise closing
+    any other descriptor of the file in this process would release it.
     """
     try:
         descriptor = os.open(place, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError) as exc:
         raise StoreReadOnly(
             f"Expected a file to read, got {show(place)}, which cannot be opened ({show(exc)}). Open it once without "
-            "read_only: that makes it.",
+            "read_only: that creates it.",
             path=place,
         ) from exc
     if sys.platform == "win32":
@@ -227,19 +228,19 @@ def _lock_for_reading(place: str) -> int | None:
         else:
             fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as exc:
-        who = _writer_of(descriptor)
+        who = _find_writer(descriptor)
         os.close(descriptor)
-        raise _locked(place, who) from exc
+        raise _locked_error(place, who) from exc
     return descriptor
 
 
-def _writer_of(descriptor: int) -> str:
-    """Who holds a file for writing, where the system tells."""
+def _find_writer(descriptor: int) -> str:
+    """Return the process that has a file open for writing, in words, if the system reports it."""
     import fcntl
 
-    asked = struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+    request = struct.pack(FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
     with suppress(OSError):
-        kind, *_, pid = struct.unpack(FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
+        kind, *_, pid = struct.unpack(FLOCK, fcntl.fcntl(descriptor, fcntl.F_GETLK, request))
         if kind == fcntl.F_WRLCK and pid > 0:
             return f"process {pid}"
     return "another process"

@@ -1,11 +1,11 @@
-"""The write-ahead log of a Ladybug file, and what a stopped process or machine left torn at its end.
+"""Mends the write-ahead log of a Ladybug file, whose end is torn if a process or the machine was stopped.
 
-It knows the frame of a log and no record's content: a header (database, whether checksums are on, checksum), then
-records, each its length, its payload, which begins with its kind, and a checksum of both. It opens no database. The
-invariant: what was committed before the first broken record stays in the log, and what is cut off after it is kept in
-a file of its own, for its owner only, where it holds anything that was committed.
+The module knows the frame of a log, but not the content of records. A log has a header (database, whether checksums are
+on, checksum) and records. A record has its length, its payload, which begins with its kind, and a checksum of both. The
+module opens no database. Invariant: everything that was committed before the first broken record stays in the log. If
+the rest contains commits, it is kept in a file of its own, which only the owner can read.
 
-The engine cannot open a log that ends within the last 8 bytes of a record, and crashes on some others.
+The engine cannot open a log that ends within the last 8 bytes of a record, and crashes on some other torn logs.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import StoreReadOnly
 from memgraph_rag.stores.ladybug.errors import in_our_words
 from memgraph_rag.stores.ladybug.paths import LOGS
-from memgraph_rag.stores.ladybug.sidecars import name_log_aside
+from memgraph_rag.stores.ladybug.sidecars import new_damaged_log_path
 
 __all__ = ["committed_bytes", "mend", "require_whole"]
 
 HEADER_BYTES = 25
-BEGIN_BYTES = 25  # of the record that begins each transaction
+BEGIN_BYTES = 25  # size of the record that begins each transaction
 CHECKSUM = struct.Struct("<Q")
 COMMIT, CHECKPOINT = 2, 254
 
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 def mend(place: str) -> None:
-    """Cut off what a log holds after its last whole transaction. The caller keeps everybody else from the file."""
+    """Cut off the part of a log after its last complete transaction. The caller keeps other processes from the file."""
     with in_our_words(place):
         for log in _logs(place):
             content = log.read_bytes()
@@ -46,27 +46,27 @@ def mend(place: str) -> None:
 
 
 def require_whole(place: str) -> None:
-    """Refuse a file to be read of which a log has to be mended first.
+    """Refuse to read a file whose log must be mended first.
 
     Raises:
-        StoreReadOnly: it has to be.
+        StoreReadOnly: the log must be mended.
     """
     with in_our_words(place):
         for log in _logs(place):
             content = log.read_bytes()
             if committed_bytes(content) not in (None, len(content)):
                 raise StoreReadOnly(
-                    f"Expected a log that ends with a whole write, got {show(log)}, of which the last write was cut "
-                    "off. Open the file once without read_only: that drops it.",
+                    f"Expected a log that ends with a complete write, got {show(log)}, whose last write is "
+                    "incomplete. Open the file once without read_only: that drops this write.",
                     path=place,
                 )
 
 
 def committed_bytes(log: bytes) -> int | None:
-    """How many bytes of a log end with its last whole transaction, or with a whole checkpoint.
+    """Return how many bytes of a log end with its last complete transaction or checkpoint.
 
     Returns:
-        None for a frame that is not the one known here, which is left to the engine.
+        None for an unknown frame; the engine then handles the log.
     """
     if not _is_sealed(log, 0, HEADER_BYTES):
         is_known = len(log) < HEADER_BYTES + BEGIN_BYTES or not any(log) or _COMMITTED in log
@@ -84,14 +84,14 @@ def committed_bytes(log: bytes) -> int | None:
 
 
 def _is_sealed(log: bytes, start: int, end: int) -> bool:
-    """Whether a stretch of a log ends with the checksum of what it holds."""
+    """Return whether a part of a log ends with the checksum of its content."""
     if end > len(log) or end - start <= CHECKSUM.size:
         return False
     return CHECKSUM.unpack_from(log, end - CHECKSUM.size)[0] == _checksum(log[start : end - CHECKSUM.size])
 
 
 def _checksum(content: bytes) -> int:
-    """The engine's: words times a constant, joined by exclusive or, and a MurmurHash of the bytes after them."""
+    """Return the engine's checksum: words times a constant, joined by exclusive or, and a MurmurHash of the rest."""
     words = np.frombuffer(content, "<u8", len(content) // 8)
     value = 5381 ^ int(np.bitwise_xor.reduce(words * np.uint64(_WORD)))
     if rest := content[words.nbytes :]:
@@ -103,7 +103,7 @@ def _checksum(content: bytes) -> int:
 
 
 def _record(payload: bytes) -> bytes:
-    """A payload as it stands in a log."""
+    """Return a payload as a record of a log."""
     content = CHECKSUM.pack(len(payload)) + payload
     return content + CHECKSUM.pack(_checksum(content))
 
@@ -112,18 +112,18 @@ _COMMITTED = _record(bytes([COMMIT]) + bytes(8))
 
 
 def _logs(place: str) -> list[Path]:
-    """The logs that are there and hold something: none after the file was closed."""
+    """Return the existing logs that are not empty. After the file was closed there are none."""
     logs = [Path(place + suffix) for suffix in LOGS]
     return [log for log in logs if log.exists() and log.stat().st_size]
 
 
 def _cut(place: str, log: Path, content: bytes, committed: int) -> None:
     if _COMMITTED in content[committed:]:
-        aside = name_log_aside(place)
+        aside = new_damaged_log_path(place)
         _write_private(aside, content)
-        damage = f"damaged at byte {committed}; all that was written after it is dropped, and kept in {aside}"
+        damage = f"damaged at byte {committed}; all later writes are dropped from it, and kept in {aside}"
     else:
-        damage = "cut off within the last write, which was not finished and is dropped"
+        damage = "cut off within the last write, which was incomplete and is dropped"
     with log.open("rb+") as file:
         file.truncate(committed)
         os.fsync(file.fileno())
@@ -131,7 +131,7 @@ def _cut(place: str, log: Path, content: bytes, committed: int) -> None:
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """Write a file for its owner only; on the disk when this returns."""
+    """Write a file that only its owner can read. It is on the disk when this function returns."""
     with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
         file.write(content)
         file.flush()

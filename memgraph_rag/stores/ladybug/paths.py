@@ -1,7 +1,7 @@
-"""The names of the files that belong to a Ladybug file: it, its lock, and what the engine makes beside it.
+"""The names of the files that belong to a Ladybug file: itself, its lock, and the files of the engine.
 
-It knows paths and no engine. The invariant: from a place that passes ``check_place`` all these names can be made, and
-no other name leads to it.
+The module knows paths and no engine. Invariant: for a path that passes ``check_place``, all these files can be created,
+and no other name leads to the same file.
 """
 
 from __future__ import annotations
@@ -27,62 +27,62 @@ __all__ = [
 ]
 
 LOCK_SUFFIX = ".in_use"
-"""Not ".lock", a name that the engine keeps for itself."""
+"""The suffix of the lock file. The engine uses ".lock" itself."""
 
 LOGS = (".wal.checkpoint", ".wal")
-"""The log that a checkpoint is taking in, and the one after it."""
+"""The log that a checkpoint is reading, and the log after it."""
 
 PENDING = (*LOGS, ".shadow")
-"""What holds committed data until the next opening; ``.shadow``: pages that a checkpoint is about to write."""
+"""Files with committed data that the next opening reads; ``.shadow`` holds pages that a checkpoint writes."""
 
 CHECKPOINT_LOCKS = (".checkpoint.intent.lock", ".checkpoint.apply.lock")
 
 WRITTEN = (".wal", ".shadow", *CHECKPOINT_LOCKS)
-"""Of the files that the engine opens when it writes, and makes where they are not there."""
+"""The files that the engine opens for writing, and creates if they do not exist."""
 
 ENGINE = ("", *PENDING, *CHECKPOINT_LOCKS, ".tmp", ".pinned.tmp")
-"""What the engine adds to the name of a database, for each of its files."""
+"""The suffixes of all files of the engine."""
 
 SCRATCH = ".rewriting"
-"""What ``purge`` and ``reembed`` add, for the file that is to take the place of this one."""
+"""The suffix of the file that ``purge`` and ``reembed`` write, before it replaces the original."""
 
 LONGEST_SUFFIX = f"{SCRATCH}{max(ENGINE, key=len)}"
-"""Where the engine cannot make a file of its own, it ends the process."""
+"""The longest suffix of any file. The engine ends the process if it cannot create one of its files."""
 
 USUAL_NAME_BYTES, USUAL_PATH_BYTES = 255, 4096
 
 
 def real_place(path: str) -> str:
-    """The path without links, by which a store is known.
+    """Return the path without links. It identifies a store.
 
     Raises:
-        SettingsError: it is no path.
+        SettingsError: the path is invalid.
     """
     if "\0" in path:
         raise SettingsError(
-            f"Expected the path of a file, got {show(path)}, with a NUL in it. Name another.", path=path
+            f"Expected the path of a file, got {show(path)}, with a NUL in it. Use another path.", path=path
         )
     try:
         place = os.path.realpath(Path(path).expanduser())
         os.fsencode(place)
-    except (RuntimeError, UnicodeEncodeError) as exc:  # no such user; half a surrogate pair
+    except (RuntimeError, UnicodeEncodeError) as exc:  # an unknown user, or half a surrogate pair
         raise SettingsError(
-            f"Expected the path of a file, got {show(path)} ({show(exc)}). Name another.", path=path
+            f"Expected the path of a file, got {show(path)} ({show(exc)}). Use another path.", path=path
         ) from exc
     return place
 
 
 def check_place(place: str, *, read_only: bool) -> None:
-    """Refuse a name of which the engine could not make its own, and a file that other names lead to.
+    """Refuse a name that is too long for the engine's files, and a file with several names.
 
     Raises:
-        SettingsError: it is a name that only ``purge`` gives, and removes at the next opening.
-        StoreError: the name is too long, or the file that is to be written has hard links.
+        SettingsError: the name has the suffix of a rewritten file, which the next opening removes.
+        StoreError: the name is too long, or the file to be written has hard links.
     """
     if place.endswith(SCRATCH):
         raise SettingsError(
-            f"Expected the path of a store, got {show(place)}, a name that only purge gives. Use one that does not end "
-            f"in {SCRATCH}.",
+            f"Expected the path of a store, got {show(place)}, whose suffix only purge uses. Use a name that does not "
+            f"end in {SCRATCH}.",
             path=place,
         )
     folder, name = os.path.split(os.fsencode(place))
@@ -90,29 +90,29 @@ def check_place(place: str, *, read_only: bool) -> None:
     whole = _limit(folder, "PC_PATH_MAX", USUAL_PATH_BYTES) - len(LONGEST_SUFFIX) - 1
     if len(name) > longest or len(folder) + 1 + len(name) > whole:
         raise StoreError(
-            f"Expected a file name of at most {longest} bytes, and a path of {whole}, since longer names are made of "
-            f"it, got {len(name)} and {len(folder) + 1 + len(name)}: too long. Use a shorter one.",
+            f"Expected a file name of at most {longest} bytes, and a path of {whole}, as suffixes are added to it, "
+            f"got {len(name)} and {len(folder) + 1 + len(name)}: too long. Use a shorter one.",
             path=place,
         )
     with suppress(OSError):
         names = Path(place).stat().st_nlink
         if names > 1 and not read_only and Path(place).is_file():
             raise StoreError(
-                f"Expected a file with one name, got {show(place)}, which has {names} (hard links): the log lies "
-                "beside one of them, so what is written by another is lost. Copy the file, and open the copy.",
+                f"Expected a file with one name, got {show(place)}, which has {names} (hard links): the log belongs "
+                "to one name, so writes by another name are lost. Copy the file, and open the copy.",
                 path=place,
             )
 
 
 def has_log(place: str) -> bool:
-    """Whether writes wait beside a file to be taken in."""
+    """Return whether a file has committed writes in its logs that no checkpoint has taken in yet."""
     return any(log.exists() and log.stat().st_size for log in (Path(place + suffix) for suffix in PENDING))
 
 
 def remove_empty_shadow(place: str) -> None:
-    """Remove what a killed process had made for a checkpoint that it did not begin; the caller holds the file.
+    """Remove an empty shadow file of a killed process. The caller holds the lock of the file.
 
-    The engine opens no file for reading beside which shadow pages lie, be there none in them.
+    The engine cannot open a file for reading while a shadow file exists, even an empty one.
     """
     with suppress(OSError):
         shadow = Path(f"{place}.shadow")
@@ -121,7 +121,7 @@ def remove_empty_shadow(place: str) -> None:
 
 
 def _limit(folder: bytes, name: str, usual: int) -> int:
-    """What the file system allows; the usual where it does not tell, as for a folder that is not there yet."""
+    """Return a limit of the file system; ``usual`` if it is unknown, as for a folder that does not exist yet."""
     with suppress(OSError, ValueError, AttributeError):
         limit = os.pathconf(folder, name)
         return limit if limit > 0 else usual

@@ -1,8 +1,8 @@
-"""A Ladybug file tried in a process of its own: whether the engine survives reading all of it.
+"""Tries a Ladybug file in a process of its own: can the engine read all of it without a crash?
 
-It knows no schema: tables and columns are named as the engine lists them, so these statements cannot lie in files. The
-invariant: the trial opens the file for reading only and changes nothing; whatever the engine does there, this process
-goes on.
+The module knows no schema: it uses the names of tables and columns that the engine lists, so these statements cannot be
+in files. Invariant: the trial opens the file for reading only and changes nothing. A crash of the engine ends only the
+trial's process.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ with ladybug.Database(sys.argv[1], read_only=True) as database, ladybug.Connecti
 
 
 def try_file(path: Path, *, timeout_s: float = TIMEOUT_S) -> None:
-    """Have another process open a file and read every column of it.
+    """Open a file in another process, and read every column of it.
 
     Raises:
-        StoreError: the engine crashed on the file, or came to no end. What it reports by an error is not raised: the
-            opening of the file in this process reports it in our words.
+        StoreError: the engine crashed on the file, or did not finish. An error that the engine reports is not raised
+            here: opening the file in this process reports it.
     """
-    if not sys.executable or getattr(sys, "frozen", False):  # no interpreter to start
+    if not sys.executable or getattr(sys, "frozen", False):  # there is no interpreter to start
         return
     command = [sys.executable, "-I", "-c", _TRIAL, str(path), *sys.path]
     try:
         trial = subprocess.run(command, capture_output=True, timeout=timeout_s, check=False)  # noqa: S603 - our program
     except subprocess.TimeoutExpired as exc:
         raise _damaged(path, f"no end within {timeout_s:g} s") from exc
-    except OSError:  # no process can be started; that says nothing of the file
+    except OSError:  # no process can be started; the file may be intact
         return
     if trial.returncode not in (0, 1):
         raise _damaged(path, f"a crash (exit status {trial.returncode})")

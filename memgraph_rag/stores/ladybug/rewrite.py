@@ -1,10 +1,10 @@
-"""All tables of a Ladybug file, copied into an empty one of the same schema: what was deleted is not in the copy.
+"""Copies all tables of a Ladybug file into an empty file with the same schema, without deleted data.
 
-It knows tables and columns as the engine lists them, and neither documents nor namespaces. The invariant: the copy
-holds the same rows and edges, or ``copy`` raises; the file that it reads is not changed.
+The module uses the names of tables and columns that the engine lists; it knows neither documents nor namespaces.
+Invariant: the copy holds the same rows and edges, or ``copy`` raises. The original is not changed.
 
-A name of a table or a column is no value, so it cannot be a parameter, and these statements cannot lie in files: they
-are made of the names that the engine itself gives.
+The name of a table or a column cannot be a parameter, so these statements cannot be in files: they are built from the
+names that the engine returns.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ SOURCE, TARGET = "from id", "to id"
 
 
 def copy(old: LadybugFile, new: LadybugFile, *, but: Sequence[str] = (), further_sources: Sequence[str] = ()) -> None:
-    """Copy the rows of all tables but these. One table at a time is in memory.
+    """Copy the rows of all tables except ``but``. One table at a time is in memory.
 
     Args:
-        further_sources: tables of nodes whose edges are copied in any case.
+        further_sources: tables of nodes whose edges are copied, even if ``but`` contains the table of the edges.
 
     Raises:
         StoreError: the copy does not hold as many rows as the original.
@@ -49,7 +49,7 @@ def copy(old: LadybugFile, new: LadybugFile, *, but: Sequence[str] = (), further
 
 
 def _copy(old: LadybugFile, new: LadybugFile, name: str, match: str, ends: list[str], between: str) -> None:
-    """The rows of one table, or the edges of one table between two others."""
+    """Copy the rows of one table, or the edges of one table between two other tables."""
     columns = [row["name"] for row in old.read(f"CALL table_info('{name}') RETURN name", {})]
     returned = ", ".join([*ends, *(f"n.`{column}` AS `{column}`" for column in columns)])
     rows = old.read_table(f"{match} RETURN {returned}", {})
@@ -61,7 +61,7 @@ def _copy(old: LadybugFile, new: LadybugFile, name: str, match: str, ends: list[
     if counted["count"] != rows.num_rows:
         raise StoreError(
             f"Expected {rows.num_rows} rows of {name} in the copy of {show(old.place)}, got {counted['count']}. "
-            "The file was left as it was: run memgraph-rag doctor.",
+            "The original was not changed: run memgraph-rag doctor.",
             path=old.place,
             table=name,
         )

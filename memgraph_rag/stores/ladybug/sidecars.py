@@ -1,7 +1,7 @@
-"""The files beside a Ladybug file: the engine's, and those of this library.
+"""Finds and removes files next to a Ladybug file: files of the engine, and files of this library.
 
-It knows names and no content. The invariant: nothing is removed here but what the engine or this library named; a
-file of the user's whose name only begins like a store's is left alone.
+The module knows names and no content. Invariant: only files with names of the engine or of this library are removed; a
+user's file whose name merely begins like that of a store stays.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from memgraph_rag.stores.ladybug.errors import in_our_words
 from memgraph_rag.stores.ladybug.paths import ENGINE, SCRATCH
 
 __all__ = [
-    "logs_aside",
-    "name_log_aside",
+    "list_damaged_logs",
+    "new_damaged_log_path",
+    "remove_damaged_logs",
     "remove_leftovers",
-    "remove_logs_aside",
     "remove_scratch",
-    "scratch_of",
+    "scratch_path",
 ]
 
 ASIDE = ".damaged-log"
@@ -28,14 +28,14 @@ ASIDE = ".damaged-log"
 logger = logging.getLogger(__name__)
 
 
-def scratch_of(place: str) -> Path:
-    """The file that is written to take the place of this one."""
+def scratch_path(place: str) -> Path:
+    """Return the path of the file that is written to replace this one."""
     return Path(place + SCRATCH)
 
 
 def remove_scratch(place: str) -> bool:
-    """Remove the file that was to replace this one, and what the engine keeps beside it; False where there was none."""
-    scratch = str(scratch_of(place))
+    """Remove the file that was to replace this one, with its engine files. Return False if there was none."""
+    scratch = str(scratch_path(place))
     with in_our_words(scratch):
         paths = [path for suffix in ENGINE if (path := Path(scratch + suffix)).exists()]
         for path in paths:
@@ -44,27 +44,27 @@ def remove_scratch(place: str) -> bool:
 
 
 def remove_leftovers(place: str) -> None:
-    """Remove what a process left that was stopped while it rewrote this file. The caller holds the file for writing."""
+    """Remove the files of a rewriting that was interrupted. The caller holds the file for writing."""
     if remove_scratch(place):
-        logger.warning("%s: a rewriting of it (purge, reembed) was stopped; what it left is removed", place)
+        logger.warning("%s: a rewriting of it (purge, reembed) was interrupted; its files are removed", place)
 
 
-def logs_aside(place: str) -> list[Path]:
-    """Damaged logs of this file that were kept aside."""
+def list_damaged_logs(place: str) -> list[Path]:
+    """Return the paths of damaged logs of this file that were kept, sorted."""
     file = Path(place)
     ending = re.compile(re.escape(file.name + ASIDE) + r"(-\d+)?")
     with in_our_words(place):
         return sorted(path for path in file.parent.iterdir() if ending.fullmatch(path.name))
 
 
-def name_log_aside(place: str) -> Path:
-    """A name to keep a damaged log under."""
+def new_damaged_log_path(place: str) -> Path:
+    """Return an unused path for a damaged log."""
     names = itertools.chain([place + ASIDE], (f"{place}{ASIDE}-{number}" for number in itertools.count(2)))
     return next(path for path in map(Path, names) if not path.exists())
 
 
-def remove_logs_aside(place: str) -> None:
-    """Remove damaged logs of this file that were kept aside."""
+def remove_damaged_logs(place: str) -> None:
+    """Remove the damaged logs of this file that were kept."""
     with in_our_words(place):
-        for path in logs_aside(place):
+        for path in list_damaged_logs(place):
             path.unlink(missing_ok=True)

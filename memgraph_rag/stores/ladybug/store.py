@@ -1,7 +1,7 @@
 """A graph in one Ladybug file.
 
-It knows no model and no other engine. The invariant: every statement it runs has its namespace bound; what it
-answers is what the file holds, keywords included, whose index is a cache that goes by the namespace's version.
+The module knows no model and no other engine. Invariant: every statement has its namespace bound. Every result follows
+from the content of the file; the keyword index is a cache that is renewed by the version of the namespace.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memgraph_rag.stores.ladybug import rewrite as ladybug_rewrite
 from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
 from memgraph_rag.stores.ladybug.file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.shared import graph_reads, graph_writes, queries, relation_rows, relation_writes, rows, schema
-from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, stored_graphs
+from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, iterate_graphs
 from memgraph_rag.stores.shared.linked_segments import entity_masses, linked_hits
 from memgraph_rag.stores.shared.segment_words import SegmentWords
 from memgraph_rag.types import (
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 DIALECT: queries.Dialect = "ladybug"
 
-# Named, because to guess one pyarrow looks for pandas each time: 0.05 ms a column instead of 0.005.
+# Explicit types: to guess a type, pyarrow looks for pandas each time, which takes 0.05 ms a column instead of 0.005.
 ARROW_TYPES: dict[type, pa.DataType] = {
     str: pa.string(),
     int: pa.int64(),
@@ -58,9 +58,9 @@ SHARED_TABLES = ("Namespace",)
 """Tables of nodes that no document owns."""
 
 RELATION_TABLES = ("RelationEmbedding", "RELATED_BY")
-"""Tables that documents' relations fill beside ``RELATES_TO``."""
+"""Tables for the relations of documents, in addition to ``RELATES_TO``."""
 
-# A list of so few rows is stored faster than an arrow table, for which the engine plans the statement anew each time:
+# A list of few rows is stored faster than an arrow table, for which the engine plans the statement each time:
 # 8 mentions take 0.3 ms, not 1.4; 80 take 1.3, not 1.5.
 FEW_ROWS = 32
 
@@ -79,17 +79,17 @@ class LadybugStore(graph_writes.WrittenGraph):
         return f"LadybugStore({self._file.place!r}, namespace={self._namespace!r})"
 
     @property
+    @override
     def schema(self) -> Mapping[str, Any]:
-        """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
         if self._file.is_empty:
             return {}
-        run = self._runner(self._file.read)  # whatever the embeddings are now
+        run = self._runner(self._file.read)  # not _run, which refuses a file that was embedded anew
         if all(row["name"] != "Schema" for row in run("read/list_tables")):
             return {}
         return next(iter(run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
 
+    @override
     def close(self) -> None:
-        """Let go of the file; a second call does nothing, nor does one in a forked child, where nothing is open."""
         if not self._file.process.is_current:
             return
         with self._file.lock:
@@ -100,28 +100,25 @@ class LadybugStore(graph_writes.WrittenGraph):
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
-        """The k segments of the largest cosine, by an exact scan."""
+        """Return the k segments with the largest cosine, by an exact scan."""
         if documents is not None:
-            return graph_reads.score(self._run, vector, documents=documents, k=k)
-        return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.numbers(vector), k=k))
+            return graph_reads.score_nodes(self._run, vector, documents=documents, k=k)
+        return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.vector_parameter(vector), k=k))
 
+    @override
     def matching(
         self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
     ) -> list[Hit]:
-        """The k segments that match the words best, at least one word each."""
         return self._segment_words(stemming).find(keywords, k=k, documents=documents)
 
     @override
     def expand(
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
-        """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id.
-
-        By several statements, of which none goes to another machine: as one, the engine takes twice as long.
-        """
+        """Return the nearest relations by several statements: as a single one, the engine takes twice as long."""
         if vector is not None:
-            graph_reads.numbers(vector)  # refuses a vector without a direction; the engine takes the array itself
-        if not entity_ids or k < 1 or graph_reads.nowhere(documents):
+            graph_reads.vector_parameter(vector)  # refuses a zero vector; the engine takes the array itself
+        if not entity_ids or k < 1 or graph_reads.is_empty_scope(documents):
             return []
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
@@ -132,9 +129,9 @@ class LadybugStore(graph_writes.WrittenGraph):
                 return []
             at = sorted(places)
             if vector is None:
-                stated = run("read/list_neighbours", places=at, k=2 * k, **graph_reads.within(documents))
+                stated = run("read/list_neighbours", places=at, k=2 * k, **graph_reads.bind_scope(documents))
             else:
-                stated = _nearest(run, at, vector, k, documents)
+                stated = _find_nearest(run, at, vector, k, documents)
             best = list({row["id"]: row for row in stated}.values())[:k]
             if not best:
                 return []
@@ -144,34 +141,35 @@ class LadybugStore(graph_writes.WrittenGraph):
         return relation_rows.decode_neighbours((row | both for row, both in zip(best, named, strict=True)), k)
 
     @override
-    def _scored_naming(self, entity_ids: Sequence[str], **asked: Any) -> list[dict[str, Any]]:
-        """By two statements: from the places of entities the engine goes to what mentions them, and reads no others."""
+    def _scored_naming(self, entity_ids: Sequence[str], **parameters: Any) -> list[dict[str, Any]]:
+        """Run two statements: from the places of entities the engine reads only the segments that mention them."""
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
             self._require_open()
             places = sorted(row["place"] for row in run("read/find_entity_places", entity_ids=entity_ids))
-            return run("read/score_naming", places=places, **asked) if places else []
+            return run("read/score_naming", places=places, **parameters) if places else []
 
+    @override
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        """All segments of the documents that a write later than version ``since`` stored; 0 for a missing embedding."""
         with self._file.lock:  # no write between the two
             self._require_open()
-            table = self._table("read/list_indexed_segments", since=since)
-            named = self._table("read/list_indexed_entities", since=since)
-        return _indexed(table, named)
+            table = self._read_table("read/list_indexed_segments", since=since)
+            named = self._read_table("read/list_indexed_entities", since=since)
+        return _decode_segments(table, named)
 
+    @override
     def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
-        """These segments and the one before and behind each in its document; 0 for a missing embedding."""
         if not segment_ids:
             return []
         with self._file.lock:  # no write between the two
             self._require_open()
-            neighbours = self._table("read/list_neighbouring_segments", segment_ids=list(segment_ids))
+            neighbours = self._read_table("read/list_neighbouring_segments", segment_ids=list(segment_ids))
             wanted = list(dict.fromkeys([*segment_ids, *neighbours["id"].to_pylist()]))
-            table = self._table("read/find_indexed_segments", segment_ids=wanted)
-            named = self._table("read/find_indexed_entities", segment_ids=wanted)
-        return _indexed(table, named)
+            table = self._read_table("read/find_indexed_segments", segment_ids=wanted)
+            named = self._read_table("read/find_indexed_entities", segment_ids=wanted)
+        return _decode_segments(table, named)
 
+    @override
     def linked_segments(
         self,
         masses: Mapping[str, float],
@@ -182,65 +180,64 @@ class LadybugStore(graph_writes.WrittenGraph):
         k: int,
         documents: Sequence[str] | None = None,
     ) -> list[Hit]:
-        """The k segments to which one step of a walk over shared entities brings the most; ties by id."""
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
             self._require_open()
             left = run("read/list_segment_edges", segment_ids=list(masses), entity_ids=list(entity_ids),
                        title_ids=list(title_ids))  # fmt: skip
             ids = sorted({row["entity_id"] for row in left})
-            edges = run("read/list_entity_edges", entity_ids=ids, **graph_reads.within(documents)) if ids else []
+            edges = run("read/list_entity_edges", entity_ids=ids, **graph_reads.bind_scope(documents)) if ids else []
         named = sorted({row["entity_id"] for row in left if not row["segment_id"]})
         on_entities = entity_masses((row for row in left if row["segment_id"]), masses)
         return linked_hits(edges, on_entities, named=named, entity_mass=entity_mass, k=k)
 
+    @override
     def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        """The relations of the documents that a write later than version ``since`` stored, by id."""
         with self._file.lock:  # no write between the two
             self._require_open()
-            embedded = self._embedded("read/list_indexed_relation_embeddings", since=since)
-            stated = self._table("read/list_indexed_relations", since=since).to_pylist()
+            embedded = self._read_embedded("read/list_indexed_relation_embeddings", since=since)
+            stated = self._read_table("read/list_indexed_relations", since=since).to_pylist()
         embeddings = {row["id"]: row for row in embedded}
         decoded = (
             relation_rows.decode_indexed(row | embeddings[row["id"]]) for row in stated if row["id"] in embeddings
         )
         return sorted(decoded, key=lambda item: item.relation.id)
 
+    @override
     def indexed_names(self, *, since: int) -> list[IndexedName]:
-        """The entities that these documents mention and that have an embedding, by id."""
-        decoded = map(relation_rows.decode_name, self._embedded("read/list_indexed_names", since=since))
+        decoded = map(relation_rows.decode_name, self._read_embedded("read/list_indexed_names", since=since))
         return sorted(decoded, key=lambda name: name.id)
 
-    def _embedded(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """The rows of a statement, the embedding of each as an array."""
+    def _read_embedded(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """Return the rows of a statement, with the embedding of each as an array."""
         with self._file.lock:
             self._require_open()
-            table = self._table(name, **parameters)
-        vectors = _matrix(table["embedding"]) if table.num_rows else ()
+            table = self._read_table(name, **parameters)
+        vectors = _to_matrix(table["embedding"]) if table.num_rows else ()
         listed = table.drop_columns("embedding").to_pylist()
         return [row | {"embedding": vector} for row, vector in zip(listed, vectors, strict=True)]
 
     @override
     def kept_index(self) -> Path | None:
-        """The file that was made of just what the namespace holds now; None where there is none."""
-        digest = None if self._file.place == IN_MEMORY else self._state_digest()
+        """Return the kept index file of the current state of the namespace; None if there is none, or in memory."""
+        digest = None if self._file.place == IN_MEMORY else self._make_state_digest()
         return None if digest is None else self._file.kept.find(digest)
 
     @override
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Have a file made beside this one; every write to a document, of any namespace, removes it first."""
+        """Keep an index file next to this file. Every write to a document, of any namespace, removes it first."""
         if self._read_only or self._file.place == IN_MEMORY:
             return
 
         def digest() -> str | None:
-            return self._state_digest() if self.version() == version else None
+            return self._make_state_digest() if self.version() == version else None
 
         self._file.kept.keep(write, nbytes=nbytes, digest=digest)
 
-    def _state_digest(self) -> str | None:
-        """Tell the namespace as it is now from every other state of it, here or in a copy of the file.
+    def _make_state_digest(self) -> str | None:
+        """Return a digest of the current state of the namespace, which differs from every other state, even in a copy.
 
-        The mark of the last write decides. None where an older version of this library made that write.
+        It follows from the mark of the last write. None if an older version of this library made that write.
         """
         mark = next((row["mark"] for row in self._run("read/find_namespace_mark")), "")
         if not mark:
@@ -251,7 +248,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def migrate(self, *, embedder: str, dimension: int) -> None:
-        """Bring the schema up to date, in one transaction; on a new file, create it for this embedder."""
+        """Create or update the schema, in one transaction."""
         steps = queries.migrations(DIALECT)
         with self._file.lock:
             stored = self.schema
@@ -262,46 +259,46 @@ class LadybugStore(graph_writes.WrittenGraph):
             if stored.get("version", 0) < version:
                 self._file.change_schema(
                     lambda execute: self._build(execute, stored.get("version", 0), embedder, dimension),
-                    row_bytes=self._file.size if stored else 0,  # a step may write all of a table anew
+                    row_bytes=self._file.size if stored else 0,  # a step may rewrite a whole table
                     script="" if stored else queries.whole_schema(DIALECT, dimension),
                 )
             self._dimension = dimension
             self._generation = self._file.generation
 
+    @override
     def beside(self, namespace: str) -> LadybugStore:
-        """The same file, bound to another namespace."""
         return LadybugStore(self._file, namespace=namespace, read_only=self._read_only, dimension=self._dimension)
 
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
-        """Put a file with other embeddings in place of this one, by one rename; everybody else waits meanwhile.
+        """Replace this file by one with other embeddings, by one rename; other users of the file wait meanwhile.
 
-        The file is written anew, as by ``purge``, because the length of a vector is a column's type.
+        The whole file is written again, as by ``purge``, because the length of a vector is part of a column's type.
         """
         self._require_writable()
         with self._file.lock:
             self._require_open()
             if self._file.place == IN_MEMORY:
                 raise StoreError(
-                    "Expected a file to embed anew, got a graph in memory only. Add its documents to a new one."
+                    "Expected a file to embed anew, got a graph in memory. Add its documents to a new memory."
                 )
             self._file.kept.remove()
-            self._file.rewrite(lambda fresh: self._fill_anew(fresh, embedder, dimension, again))
+            self._file.rewrite(lambda fresh: self._fill_with_new_embeddings(fresh, embedder, dimension, again))
             self._file.generation += 1
 
-    def _fill_anew(
+    def _fill_with_new_embeddings(
         self, fresh: LadybugFile, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]
     ) -> None:
-        """Write all documents with their new embeddings; what no document owns is copied, before or after them."""
+        """Write all documents with their new embeddings; copy the tables that no document owns."""
         script = queries.whole_schema(DIALECT, dimension)
         fresh.transaction(lambda execute: self._build(execute, 0, embedder, dimension), script=script)
         tables = [row["name"] for row in self._run("read/list_tables")]
         ladybug_rewrite.copy(self._file, fresh, but=[name for name in tables if name not in SHARED_TABLES])
         for namespace in self.namespaces():
             old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace, dimension=dimension)
-            graphs = map(again, stored_graphs(old, old.document_ids()))
+            graphs = map(again, iterate_graphs(old, old.document_ids()))
             for some in iter(lambda graphs=graphs: list(islice(graphs, DOCUMENTS_TOGETHER)), []):
                 new.write_many(some)
-            if _contributed(new.statistics()) != _contributed(old.statistics()):
+            if _count_contributions(new.statistics()) != _count_contributions(old.statistics()):
                 raise StoreError(
                     f"Expected all of namespace {show(namespace)}, {dict(old.statistics())}, with its new embeddings, "
                     f"got {dict(new.statistics())}. The graph is damaged: memgraph-rag doctor --repair. Nothing "
@@ -312,9 +309,9 @@ class LadybugStore(graph_writes.WrittenGraph):
         ladybug_rewrite.copy(self._file, fresh, but=own, further_sources=["Overview"])
 
     def purge(self) -> None:
-        """Rewrite the file, of all namespaces, so that nothing of what was forgotten or replaced is left in it.
+        """Rewrite the file, with all namespaces, so that no forgotten or replaced text remains in it.
 
-        Takes about as long as writing everything anew, and as much room on the disk; everybody else waits.
+        This takes about as long, and as much disk space, as writing the whole file again; other users of the file wait.
         """
         self._require_open()
         self._require_writable()
@@ -322,7 +319,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             stored = self.schema
             self._file.kept.remove()
             self._file.rewrite(lambda fresh: self._fill(fresh, stored))
-            ladybug_sidecars.remove_logs_aside(self._file.place)
+            ladybug_sidecars.remove_damaged_logs(self._file.place)
 
     def _fill(self, fresh: LadybugFile, stored: Mapping[str, Any]) -> None:
         embedder, dimension = stored["embedder"], stored["dimension"]
@@ -337,14 +334,14 @@ class LadybugStore(graph_writes.WrittenGraph):
             self._require_open()
             return self._runner(self._file.read)(name, **parameters)
 
-    def _table(self, name: str, /, **parameters: Any) -> pa.Table:
+    def _read_table(self, name: str, /, **parameters: Any) -> pa.Table:
         statement = queries.statement(name, DIALECT)
         return self._file.read_table(statement.text, statement.bind(self._bound, parameters))
 
     def _runner(self, execute: Execute) -> graph_reads.Run:
         def run(name: str, /, **parameters: Any) -> list[dict[str, Any]]:
             statement = queries.statement(name, DIALECT)
-            if len(parameters.get("document_ids", ())) == 1 and (keyed := queries.keyed(name)):
+            if len(parameters.get("document_ids", ())) == 1 and (keyed := queries.single_document_statement(name)):
                 statement, parameters = keyed, parameters | {"document_ids": parameters["document_ids"][0]}
             return execute(statement.text, statement.bind(self._bound, parameters))
 
@@ -360,7 +357,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         first: str = graph_writes.COUNTED,
     ) -> T:
         self._require_writable()
-        with self._file.lock:  # what it waited for may have been that the file was closed, or embedded anew
+        with self._file.lock:  # while this thread waited, another may have closed the file or embedded it anew
             self._require_open()
 
             def begun(execute: Execute) -> T:
@@ -374,23 +371,23 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
-        """By an exact scan of the embedded names, once for all rows."""
-        similar_rows = run("read/find_near_names", rows=_arrow(columns), least=relation_writes.LOWEST_COSINE)
+        """Return near names by an exact scan of the embedded names, once for all rows."""
+        similar_rows = run("read/find_near_names", rows=_to_arrow(columns), least=relation_writes.LOWEST_COSINE)
         return [Similar(**row) for row in similar_rows]
 
     def _creator(self, execute: Execute) -> rows.Create:
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:
             count = len(columns[next(iter(columns))])
-            few = queries.shared(name) if count <= FEW_ROWS else None
-            statement = few or queries.loading(name)
+            few = queries.shared_statement(name) if count <= FEW_ROWS else None
+            statement = few or queries.table_statement(name)
             if count:
-                stored = rows.as_dicts(columns) if few else _arrow(columns)
+                stored = rows.as_dicts(columns) if few else _to_arrow(columns)
                 execute(statement.text, statement.bind(self._bound, {"rows": stored, **parameters}))
 
         return create
 
     def _build(self, execute: Execute, version: int, embedder: str, dimension: int) -> None:
-        """Bring an older schema up to date, or call a whole one (``version`` 0) the newest."""
+        """Update an older schema; for a new one (``version`` 0), which is complete, only save its version."""
         steps = queries.migrations(DIALECT)
         for number, step in steps.items():
             if 0 < version < number:
@@ -400,16 +397,16 @@ class LadybugStore(graph_writes.WrittenGraph):
         )
 
     def _segment_words(self, stemming: bool) -> SegmentWords:
-        """The words of all segments; of what it held before, only documents that were written since are read again."""
+        """Return the keyword index of all segments; read only the documents written since the last call."""
         with self._file.lock:  # no write between the version and the rows
             version = self.version()
             since, words = self._words.get(stemming, (-1, SegmentWords(stemming=stemming)))
             if since != version:
-                self._words.pop(stemming, None)  # until they are whole: of what is interrupted here nothing is used
-                self._words[stemming] = version, self._renewed_words(words, since, stemming)
+                self._words.pop(stemming, None)  # an interrupted renewal must not leave an incomplete index
+                self._words[stemming] = version, self._renew_words(words, since, stemming)
             return self._words[stemming][1]
 
-    def _renewed_words(self, words: SegmentWords, since: int, stemming: bool) -> SegmentWords:
+    def _renew_words(self, words: SegmentWords, since: int, stemming: bool) -> SegmentWords:
         count = self._run("read/count_segments")[0]["count"]
         words.put(self._run("read/list_segment_texts", since=since))
         if len(words) != count:  # some were forgotten
@@ -423,18 +420,18 @@ class LadybugStore(graph_writes.WrittenGraph):
         if self._closed:
             raise StoreError(f"{show(self)} is closed. Open it again.")
         if self._generation != self._file.generation:
-            raise schema.embedded_anew(self._file.place)
+            raise schema.replaced_embeddings_error(self._file.place)
 
 
-def _nearest(
+def _find_nearest(
     run: graph_reads.Run, places: list[int], vector: Vector, k: int, documents: Sequence[str] | None
 ) -> list[dict[str, Any]]:
-    """The k relations at the entities in these places that are nearest to the vector; some of them twice."""
-    asked: dict[str, Any] = {"places": places, "vector": vector, "k": 2 * k}  # one comes from each of its ends
+    """Return the k relations of the entities in these places that are nearest to the vector; some of them twice."""
+    parameters: dict[str, Any] = {"places": places, "vector": vector, "k": 2 * k}  # a relation comes from both ends
     if documents is None:
-        scored = run("read/find_neighbours", **asked)
+        scored = run("read/find_neighbours", **parameters)
     else:
-        scored = run("read/find_neighbours_of", **asked, document_ids=list(documents))
+        scored = run("read/find_neighbours_of", **parameters, document_ids=list(documents))
     scores = dict(islice({row["id"]: row["score"] for row in scored}.items(), k))
     if not scores:
         return []
@@ -442,17 +439,17 @@ def _nearest(
     return [{**row, "score": scores[row["id"]]} for row in stated]
 
 
-def _contributed(counts: Mapping[str, int]) -> dict[str, int]:
-    """What documents contribute that does not depend on embeddings."""
+def _count_contributions(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts of documents' nodes and edges that do not depend on embeddings."""
     return {name: counts[name] for name in rows.OF_DOCUMENTS if name != "SIMILAR_TO"}
 
 
-def _indexed(table: pa.Table, named: pa.Table) -> list[IndexedSegment]:
-    """Segments by (document id, index), with what ``named`` says that they and their documents name."""
+def _decode_segments(table: pa.Table, named: pa.Table) -> list[IndexedSegment]:
+    """Return segments by (document id, index), with the entities that ``named`` lists for them and their documents."""
     entities: dict[str, list[str]] = {}
     for node_id, entity_id in zip(named["node_id"].to_pylist(), named["entity_id"].to_pylist(), strict=True):
         entities.setdefault(node_id, []).append(entity_id)
-    vectors = _matrix(table["embedding"]) if table.num_rows else ()
+    vectors = _to_matrix(table["embedding"]) if table.num_rows else ()
     listed = table.drop_columns("embedding").to_pylist()
     segments = (
         rows.decode_indexed(
@@ -465,20 +462,20 @@ def _indexed(table: pa.Table, named: pa.Table) -> list[IndexedSegment]:
     return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
 
-def _matrix(column: pa.ChunkedArray) -> Matrix:
-    """(n, d) float32, 0 where an embedding is missing: ``flatten`` leaves such a one out."""
+def _to_matrix(column: pa.ChunkedArray) -> Matrix:
+    """Return a column of embeddings as (n, d) float32; a missing embedding, which ``flatten`` leaves out, is 0."""
     joined = column.combine_chunks()
     matrix = np.zeros((len(joined), joined.type.list_size), np.float32)
     matrix[np.asarray(joined.is_valid())] = np.asarray(joined.flatten(), np.float32).reshape(-1, matrix.shape[1])
     return matrix
 
 
-def _arrow(columns: rows.Columns) -> pa.Table:
-    """Columns as an arrow table; from one the engine reads ten times faster than from a list of rows."""
-    return pa.table({name: _arrow_column(values) for name, values in columns.items()})
+def _to_arrow(columns: rows.Columns) -> pa.Table:
+    """Return columns as an arrow table, which the engine reads ten times faster than a list of rows."""
+    return pa.table({name: _to_arrow_column(values) for name, values in columns.items()})
 
 
-def _arrow_column(values: Any) -> pa.Array:
+def _to_arrow_column(values: Any) -> pa.Array:
     if isinstance(values, np.ndarray):
         flat = pa.array(np.ascontiguousarray(values, np.float32).reshape(-1))
         return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])

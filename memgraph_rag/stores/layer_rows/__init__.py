@@ -40,29 +40,29 @@ KINDS: tuple[RowKind, ...] = (POINTS, NAMES, RELATIONS, SECTIONS, ANNOTATIONS)
 
 
 class ArchivedRows(ArchivedPoints, ArchivedNames, ArchivedRelations, ArchivedSections, ArchivedAnnotations):
-    """The rows of all kinds as fields of an archived document."""
+    """The rows of all kinds, as fields of an archived document."""
 
 
 def kind_of(layer: str) -> RowKind:
-    """The kind of the rows of the layer of that name."""
+    """Return the kind of the rows of this layer."""
     return next((kind for kind in KINDS if layer in (kind.layer, *kind.further_layers)), ANNOTATIONS)
 
 
 def kinds_of(layers: Iterable[str]) -> dict[RowKind, Collection[str]]:
-    """The kinds of rows of these layers, in order, each with the names of those that have it."""
+    """Return the kinds of rows of these layers, in order, each with the names of its layers."""
     names = list(layers)
     return {kind: of_kind for kind in KINDS if (of_kind := [name for name in names if kind_of(name) is kind])}
 
 
 def layers_in(graph: DocumentGraph) -> set[str]:
-    """The names of the layers of which a graph has rows."""
+    """Return the names of the layers that have rows in a graph."""
     return set().union(*(kind.layers_in(graph) for kind in KINDS))
 
 
 def misplaced_fields(layer: str, rows: LayerRows) -> list[str]:
-    """The fields of what a layer gave that are for the rows of other layers.
+    """Return the non-empty fields of a layer's rows that belong to other layers.
 
-    The layer ``relations`` may give the mentions that its relations need.
+    The layer ``relations`` may return the mentions that its relations need.
     """
     allowed = {*kind_of(layer).fields, *(["mentions"] if layer == RELATIONS.layer else [])}
     return [name for kind in KINDS for name in kind.fields if name not in allowed and getattr(rows, name)]

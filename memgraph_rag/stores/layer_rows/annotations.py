@@ -1,6 +1,6 @@
-"""Rows of layers of users' own: annotations, each of some segments of a document or of the document as a whole.
+"""Annotations: the rows of users' own layers, each about some segments of a document or the whole document.
 
-Invariant: an annotation belongs to a layer that has no kind of rows of its own, and to a document that is stored.
+Invariant: an annotation belongs to a layer without a kind of its own, and to a stored document.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing_extensions import NotRequired, TypedDict, override
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places, Scalar
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
 from memgraph_rag.stores.shared import rows
-from memgraph_rag.stores.shared.graph_reads import Run, annotations_in
+from memgraph_rag.stores.shared.graph_reads import Run, read_annotations
 from memgraph_rag.types import Annotation, DocumentGraph, annotation_id
 
 __all__ = ["AnnotationRows", "ArchivedAnnotations"]
 
 
 class ArchivedAnnotations(TypedDict):
-    """Annotations as (layer, index, kind, text, properties, indexes of segments); left out where there are none."""
+    """Annotations as (layer, index, kind, text, properties, indexes of segments); absent if there are none."""
 
     annotations: NotRequired[list[tuple[str, Number, str, str, dict[str, Scalar], list[Number]]]]
 
 
 class AnnotationRows(RowKind):
-    """See ``RowKind``."""
+    """The kind of annotations."""
 
     layer: ClassVar[str] = ""
     fields: ClassVar[tuple[str, ...]] = ("annotations",)
@@ -81,11 +81,7 @@ class AnnotationRows(RowKind):
         annotations = [item for graph in graphs for item in graph.annotations]
         write.create("write/create_annotations", _columns(annotations))
         edges = [(item.id, segment_id) for item in annotations for segment_id in item.segment_ids]
-        columns: rows.Columns = {
-            "source_id": [source for source, _ in edges],
-            "target_id": [target for _, target in edges],
-        }
-        write.create("write/link_annotations", columns)
+        write.create("write/link_annotations", rows.edge_columns(edges))
 
     @override
     def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
@@ -97,12 +93,12 @@ class AnnotationRows(RowKind):
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        stored = annotations_in(run, document_ids)
+        stored = read_annotations(run, document_ids)
         return {document_id: {"annotations": tuple(annotations)} for document_id, annotations in stored.items()}
 
     @override
     def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
-        if not graph.annotations:  # so that versions that know no annotations can read the archive
+        if not graph.annotations:  # a version without annotations can then read the archive
             return {}
         encoded = [
             [

@@ -1,7 +1,7 @@
-"""What a store must know of the rows of one layer, in one object.
+"""The contract of a kind of rows: everything that a store must know of the rows of a layer.
 
-It knows no engine and no layer. Invariant: whoever stores, reads, checks, counts, archives or forgets a document asks
-each kind of rows in turn, and knows none of them.
+The module knows no engine and no layer. Invariant: code that stores, reads, checks, counts, archives or deletes a
+document calls each kind in turn, and knows none of them itself.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__ = ["DocumentWrite", "Embedded", "RowKind", "require"]
 
 @dataclass(slots=True)
 class DocumentWrite:
-    """A transaction that is under way: its statements, and what has to follow from what it removed.
+    """A running transaction: its statements, and the consequences of its deletions that are still open.
 
     Attributes:
-        removed_writings: how the removed mentions and titles wrote their entities.
-        parted: ids of the entities that removed relations joined.
-        unnamed: ids of the entities that nothing names any more; removed last.
+        removed_writings: the written forms of entities in the deleted mentions and titles.
+        parted: ids of the entities that deleted relations joined.
+        unnamed: ids of the entities without a mention or title; they are deleted last.
     """
 
     run: Run
@@ -41,14 +41,14 @@ class DocumentWrite:
     unnamed: list[str] = field(default_factory=list)
 
     def finish(self) -> None:
-        """Remove entities that nothing names any more, after their near-synonyms let go of them."""
+        """Delete the entities without a mention or title, after their SIMILAR_TO edges were deleted."""
         if self.unnamed:
             self.run("write/delete_entities", entity_ids=self.unnamed)
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Rows that have embeddings: what they are, the rows, and a matrix of a vector each, (n, d) float32."""
+    """Rows with embeddings: the name of the rows, the rows, and one vector per row, (n, d) float32."""
 
     what: str
     rows: Sequence[object]
@@ -56,11 +56,11 @@ class Embedded:
 
 
 class RowKind(ABC):
-    """The rows of one layer, or of all layers that have no kind of their own.
+    """The rows of one layer, or of all layers without a kind of their own.
 
     Attributes:
-        layer: the layer's name; empty for all others.
-        further_layers: the names of other layers that give rows of this kind.
+        layer: the name of the layer; empty for the layers without a kind of their own.
+        further_layers: the names of other layers with rows of this kind.
         fields: the fields of ``DocumentGraph`` and ``LayerRows`` that hold the rows.
     """
 
@@ -71,31 +71,31 @@ class RowKind(ABC):
     # ── in a graph ───────────────────────────────────────────────────────────────────────────────────────
 
     def layers_in(self, graph: DocumentGraph) -> set[str]:
-        """The names of the layers of which a graph has rows of this kind."""
+        """Return the names of the layers that have rows of this kind in a graph."""
         return {self.layer} if any(getattr(graph, name) for name in self.fields) else set()
 
     @abstractmethod
     def check(self, graph: DocumentGraph, *, namespace: str) -> None:
-        """Refuse rows of which a store could keep a part only.
+        """Refuse rows that a store could keep only in part.
 
         Raises:
-            StoreError: there are such.
+            StoreError: a rule of this kind is broken.
         """
 
     @abstractmethod
     def texts(self, graph: DocumentGraph) -> Iterable[str]:
-        """All texts of the rows."""
+        """Return all texts of the rows."""
 
     @abstractmethod
     def segment_ids(self, graph: DocumentGraph) -> Iterable[str]:
-        """The ids of what the rows rest on."""
+        """Return the ids of the segments and points that the rows rest on."""
 
     @abstractmethod
     def counts(self, graph: DocumentGraph) -> Mapping[str, int]:
-        """How many there are, by label and relationship type, as the store counts them."""
+        """Return the number of rows by label and relationship type, under the names that the store counts."""
 
     def embedded(self, graph: DocumentGraph) -> Sequence[Embedded]:
-        """The rows that have embeddings."""
+        """Return the rows that have embeddings."""
         del graph
         return ()
 
@@ -103,40 +103,40 @@ class RowKind(ABC):
 
     @abstractmethod
     def create(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
-        """Store the rows of this kind for documents that have none yet; their segments are stored already."""
+        """Store the rows of this kind of documents that have none yet. Their segments are stored already."""
 
     @abstractmethod
     def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
-        """Remove all rows of documents, which go as a whole with their segments."""
+        """Delete all rows of documents that are deleted with their segments."""
 
     @abstractmethod
     def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
-        """Remove the rows of these layers of documents that stay."""
+        """Delete the rows of these layers of documents that stay."""
 
     @abstractmethod
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The rows of each of these documents as fields of its ``DocumentGraph``; each statement runs once for all."""
+        """Return the rows of each document as fields of its ``DocumentGraph``; each statement runs once for all."""
 
     # ── in an archive ────────────────────────────────────────────────────────────────────────────────────
 
     @abstractmethod
     def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
-        """The rows without an id, as fields of an archived document."""
+        """Return the rows as fields of an archived document, without ids."""
 
     @abstractmethod
     def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
-        """Fields of a ``DocumentGraph`` from those of an archived document.
+        """Return fields of a ``DocumentGraph`` from those of an archived document.
 
         Raises:
-            ValueError: they do not fit each other.
+            ValueError: the fields contradict each other.
         """
 
 
 def require(graph: DocumentGraph, rules: Mapping[str, bool]) -> None:
-    """Refuse a document of which one of these rules does not hold.
+    """Refuse a document that breaks one of these rules.
 
     Raises:
-        StoreError: it says which.
+        StoreError: names the first broken rule.
     """
     broken = next((rule for rule, holds in rules.items() if not holds), None)
     if broken is not None:

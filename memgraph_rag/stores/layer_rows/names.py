@@ -1,8 +1,8 @@
-"""Rows of the layer ``entities``: mentions and titles, and the entities that follow from them.
+"""Mentions and titles, the rows of the layer ``entities``, and the entities that follow from them.
 
-Mentions of kind ``OPEN_KIND`` are found by the layer ``relations`` and go with it; they are checked, stored, read and
-archived here all the same. Invariants: an entity says of itself what its mentions and titles say, and is there as long
-as one of them; a mention stands in the text where it says.
+The layer ``relations`` also finds mentions, of the kind ``OPEN_KIND``. They are deleted with that layer, but checked,
+stored, read and archived here. Invariants: the fields of an entity follow from its mentions and titles, and it is
+deleted with the last of them. The text at the position of a mention is its surface.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
 from memgraph_rag.stores.shared import rows
-from memgraph_rag.stores.shared.graph_reads import Run, mentions_in, titles_in
+from memgraph_rag.stores.shared.graph_reads import Run, read_mentions, read_titles
 from memgraph_rag.types import OPEN_KIND, DocumentGraph, Mention, Title, entity_id
 
 __all__ = ["ArchivedNames", "NameRows", "remove_mentions"]
@@ -32,7 +32,7 @@ class ArchivedNames(TypedDict):
 
 
 class NameRows(RowKind):
-    """See ``RowKind``."""
+    """The kind of mentions and titles."""
 
     layer: ClassVar[str] = "entities"
     fields: ClassVar[tuple[str, ...]] = ("mentions", "titles")
@@ -70,10 +70,10 @@ class NameRows(RowKind):
 
     @override
     def create(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
-        """Store mentions and titles, and make entities follow from all there are: new or changed.
+        """Store mentions and titles, then create or update the entities that they affect.
 
-        An entity's node says how often it is written how. So a write costs what it brings and takes away, and not what
-        else names its entities: to count all mentions again took half of the time of a write to 2,000 documents.
+        The node of an entity holds the count of each written form. So the cost of a write depends only on the mentions
+        that it adds and removes, not on all mentions of its entities.
         """
         new_writings, removed = rows.writings(graphs), write.removed_writings
         touched = sorted(
@@ -99,7 +99,7 @@ class NameRows(RowKind):
 
     @override
     def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
-        """Count how the documents wrote their entities; the edges themselves go with segments and documents' nodes."""
+        """Count the written forms of entities in the documents; the edges are deleted with segments and documents."""
         surface_rows = write.run("read/count_surfaces", document_ids=document_ids)
         rows.add_writings(write.removed_writings, rows.decode_writings(surface_rows))
 
@@ -111,7 +111,7 @@ class NameRows(RowKind):
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        mentions, titles = mentions_in(run, document_ids), titles_in(run, document_ids)
+        mentions, titles = read_mentions(run, document_ids), read_titles(run, document_ids)
         return {
             document_id: {"mentions": tuple(mentions[document_id]), "titles": tuple(titles[document_id])}
             for document_id in document_ids
@@ -139,7 +139,7 @@ class NameRows(RowKind):
 
 
 def remove_mentions(write: DocumentWrite, document_ids: Sequence[str], is_wanted: Callable[[str], bool]) -> bool:
-    """Count how documents write the entities that they name as something of these kinds; whether they name any."""
+    """Count the written forms of entities whose kind ``is_wanted``, as removed. Return whether there are any."""
     surface_rows = write.run("read/count_surfaces", document_ids=document_ids)
     writings = rows.decode_writings(row for row in surface_rows if is_wanted(row["kind"]))
     rows.add_writings(write.removed_writings, writings)
@@ -148,7 +148,7 @@ def remove_mentions(write: DocumentWrite, document_ids: Sequence[str], is_wanted
 
 def _check_ids(graph: DocumentGraph, namespace: str) -> None:
     for named in (*graph.mentions, *graph.titles):
-        if named.entity_id != entity_id(namespace, named.normal):  # else two namespaces might share an entity
+        if named.entity_id != entity_id(namespace, named.normal):  # else two namespaces could share an entity
             raise StoreError(
                 f"Expected the id of entity {show(named.normal)} to be made of namespace {show(namespace)} and that "
                 f"name, got {named.entity_id} in document {show(graph.document.key)}. Use entity_id(namespace, "
@@ -163,7 +163,7 @@ def _check_places(graph: DocumentGraph) -> None:
     for mention in graph.mentions:
         segment = segments.get(mention.segment_id)
         if segment is None or not segment.start <= mention.start < mention.end <= segment.end:
-            where = "a segment that is not there" if segment is None else f"[{segment.start}, {segment.end})"
+            where = "a missing segment" if segment is None else f"[{segment.start}, {segment.end})"
             raise StoreError(
                 f"Expected mentions within the segments of document {show(graph.document.key)}, got "
                 f"{show(mention.surface)} at [{mention.start}, {mention.end}) in {where}. Count the document's "
@@ -172,8 +172,8 @@ def _check_places(graph: DocumentGraph) -> None:
             )
         if segment.text[mention.start - segment.start : mention.end - segment.start] != mention.surface:
             raise StoreError(
-                f"Expected the surface of a mention as it stands in document {show(graph.document.key)}, got "
-                f"{show(mention.surface)} at [{mention.start}, {mention.end}), where another text stands. Count the "
+                f"Expected the surface of a mention in the text of document {show(graph.document.key)}, got "
+                f"{show(mention.surface)} at [{mention.start}, {mention.end}), where the text differs. Count the "
                 "document's characters.",
                 mention=mention,
             )

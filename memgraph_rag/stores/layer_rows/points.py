@@ -1,7 +1,7 @@
-"""Rows of the layers ``points`` and ``clusters``: information points with their SUMMARIZES edges.
+"""Information points with their SUMMARIZES edges, the rows of the layers ``points`` and ``clusters``.
 
-Invariant: a point stands on segments of its own document and on points below it of its own layer, and its weights are
-between 0 and 1.
+Invariant: a point summarises segments of its own document, and lower points of its own layer. Weights are between 0 and
+1.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing_extensions import NotRequired, TypedDict, override
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores.layer_rows.archived import Finite, Ids, NodePlace, Number, Packed, Places, packed, unpacked
+from memgraph_rag.stores.layer_rows.archived import Finite, Ids, NodePlace, Number, Packed, Places, pack, unpack
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, Embedded, RowKind, require
 from memgraph_rag.stores.shared import rows
 from memgraph_rag.stores.shared.graph_reads import Run
@@ -24,10 +24,10 @@ from memgraph_rag.types import DocumentGraph, InformationPoint, PointLayer, Summ
 
 __all__ = ["ArchivedPoints", "PointRows"]
 
-_ROUNDING = 1e-6  # of a weight
+_ROUNDING = 1e-6  # tolerance of a weight
 
 _LABELS: dict[PointLayer, str] = {"points": "InformationPoint", "clusters": "ClusterSummary"}
-"""What the points of a layer are counted as, in the order in which they are stored and read."""
+"""The name under which the points of each layer are counted, in the order in which they are stored and read."""
 
 _ARCHIVED: dict[PointLayer, tuple[str, str, str]] = {
     "points": ("points", "point_embeddings", "summarizes"),
@@ -39,7 +39,7 @@ _Edge = tuple[NodePlace, NodePlace, Finite]
 
 
 class ArchivedPoints(TypedDict):
-    """Points as (level, index, text, tokens), edges as (source, target, weight); clusters only where there are any."""
+    """Points as (level, index, text, tokens), edges as (source, target, weight); clusters only if there are any."""
 
     points: list[_Point]
     point_embeddings: Packed
@@ -50,7 +50,7 @@ class ArchivedPoints(TypedDict):
 
 
 class PointRows(RowKind):
-    """See ``RowKind``."""
+    """The kind of information points."""
 
     layer: ClassVar[str] = "points"
     further_layers: ClassVar[tuple[str, ...]] = ("clusters",)
@@ -127,8 +127,8 @@ class PointRows(RowKind):
         return {
             document_id: {
                 "point_embeddings": rows.decode_embeddings(stored),
-                "points": tuple(_decoded_rows(stored, document_id)),
-                "summarizes": tuple(map(rows.decode_summarizes, edges[document_id])),
+                "points": tuple(_decode_rows(stored, document_id)),
+                "summarizes": tuple(Summarizes(**row) for row in edges[document_id]),
             }
             for document_id, stored in rows.by_document(point_rows, document_ids).items()
         }
@@ -136,34 +136,34 @@ class PointRows(RowKind):
     @override
     def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
         layers: list[PointLayer] = [layer for layer in _LABELS if layer == self.layer or layer in self.layers_in(graph)]
-        return {name: value for layer in layers for name, value in _encoded(graph, places, layer)}
+        return {name: value for layer in layers for name, value in _encode_layer(graph, places, layer)}
 
     @override
     def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
-        layers = list(_archived_layers(archived))
-        points = [point for layer in layers for point in _decoded_points(archived, ids, layer)]
-        edges = [edge for layer in layers for edge in _decoded_edges(archived, ids, layer)]
-        matrices = [unpacked(archived[_ARCHIVED[layer][1]]) for layer in layers]
+        layers = list(_list_archived_layers(archived))
+        points = [point for layer in layers for point in _decode_points(archived, ids, layer)]
+        edges = [edge for layer in layers for edge in _decode_edges(archived, ids, layer)]
+        matrices = [unpack(archived[_ARCHIVED[layer][1]]) for layer in layers]
         filled = [matrix for matrix in matrices if len(matrix)]
         embeddings = np.concatenate(filled) if filled else matrices[0]
         return {"points": tuple(points), "point_embeddings": embeddings, "summarizes": tuple(edges)}
 
 
-def _decoded_rows(point_rows: Iterable[rows.Row], document_id: str) -> Iterator[InformationPoint]:
+def _decode_rows(point_rows: Iterable[rows.Row], document_id: str) -> Iterator[InformationPoint]:
     for row in point_rows:
         without_embedding = {name: value for name, value in row.items() if name != "embedding"}
-        yield rows.decode_point({**without_embedding, "document_id": document_id})
+        yield InformationPoint(**without_embedding, document_id=document_id)
 
 
-def _encoded(graph: DocumentGraph, places: Places, layer: PointLayer) -> Iterator[tuple[str, Any]]:
-    """The fields of an archived document that hold the points of one layer."""
+def _encode_layer(graph: DocumentGraph, places: Places, layer: PointLayer) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of an archived document that hold the points of one layer."""
     points, embeddings, edges = _ARCHIVED[layer]
     nodes = places.nodes
     of_layer = [place for place, point in enumerate(graph.points) if point.layer == layer]
     listed = [graph.points[place] for place in of_layer]
     ids = {point.id for point in listed}
     yield points, [[point.level, point.index, point.text, point.tokens] for point in listed]
-    yield embeddings, packed(graph.point_embeddings[of_layer] if of_layer else np.zeros((0, 0), np.float32))
+    yield embeddings, pack(graph.point_embeddings[of_layer] if of_layer else np.zeros((0, 0), np.float32))
     yield (
         edges,
         [
@@ -174,11 +174,11 @@ def _encoded(graph: DocumentGraph, places: Places, layer: PointLayer) -> Iterato
     )
 
 
-def _archived_layers(archived: Mapping[str, Any]) -> Iterator[PointLayer]:
-    """The layers of which an archived document has points.
+def _list_archived_layers(archived: Mapping[str, Any]) -> Iterator[PointLayer]:
+    """Yield the layers that have points in an archived document.
 
     Raises:
-        ValueError: of one it has not all that belongs together.
+        ValueError: some fields of a layer are missing, and others are not.
     """
     for layer, names in _ARCHIVED.items():
         missing = [name for name in names if name not in archived]
@@ -188,19 +188,19 @@ def _archived_layers(archived: Mapping[str, Any]) -> Iterator[PointLayer]:
             yield layer
 
 
-def _decoded_points(archived: Mapping[str, Any], ids: Ids, layer: PointLayer) -> Iterator[InformationPoint]:
+def _decode_points(archived: Mapping[str, Any], ids: Ids, layer: PointLayer) -> Iterator[InformationPoint]:
     for level, index, text, tokens in archived[_ARCHIVED[layer][0]]:
         point_id = ids.node(level, index, layer=layer)
         yield InformationPoint(point_id, ids.document, level, index, text, tokens, layer)
 
 
-def _decoded_edges(archived: Mapping[str, Any], ids: Ids, layer: PointLayer) -> Iterator[Summarizes]:
+def _decode_edges(archived: Mapping[str, Any], ids: Ids, layer: PointLayer) -> Iterator[Summarizes]:
     for source, target, weight in archived[_ARCHIVED[layer][2]]:
         yield Summarizes(ids.node(*source, layer=layer), ids.node(*target, layer=layer), weight)
 
 
 def _check_edges(graph: DocumentGraph) -> None:
-    """Refuse edges out of the document, and edges that do not lead down: who follows those comes to no end."""
+    """Refuse edges that leave the document, and edges that do not lead to a lower level, which could form a cycle."""
     points = {point.id: point for point in graph.points}
     levels = {node.id: node.level for node in (*graph.segments, *graph.points)}
     for edge in graph.summarizes:

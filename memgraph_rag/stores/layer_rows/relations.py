@@ -1,7 +1,7 @@
-"""Rows of the layer ``relations``: what segments state of pairs of entities, and the mentions that the layer found.
+"""Relations, the rows of the layer ``relations``, and the mentions that this layer found.
 
-Invariants: both ends of a relation are mentioned in its segment; an entity has an embedding and near-synonyms as long
-as a relation joins it.
+Invariants: the segment of a relation mentions both of its entities. An entity has an embedding and near-synonyms if and
+only if a relation joins it.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing_extensions import TypedDict, override
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, packed, unpacked
+from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, pack, unpack
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, Embedded, RowKind
 from memgraph_rag.stores.layer_rows.names import remove_mentions
 from memgraph_rag.stores.shared import relation_writes, rows
-from memgraph_rag.stores.shared.graph_reads import Run, mentions_in, relations_in
+from memgraph_rag.stores.shared.graph_reads import Run, read_mentions, read_relations
 from memgraph_rag.types import OPEN_KIND, DocumentGraph, Relation, ends_of, relation_id
 
-__all__ = ["ArchivedRelations", "RelationRows", "named_in"]
+__all__ = ["ArchivedRelations", "RelationRows", "read_mention_pairs"]
 
 
 class ArchivedRelations(TypedDict):
-    """Relations as (segment, source, target, description); the ends by their normalised names."""
+    """Relations as (segment, source, target, description); entities by their normalised names."""
 
     relations: list[tuple[Number, str, str, str]]
     relation_embeddings: Packed
@@ -35,7 +35,7 @@ class ArchivedRelations(TypedDict):
 
 
 class RelationRows(RowKind):
-    """See ``RowKind``."""
+    """The kind of relations."""
 
     layer: ClassVar[str] = "relations"
     fields: ClassVar[tuple[str, ...]] = ("relations",)
@@ -51,16 +51,16 @@ class RelationRows(RowKind):
         numbers = Counter(relation.id for relation in graph.relations)
         for relation in graph.relations:
             wrong = (
-                ("an id that another has too" if numbers[relation.id] > 1 else "")
-                or ("a segment that is not there" if relation.segment_id not in segments else "")
+                ("the id of another relation" if numbers[relation.id] > 1 else "")
+                or ("a missing segment" if relation.segment_id not in segments else "")
                 or ("the same entity at both ends" if relation.source_id == relation.target_id else "")
                 or ("no description" if not relation.description.strip() else "")
             )
             if wrong:
                 raise StoreError(
                     f"Expected relations of two entities each, stated by segments of document "
-                    f"{show(graph.document.key)}, got {show(relation.description)} ({relation.id}) with {wrong}. Leave "
-                    "it out, or give what it lacks.",
+                    f"{show(graph.document.key)}, got {show(relation.description)} ({relation.id}) with {wrong}. "
+                    "Correct the relation, or leave it out.",
                     relation=relation,
                 )
 
@@ -85,12 +85,12 @@ class RelationRows(RowKind):
 
     @override
     def create(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
-        relation_writes.settle(write.run, write.create, write.find_near, graphs, write.parted)
+        relation_writes.save_relations(write.run, write.create, write.find_near, graphs, write.parted)
         write.parted = set()
 
     @override
     def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
-        write.parted |= relation_writes.take_away(write.run, document_ids)
+        write.parted |= relation_writes.delete_relations(write.run, document_ids)
 
     @override
     def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
@@ -99,26 +99,26 @@ class RelationRows(RowKind):
             write.run("write/delete_open_mentions", document_ids=document_ids, kind=OPEN_KIND)
 
     def remove_unnamed(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
-        """Remove stored relations of which an end is not mentioned any more; refuse new ones of which one is not.
+        """Delete stored relations with an entity that their segment does not mention any more; refuse such new ones.
 
         Raises:
-            StoreError: the segment of a new relation does not mention both ends.
+            StoreError: the segment of a new relation does not mention both entities.
         """
         document_ids = [graph.document.id for graph in graphs]
-        named = named_in(write.run, document_ids)
+        named = read_mention_pairs(write.run, document_ids)
         for graph in graphs:
-            relation_writes.check_named(graph, named)
+            relation_writes.check_mentions(graph, named)
         unnamed = [
             relation
-            for of_document in relations_in(write.run, document_ids).values()
+            for of_document in read_relations(write.run, document_ids).values()
             for relation in of_document
             if not {(relation.segment_id, relation.source_id), (relation.segment_id, relation.target_id)} <= named
         ]
-        write.parted |= relation_writes.take_away(write.run, document_ids, unnamed)
+        write.parted |= relation_writes.delete_relations(write.run, document_ids, unnamed)
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        stored = relations_in(run, document_ids)
+        stored = read_relations(run, document_ids)
         ends = ends_of(relation for relations in stored.values() for relation in relations)
         embedding_rows = run("read/list_relation_embeddings", document_ids=list(document_ids)) if ends else []
         embedded = rows.by_document(embedding_rows, document_ids)
@@ -143,28 +143,28 @@ class RelationRows(RowKind):
                 [places.segments[item.segment_id], names[item.source_id], names[item.target_id], item.description]
                 for item in graph.relations
             ],
-            "relation_embeddings": packed(graph.relation_embeddings),
+            "relation_embeddings": pack(graph.relation_embeddings),
             "ends": [names[end] for end in graph.ends],
-            "end_embeddings": packed(graph.end_embeddings),
+            "end_embeddings": pack(graph.end_embeddings),
         }
 
     @override
     def decode(self, archived: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
         relations = tuple(_relation(ids, *row) for row in archived["relations"])
         end_ids = [ids.entity(normal) for normal in archived["ends"]]
-        in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # ids have another order in another namespace
+        in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # the order of ids depends on the namespace
         if [end_ids[place] for place in in_order] != list(ends_of(relations)):
             raise ValueError("the embedded names are not those of the relations' ends")
         return {
             "relations": relations,
-            "relation_embeddings": unpacked(archived["relation_embeddings"]),
-            "end_embeddings": unpacked(archived["end_embeddings"])[in_order],
+            "relation_embeddings": unpack(archived["relation_embeddings"]),
+            "end_embeddings": unpack(archived["end_embeddings"])[in_order],
         }
 
 
-def named_in(run: Run, document_ids: Sequence[str]) -> set[tuple[str, str]]:
-    """(segment id, entity id) of all mentions of these documents."""
-    mentions = chain.from_iterable(mentions_in(run, document_ids).values())
+def read_mention_pairs(run: Run, document_ids: Sequence[str]) -> set[tuple[str, str]]:
+    """Return (segment id, entity id) of all mentions of these documents."""
+    mentions = chain.from_iterable(read_mentions(run, document_ids).values())
     return {(mention.segment_id, mention.entity_id) for mention in mentions}
 
 

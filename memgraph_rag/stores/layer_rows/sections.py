@@ -1,7 +1,7 @@
-"""Rows of the layer ``outline``: sections with their CONTAINS edges.
+"""Sections with their CONTAINS edges, the rows of the layer ``outline``.
 
-Invariant: the sections of a document are the whole outline that follows from where they begin; the edges from them to
-segments are its leaves.
+Invariant: the sections of a document are the complete outline that follows from their starts and levels. Their edges to
+segments are the leaves of the outline.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing_extensions import NotRequired, TypedDict, override
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
 from memgraph_rag.stores.shared import rows
-from memgraph_rag.stores.shared.graph_reads import Run, sections_in
+from memgraph_rag.stores.shared.graph_reads import Run, read_sections
 from memgraph_rag.types import DocumentGraph, Heading, Leaf, Section, leaves_of, make_sections
 
 __all__ = ["ArchivedSections", "SectionRows"]
 
 
 class ArchivedSections(TypedDict):
-    """Sections as (start, end, level, title, is abstract); left out where there are none."""
+    """Sections as (start, end, level, title, is abstract); absent if there are none."""
 
     sections: NotRequired[list[tuple[Number, Number, Annotated[Number, Field(ge=1)], str, bool]]]
 
 
 class SectionRows(RowKind):
-    """See ``RowKind``."""
+    """The kind of sections."""
 
     layer: ClassVar[str] = "outline"
     fields: ClassVar[tuple[str, ...]] = ("sections",)
@@ -85,12 +85,12 @@ class SectionRows(RowKind):
 
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        stored = sections_in(run, document_ids)
+        stored = read_sections(run, document_ids)
         return {document_id: {"sections": tuple(sections)} for document_id, sections in stored.items()}
 
     @override
     def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
-        if not graph.sections:  # so that versions that know no sections can read the archive
+        if not graph.sections:  # a version without sections can then read the archive
             return {}
         encoded = [[item.start, item.end, item.level, item.title, item.is_abstract] for item in graph.sections]
         return {"sections": encoded}
@@ -112,7 +112,7 @@ def _leaves(graph: DocumentGraph) -> list[Leaf]:
 
 
 def _columns(sections: Sequence[Section], leaves: Sequence[Leaf]) -> rows.Columns:
-    """``parts`` is how many edges leave a section, by which its loss of one is noticed."""
+    """Return sections as columns. ``parts`` counts the edges that leave a section: a check finds lost edges by it."""
     parts = dict.fromkeys((section.id for section in sections), 0)
     for parent_id in (*(leaf.section_id for leaf in leaves), *(item.parent_id for item in sections if item.parent_id)):
         parts[parent_id] += 1

@@ -1,10 +1,10 @@
-"""The files from which ``neo4j-admin database import full`` makes a database: those of one namespace.
+"""Writes the files from which ``neo4j-admin database import full`` creates the database of one namespace.
 
-It stands where a transaction stands: ``graph_writes.replace`` and ``overview_writes.write_overviews`` run over it as
-over an empty database, and what they create goes into CSV files, one a label or relationship type. Entities are
-gathered in an SQLite file until the end, because many documents write one. Invariant: what is imported from these files
-and then opened once (``neo4j_first_opening``) is what a store would have written, property by property; memory does not
-grow with the number of documents.
+A ``BulkWriter`` takes the place of a transaction on an empty database: ``graph_writes.replace`` and
+``overview_writes.write_overviews`` run on it, and their rows go into CSV files, one per label or relationship type.
+Entities are collected in an SQLite file until the end, because many documents change the same entity. Invariant: after
+the import and a first opening (``neo4j_first_opening``) the database equals one that a store wrote, property by
+property. Memory does not grow with the number of documents.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NODES = {
     "write/create_annotations": "Annotation",
     "write/create_overviews": "Overview",
 }
-"""Statements that create nodes, and the labels of these."""
+"""Statements that create nodes, and the label of these nodes."""
 
 EDGES = {
     "write/link_segments": ("NEXT", "source_id", "target_id"),
@@ -51,32 +51,32 @@ EDGES = {
     "write/link_members": ("HAS_MEMBER", "source_id", "target_id"),
     "write/link_overviews_to_segments": ("SUMMARIZES", "source_id", "target_id"),
 }
-"""Statements that create relationships: the type, and the columns that hold the ids of both ends."""
+"""Statements that create relationships: the type, and the columns with the ids of both ends."""
 
 LATER = {
     "write/link_similar": "after the import, when the database can compute the cosines",
     "write/link_overviews_to_points": "has the rows of link_overviews_to_segments again, of which each finds its own",
     "write/link_overviews_to_overviews": "likewise",
 }
-"""Statements of which nothing is written, and why."""
+"""Statements whose rows are not written, and why."""
 
 PROPERTIES_TOO = {"RELATES_TO": ("source_id", "target_id"), "TITLED": ("document_id",)}
-"""Of a relationship type, the ids of ends that are properties, too."""
+"""The id columns of a relationship type that are stored as properties too."""
 
 BETWEEN = "\x1f"
-"""Between the values of an array: no name and no id holds it, because those can be printed."""
+"""The separator of array values. No name and no id contains it, because it is not printable."""
 
-_UTF8_BYTES = 4  # of a character, at most; of a quote, which is written twice, two
+_UTF8_BYTES = 4  # the most bytes of a character; a quote is written twice, and takes two
 
-ROWS_AT_ONCE = 2000  # of a file: with 384 dimensions, 10 MB of text
+ROWS_AT_ONCE = 2000  # rows written to a file at once: with 384 dimensions, 10 MB of text
 
 FIRST_VERSION = 1
-"""The namespace's version: everything is one write."""
+"""The version of the namespace: the whole import counts as one write."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkFiles:
-    """Files for ``neo4j-admin``, and how many documents, segments and entities are in them."""
+    """Files for ``neo4j-admin``, and the number of documents, segments and entities in them."""
 
     folder: Path
     database: str
@@ -87,12 +87,12 @@ class BulkFiles:
 
     @property
     def arguments(self) -> list[str]:
-        """Those of ``neo4j-admin``, which runs in the folder while the database is stopped."""
+        """The arguments of ``neo4j-admin``. Run it in the folder while the database is stopped."""
         return ["database", "import", "full", *self.options, "--overwrite-destination=true", self.database]
 
 
 class BulkWriter:
-    """Writes the files of one namespace into a folder that is there; a context manager, which closes them."""
+    """Writes the files of one namespace into an existing folder. A context manager, which closes the files."""
 
     def __init__(self, folder: Path, *, database: str, namespace: str, embedder: str, dimension: int) -> None:
         self._folder = folder
@@ -112,17 +112,17 @@ class BulkWriter:
         self._entities.close()
 
     def write(self, graphs: Sequence[DocumentGraph]) -> None:
-        """Add documents, none of which was added before."""
-        graph_writes.replace(self._run, self._create, _none_near, graphs)
+        """Add documents. Each document may be added once."""
+        graph_writes.replace(self._run, self._create, _find_no_names, graphs)
         self._documents += len(graphs)
         self._segments += sum(len(graph.segments) for graph in graphs)
 
     def write_overviews(self, overviews: OverviewRows) -> None:
-        """Add overviews that rest on documents which were added."""
+        """Add overviews of documents that were added before."""
         write_overviews(self._run, self._create, overviews, as_of=FIRST_VERSION)
 
     def finish(self) -> BulkFiles:
-        """Close the files; nothing is added after it."""
+        """Write the entities and close the files. Nothing can be added afterwards."""
         entities = 0
         for columns in self._entities.batches():
             entities += len(columns["id"])
@@ -144,7 +144,7 @@ class BulkWriter:
     # ── what a transaction gives ─────────────────────────────────────────────────────────────────────────
 
     def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """The rows of a reading statement, over what was added."""
+        """Return the rows of a reading statement over the documents added so far."""
         return self._reads[name](parameters)
 
     @property
@@ -155,11 +155,11 @@ class BulkWriter:
             "read/count_relations": lambda given: self._entities.joined(given["entity_ids"]),
             "read/find_unchanged_documents": lambda given: [{"id": item} for item in given["document_ids"]],
             "read/find_overview_ids": lambda _: [],
-            "read/count_overview_edges": lambda _: [],  # none is torn: nobody else writes
+            "read/count_overview_edges": lambda _: [],  # no overview is torn: there is no other writer
         }
 
     def _create(self, name: str, columns: rows.Columns, /, **_: Any) -> None:
-        """Store columns as the statement of that name would."""
+        """Store columns as the statement with this name would."""
         if name in LATER or not len(next(iter(columns.values()))):
             return
         if name in NODES:
@@ -172,7 +172,7 @@ class BulkWriter:
             self._edge("HAS_SEGMENT", "document_id", "id", {name: columns[name] for name in ("document_id", "id")})
 
     def _computed(self, label: str, columns: rows.Columns) -> rows.Columns:
-        """With what the statement itself says of a node of that label."""
+        """Add the properties that the statement itself computes for nodes with this label."""
         if label == "Document":
             columns["version"] = [FIRST_VERSION] * len(columns["id"])
         if label == "Segment":
@@ -200,7 +200,7 @@ class BulkWriter:
         self._tables[option].append(columns)
 
     def _schema_columns(self) -> rows.Columns:
-        """Version 0: the next opening builds the schema, for this embedder only."""
+        """Return the Schema node with version 0: the next opening creates the schema, for this embedder only."""
         columns: rows.Columns = {"id": [schema.SCHEMA_ID], "version": [0], "name": [self._schema["embedder"]]}
         return columns | {name: [value] for name, value in self._schema.items()}
 
@@ -209,35 +209,35 @@ class BulkWriter:
         return {"id": [own_id], "name": [self._namespace], "version": [FIRST_VERSION]}
 
 
-def _none_near(_run: object, _columns: rows.Columns) -> list[Similar]:
-    """Near-synonyms wait for the first opening."""
+def _find_no_names(_run: object, _columns: rows.Columns) -> list[Similar]:
+    """Return no near-synonyms: the first opening of the database adds them."""
     return []
 
 
 class _Table:
-    """One CSV file, with its header; each value is quoted where it is text, and left out where it is None."""
+    """One CSV file with its header. Text values are quoted; None is an empty cell."""
 
     def __init__(self, option: str, folder: Path) -> None:
         kind, _, name = option.removeprefix("--").partition("=")
         self._path = folder / f"{kind}-{name}.csv"
         self._file: BinaryIO | None = None
         self._names: list[str] = []
-        self.option = f"{option}=./{self._path.name}"  # 2026 asks for a folder in front
+        self.option = f"{option}=./{self._path.name}"  # 2026 needs a path with a folder
         self.longest = 0
 
     def append(self, columns: rows.Columns) -> None:
-        """Write rows; a file has the columns of its first ones."""
+        """Write rows. The first call decides the columns of the file."""
         if self._file is None:
             self._names = list(columns)
             self._file = self._path.open("xb")
-            header = ",".join(f"{name}{_type(name, values)}" for name, values in columns.items())
+            header = ",".join(f"{name}{_header_type(name, values)}" for name, values in columns.items())
             self._file.write(f"{header}\n".encode())
         ordered = [columns[name] for name in self._names]
         for start in range(0, len(ordered[0]), ROWS_AT_ONCE):
-            cells = [_cells(values[start : start + ROWS_AT_ONCE]) for values in ordered]
+            cells = [_format_cells(values[start : start + ROWS_AT_ONCE]) for values in ordered]
             table = pa.table(cells, names=self._names)
             csv.write_csv(table, self._file, csv.WriteOptions(include_header=False))
-        lengths = (_characters(value) for values in columns.values() for value in values)
+        lengths = (_count_characters(value) for values in columns.values() for value in values)
         self.longest = max(self.longest, max(lengths, default=0))
 
     def close(self) -> None:
@@ -245,8 +245,8 @@ class _Table:
             self._file.close()
 
 
-def _type(name: str, values: Sequence[Any] | Matrix) -> str:
-    """The type in a header, as Neo4j names it; ids have it in their name."""
+def _header_type(name: str, values: Sequence[Any] | Matrix) -> str:
+    """Return the type of a column for the header, as Neo4j names it; empty for ids, whose name contains the type."""
     if "ID" in name:
         return ""
     if isinstance(values, np.ndarray) or name == "embedding":
@@ -256,15 +256,15 @@ def _type(name: str, values: Sequence[Any] | Matrix) -> str:
     return f":{names[type(first)]}"
 
 
-def _characters(value: object) -> int:
-    """Of a text, or of an array of texts; 0 for what is never long."""
+def _count_characters(value: object) -> int:
+    """Return the length of a text or of an array of texts; 0 for any other value."""
     if isinstance(value, list):
         return sum(map(len, value)) + len(value)
     return len(value) if isinstance(value, str) else 0
 
 
-def _cells(values: Sequence[Any] | Matrix) -> pa.Array:
-    """A column as a CSV file holds it: an array as text; float32 in the shortest form that is read back the same."""
+def _format_cells(values: Sequence[Any] | Matrix) -> pa.Array:
+    """Return a column as CSV cells: an array as text, float32 in the shortest form that reads back exactly."""
     if isinstance(values, np.ndarray):
         numbers = pa.array(np.ascontiguousarray(values, np.float32).ravel()).cast(pa.string())
         offsets = pa.array(np.arange(len(values) + 1, dtype=np.int32) * values.shape[1])
@@ -276,7 +276,7 @@ def _cells(values: Sequence[Any] | Matrix) -> pa.Array:
 
 
 class _Entities:
-    """What is known of the entities so far: a table by id, in a file that is gone at the end."""
+    """The entities collected so far: an SQLite table in a file that is removed at the end."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -289,7 +289,7 @@ class _Entities:
         )
 
     def store(self, name: str, columns: rows.Columns) -> None:
-        """Do what the statement of that name does to entities."""
+        """Change the entities as the statement with this name would."""
         if name in ("write/create_entities", "write/save_entities"):
             encoded = columns | {"kinds": [json.dumps(kinds) for kinds in columns["kinds"]]}
             listed = [encoded[column] for column in ("normal", "name", "kinds", "surfaces", "id")]
@@ -306,14 +306,14 @@ class _Entities:
         self._database.execute("COMMIT")
 
     def surfaces(self, entity_ids: Sequence[str]) -> list[dict[str, Any]]:
-        """How these entities are written; of those that are known."""
-        found = self._find("normal, surfaces", entity_ids)
-        return [{"id": entity_id, "normal": row[0], "surfaces": row[1]} for entity_id, row in found]
+        """Return the names and written forms of these entities; unknown ids are left out."""
+        entity_rows = self._find("normal, surfaces", entity_ids)
+        return [{"id": entity_id, "normal": row[0], "surfaces": row[1]} for entity_id, row in entity_rows]
 
     def joined(self, entity_ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Of these entities, which relations join, whether they have an embedding."""
-        found = self._find("embedding IS NOT NULL", entity_ids)
-        return [{"id": entity_id, "is_embedded": bool(row[0]), "count": 1} for entity_id, row in found]
+        """Return whether these entities, which relations join, have an embedding."""
+        entity_rows = self._find("embedding IS NOT NULL", entity_ids)
+        return [{"id": entity_id, "is_embedded": bool(row[0]), "count": 1} for entity_id, row in entity_rows]
 
     def _find(self, selected: str, entity_ids: Sequence[str]) -> Iterator[tuple[str, Any]]:
         for entity_id in entity_ids:
@@ -322,7 +322,7 @@ class _Entities:
                 yield entity_id, row
 
     def batches(self) -> Iterator[rows.Columns]:
-        """All entities as columns, some at a time; those without an embedding apart."""
+        """Yield all entities as columns, in batches; entities without an embedding come in batches of their own."""
         for has_embedding in ("NULL", "NOT NULL"):
             with closing(self._database.cursor()) as cursor:
                 cursor.execute(f"SELECT * FROM entities WHERE embedding IS {has_embedding} ORDER BY id")  # noqa: S608

@@ -1,10 +1,10 @@
-"""One connection to a Neo4j server: transactions on it, and its errors in our words.
+"""A connection to a Neo4j server: its transactions, and its errors as errors of this library.
 
-It knows neither documents nor namespaces. The invariants: every transaction is managed, has a timeout, and says by
-its metadata which operation it serves, never a text or a password; a read sees every write made before it through
-the same connection, what earlier reads saw, and, but on a connection for reading only, what anybody wrote before it
-was opened, also on a cluster's followers; no transaction is begun later than ``RETRY_S`` after the first try of it; a
-child that is forked says nothing on its parent's sockets.
+The module knows neither documents nor namespaces. Invariants: every transaction is managed, has a timeout, and names
+its operation in its metadata, never a text or a password. A read sees every earlier write through the same connection
+and everything that earlier reads saw, also on the followers of a cluster; unless the connection is for reading only, it
+also sees everything that was written before it was opened. No transaction begins later than ``RETRY_S`` after its first
+try. A forked child sends nothing on its parent's sockets.
 """
 
 from __future__ import annotations
@@ -43,9 +43,12 @@ Execute = Callable[[str, Mapping[str, Any]], list[dict[str, Any]]]
 APPLICATION = "memgraph_rag"
 READ_TIMEOUT_S = 60.0
 WRITE_TIMEOUT_S = 600.0
-RETRY_S = 30.0  # in which a transaction is tried again, after a lost connection or a deadlock
-SHORTEST_WAIT_S, LONGEST_WAIT_S = 0.02, 4.0  # between two tries, doubled each time, of which a random part is waited
-TORN_READS = 5  # tries after which a null is taken for what it says
+RETRY_S = 30.0  # the time for new tries of a transaction, after a lost connection or a deadlock
+SHORTEST_WAIT_S, LONGEST_WAIT_S = (
+    0.02,
+    4.0,
+)  # bounds of the wait between two tries: doubled each time, part of it random
+TORN_READS = 5  # tries after which a null counts as a stored value
 
 LOGGER = logging.getLogger(__name__)
 DRIVER_LOGGER = logging.getLogger("neo4j")
@@ -57,7 +60,7 @@ UNSERVED = (
     "Neo.TransientError.Transaction.BookmarkTimeout",
     "Neo.TransientError.Transaction.LeaseExpired",
 )
-"""What members of a cluster say that has no leader at the moment, or followers that do not keep up."""
+"""Error codes of a cluster that has no leader at the moment, or whose followers do not keep up."""
 
 
 def connect(
@@ -68,20 +71,20 @@ def connect(
     timeout_s: float,
     read_only: bool = False,
 ) -> Neo4jConnection:
-    """A connection that has answered; tried again until the timeout, for a server may be starting.
+    """Return a connection to a server that has answered; retry until the timeout, as the server may be starting.
 
     Args:
-        read_only: of a cluster any follower will do. Else its leader is asked first, whose bookmark later reads wait
-            for: else two openings, one just after the other, could find different schemas.
+        read_only: whether any follower of a cluster may answer. Otherwise the leader answers first, and later reads
+            wait for its bookmark, so that two openings one after the other find the same schema.
 
     Raises:
-        StoreUnavailable: nobody answered in time.
+        StoreUnavailable: no server answered in time.
         StoreAccessDenied: wrong user, password or database.
     """
-    if not DRIVER_LOGGER.handlers:  # else Python prints the driver's errors, of which ours tells already
+    if not DRIVER_LOGGER.handlers:  # else Python prints the driver's errors, which our errors repeat
         DRIVER_LOGGER.addHandler(logging.NullHandler())
     retrying = Retrying(
-        retry=retry_if_exception(_passes),
+        retry=retry_if_exception(_is_retryable),
         stop=stop_before_delay(timeout_s),
         wait=wait_exponential(multiplier=0.1, max=1.0),
         reraise=True,
@@ -103,13 +106,13 @@ def run_alone(
     database: str,
     timeout_s: float,
 ) -> None:
-    """Run one statement that commits by itself, as those of administration that wait do; it is not repeated.
+    """Run one statement that commits by itself, such as an administration command that waits; never retry it.
 
     Args:
-        database: it may be "system", of which ``connect`` can ask nothing.
+        database: may be "system", to which ``connect`` cannot connect.
 
     Raises:
-        StoreError: as ``connect`` does, or the server refused the statement; ``code`` is what it says.
+        StoreError: as ``connect`` raises it, or the server refused the statement with ``code``.
     """
     try:
         with (
@@ -124,7 +127,7 @@ def run_alone(
 
 
 def _forget_frames(error: BaseException | None) -> None:
-    """Drop the frames of the driver's errors: their variables hold the password, and some tools show variables."""
+    """Drop the frames of the driver's errors: their variables hold the password, and some tools display variables."""
     while error is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__
@@ -138,7 +141,7 @@ def _connect_once(
     answered = False
     try:
         statement = queries.statement("read/list_components", "neo4j_5")
-        # Not a managed transaction, which may be tried again when it fails.
+        # Not a managed transaction, because the driver would retry it.
         with driver.session(
             database=database, default_access_mode=access, bookmark_manager=driver.execute_query_bookmark_manager
         ) as session:
@@ -158,8 +161,8 @@ def _driver(address: str, auth: tuple[str, SecretStr] | None, timeout_s: float) 
         auth=None if auth is None else neo4j.basic_auth(auth[0], auth[1].get_secret_value()),
         connection_timeout=timeout_s,
         connection_acquisition_timeout=timeout_s,
-        max_transaction_retry_time=0,  # it counts from the first failure, and may then wait for longer than that
-        notifications_min_severity="OFF",  # on an empty database each label is unknown, and said so to the log
+        max_transaction_retry_time=0,  # the driver counts from the first failure, and may exceed the time
+        notifications_min_severity="OFF",  # on an empty database the driver would log each label as unknown
         telemetry_disabled=True,
         user_agent=APPLICATION,
     )
@@ -172,7 +175,7 @@ def _query(text: str, operation: str, timeout_s: float = READ_TIMEOUT_S) -> neo4
 
 
 class Neo4jConnection:
-    """A driver bound to one database. Made by ``connect``; may be used from several threads."""
+    """A driver that is bound to one database. ``connect`` creates it. Several threads may use it."""
 
     def __init__(self, driver: neo4j.Driver, *, address: str, database: str | None, version: str) -> None:
         self.address = address
@@ -183,13 +186,13 @@ class Neo4jConnection:
         self._bookmarks = driver.execute_query_bookmark_manager
 
     def read(self, operation: str, work: Callable[[Execute], T]) -> T:
-        """What ``work`` returns, in one reading transaction; it may be called again after a lost connection."""
-        return self._read(operation, READ_TIMEOUT_S, work, _as_it_is)
+        """Return the result of ``work`` in one read transaction; ``work`` is called again after a lost connection."""
+        return self._read(operation, READ_TIMEOUT_S, work, _keep_row)
 
     def stream(
         self, operation: str, text: str, parameters: Mapping[str, Any], row: Callable[[Mapping[str, Any]], T]
     ) -> list[T]:
-        """The rows of one statement, each made into what it is to be as soon as it arrives."""
+        """Return the rows of one statement; ``row`` converts each as soon as it arrives."""
         return self._read(operation, WRITE_TIMEOUT_S, lambda execute: execute(text, parameters), row)
 
     def _read(
@@ -199,10 +202,10 @@ class Neo4jConnection:
         work: Callable[[Callable[[str, Mapping[str, Any]], list[R]]], T],
         row: Callable[[dict[str, Any]], R],
     ) -> T:
-        """Read again what was deleted while it was read.
+        """Read, and read again if rows were deleted during the reading.
 
-        Neo4j isolates little: a node that somebody deletes after a statement found it has null in place of what it
-        said. No statement of ours gives null otherwise; should one, its rows are taken after some tries.
+        If a node is deleted after a statement found it, Neo4j returns null for its properties. Our statements return no
+        other nulls. If one does, its rows are accepted after ``TORN_READS`` tries.
         """
         torn = 0
 
@@ -217,14 +220,14 @@ class Neo4jConnection:
         return self._until_done(neo4j.READ_ACCESS, operation, once)
 
     def write(self, operation: str, work: Callable[[Execute], T]) -> T:
-        """What ``work`` returns, after all of it is committed; nothing of it where it raises.
+        """Return the result of ``work`` after the commit of everything that it did; roll back if it raises.
 
-        It may be called again after a lost connection or a deadlock, and after a commit whose answer was lost: so
-        ``work`` must leave the same graph when it is done twice. What it returned first is then what is true, and an
-        error of ours that only the second time raises (what is forgotten cannot be forgotten again) is none.
+        ``work`` may be called again after a lost connection or a deadlock, and after a commit whose answer was lost. So
+        doing ``work`` twice must leave the same graph. In that case the first result is returned, and an error of this
+        library that only the second call raises (a forgotten document cannot be forgotten again) is ignored.
 
         Raises:
-            StoreUnavailable: nobody answered any more; whether the last try was committed is then not known.
+            StoreUnavailable: no server answered any more. The last try may or may not be committed.
         """
         unanswered: list[T] = []
         finished: list[T] = []
@@ -235,7 +238,7 @@ class Neo4jConnection:
 
         def once(session: neo4j.Session) -> T:
             try:
-                return session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, remember, _as_it_is))
+                return session.execute_write(_unit_of_work(operation, WRITE_TIMEOUT_S, remember, _keep_row))
             except exceptions.IncompleteCommit:
                 unanswered.extend(finished)
                 raise
@@ -249,24 +252,24 @@ class Neo4jConnection:
         return unanswered[0] if unanswered else done
 
     def close(self) -> None:
-        """Let go of the server; in a forked child say no farewell on the parent's sockets."""
+        """Close the driver. In a forked child, send nothing on the parent's sockets."""
         if self.process.is_current:
             self._driver.close()
         else:
             keep_for_ever(self._driver)
 
     def _until_done(self, access: str, operation: str, once: Callable[[neo4j.Session], T]) -> T:
-        """The result of a transaction, which is begun again after a lost connection, a deadlock or a torn read.
+        """Return the result of a transaction; begin it again after a lost connection, a deadlock or a torn read.
 
-        The driver's own retries are not used: they count their time from the first failure, may wait half a minute
-        after it is over, and give up where the end of a transaction was not answered, even of a reading one.
+        The retries of the driver are not used: they count the time from the first failure, may wait half a minute
+        beyond it, and give up if the end of a transaction was not answered, even of a read.
         """
         self.process.require()
         retrying = Retrying(
-            retry=retry_if_exception(_passes),
+            retry=retry_if_exception(_is_retryable),
             stop=_is_late,
             wait=wait_random_exponential(multiplier=SHORTEST_WAIT_S, max=LONGEST_WAIT_S),
-            before_sleep=lambda state: _tell(operation, state),
+            before_sleep=lambda state: _log_retry(operation, state),
             reraise=True,
         )
         with _in_our_words(self.address, self.database, time.monotonic()):
@@ -284,35 +287,35 @@ class Neo4jConnection:
 
 
 def _abandon_interrupted(session: neo4j.Session, kind: type[BaseException] | None, *_: object) -> None:
-    """After Ctrl-C, perhaps in the middle of a message, break the session's connection off without a farewell.
+    """Close the session's connection without a message if Ctrl-C came, perhaps in the middle of a message.
 
-    With half a message in it the connection would let whoever uses it next wait for the other half; and to end the
-    transaction in good order is to wait for all of its answer. For a task that is cancelled the driver does this
-    itself; threads are given no public way to it.
+    After half a message, the next user of the connection would wait for the other half; and a normal end of the
+    transaction waits for its whole answer. The driver does this itself for a cancelled task, but has no public method
+    for threads.
     """
     if kind is not None and not issubclass(kind, Exception):
         session._handle_cancellation(message="interrupted")
 
 
 class TornRead(Exception):
-    """What was read was deleted meanwhile."""
+    """A row was deleted while it was read."""
 
 
-def _passes(error: BaseException) -> bool:
-    """Whether it may go well the next time; all of our transactions may be repeated."""
+def _is_retryable(error: BaseException) -> bool:
+    """Return whether a new try may succeed. All transactions of this library may be repeated."""
     if isinstance(error, exceptions.Neo4jError | exceptions.DriverError):
         return isinstance(error, exceptions.IncompleteCommit) or error.is_retryable()
     return isinstance(error, TornRead)
 
 
 def _is_late(state: RetryCallState) -> bool:
-    """Whether the time for another try is over; a torn read needs few, and always gets them."""
+    """Return whether the time for new tries is over. A torn read needs few tries, and always gets them."""
     torn = state.outcome is not None and isinstance(state.outcome.exception(), TornRead)
     return not torn and stop_before_delay(RETRY_S)(state)
 
 
-def _tell(operation: str, state: RetryCallState) -> None:
-    """Log why a transaction is begun again, without the server's words, in which a text may be."""
+def _log_retry(operation: str, state: RetryCallState) -> None:
+    """Log why a transaction is begun again, without the server's message, which may contain a text."""
     error = state.outcome.exception() if state.outcome else None
     reason = getattr(error, "code", None) or type(error).__name__
     LOGGER.debug("%s will be retried, for the %s. time: %s", operation, state.attempt_number, reason)
@@ -326,9 +329,9 @@ def _unit_of_work(
     *,
     whole: bool = False,
 ) -> Callable[[neo4j.ManagedTransaction], T]:
-    """A transaction's function: ``work``, given what runs a statement and makes each row as soon as it arrives.
+    """Return the function of a transaction: it calls ``work`` with a function that runs a statement.
 
-    Where rows must be ``whole``, one with a null in it is a ``TornRead``.
+    Each row is converted by ``row`` as soon as it arrives. With ``whole``, a row with a null raises ``TornRead``.
     """
 
     @neo4j.unit_of_work(metadata={"app": APPLICATION, "op": operation}, timeout=timeout_s)
@@ -336,43 +339,43 @@ def _unit_of_work(
         def execute(text: str, parameters: Mapping[str, Any]) -> list[R]:
             result = transaction.run(text, dict(parameters))  # pyright: ignore[reportArgumentType]
             columns = result.keys()
-            made = []
+            rows = []
             for record in result:
                 values = record.values()
                 if whole and None in values:
                     raise TornRead
-                made.append(row(dict(zip(columns, values, strict=True))))
-            return made
+                rows.append(row(dict(zip(columns, values, strict=True))))
+            return rows
 
         return work(execute)
 
     return run
 
 
-def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
+def _keep_row(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
 @contextmanager
 def _in_our_words(address: str, database: str | None, began: float) -> Iterator[None]:
-    """The driver's errors as ours; ``began`` is when the first try did."""
+    """Raise the driver's errors as ours. ``began`` is the time of the first try."""
     try:
         yield
     except (exceptions.Neo4jError, exceptions.DriverError) as exc:
         seconds = time.monotonic() - began
-        raise (_unavailable(exc, address, seconds) or _error(exc, address, database)) from exc
+        raise (_to_unavailable(exc, address, seconds) or _to_error(exc, address, database)) from exc
 
 
-def _unavailable(
+def _to_unavailable(
     exc: exceptions.Neo4jError | exceptions.DriverError, address: str, seconds: float
 ) -> StoreUnavailable | None:
-    """What to tell where nobody answered, or of a cluster nobody who could serve; None where it is something else."""
+    """Return the error if no server answered, or no usable member of a cluster; None for any other error."""
     code = getattr(exc, "code", None) or ""
     lacks = (exceptions.ReadServiceUnavailable, exceptions.WriteServiceUnavailable)
     if code.startswith(UNSERVED) or isinstance(exc, lacks) or isinstance(exc.__cause__, lacks):
         return StoreUnavailable(
-            f"Expected a leader and followers that keep up with it in the cluster at {address}, got none within "
-            f"{seconds:.1f} s. Look into its servers' logs, then make the call again: nothing is stored twice.",
+            f"Expected a leader and up-to-date followers in the cluster at {address}, got none within "
+            f"{seconds:.1f} s. Read its servers' logs, then repeat the call: nothing is stored twice.",
             address=address,
             code=code,
         )
@@ -385,7 +388,7 @@ def _unavailable(
     return None
 
 
-def _error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, database: str | None) -> StoreError:
+def _to_error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, database: str | None) -> StoreError:
     code = getattr(exc, "code", None) or ""
     if code.endswith("DatabaseNotFound"):
         return StoreAccessDenied(
@@ -396,8 +399,8 @@ def _error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, da
         )
     if code.endswith("AuthenticationRateLimit"):
         return StoreAccessDenied(
-            f"{address} refuses to check passwords for some seconds, after several wrong ones. Wait, then try with "
-            "the right one.",
+            f"Expected a password check by {address}, got a refusal for some seconds, after several wrong passwords. "
+            "Wait, then try with the right one.",
             address=address,
         )
     if isinstance(exc, exceptions.AuthError) or code.startswith(DENIED):
@@ -408,12 +411,14 @@ def _error(exc: exceptions.Neo4jError | exceptions.DriverError, address: str, da
         )
     if isinstance(exc, exceptions.DatabaseUnavailable):
         return StoreUnavailable(
-            f"Expected the database {show(database)} at {address} to run, got one that is stopped. Start it, or look "
-            "into the server's log.",
+            f"Expected the database {show(database)} at {address} to run, got a stopped one. Start it, or read the "
+            "server's log.",
             address=address,
             database=database,
         )
     reason = (getattr(exc, "message", None) or str(exc)).splitlines()[0][:300]
     return StoreError(
-        f"Neo4j at {address} failed. It says {code or type(exc).__name__}: {reason}", address=address, code=code
+        f"Expected Neo4j at {address} to run a statement, got {code or type(exc).__name__}: {reason}",
+        address=address,
+        code=code,
     )

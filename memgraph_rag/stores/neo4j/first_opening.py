@@ -1,8 +1,8 @@
-"""What the first opening adds to a database that ``neo4j-admin`` imported, beside the schema.
+"""Completes a database that ``neo4j-admin`` imported, at its first opening.
 
-Files cannot hold everything: the importer takes an empty list for none, and how near two names are is computed by the
-engine alone. It knows no connection. Invariants: what is done twice is done once; after it the graph is the one that
-ordinary writes make.
+The import cannot do everything: the importer takes an empty list for a missing value, and only the engine computes the
+similarity of names. The module knows no connection. Invariants: repeating the completion changes nothing. Afterwards
+the graph equals one that ordinary writes make.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ __all__ = ["await_indexes", "complete"]
 NAMES_AT_ONCE = 500
 
 STALLED_S = 600.0
-"""How long no index gets on before it is given up."""
+"""The time without progress of any index after which the waiting ends."""
 
 POLL_S = 60
 
 
 def await_indexes(run: Run) -> None:
-    """Wait until all indexes can be used, for as long as one of them gets on: over a million segments it takes minutes.
+    """Wait until all indexes are usable, as long as one makes progress; a million segments take minutes.
 
     Raises:
-        StoreError: one failed, or none got on for ``STALLED_S``.
+        StoreError: an index failed, or no index made progress for ``STALLED_S`` seconds.
     """
     before: list[dict[str, Any]] = []
     deadline = time.monotonic() + STALLED_S
@@ -44,8 +44,8 @@ def await_indexes(run: Run) -> None:
         failed = [row["name"] for row in states if row["state"] == "FAILED"]
         if failed or (states == before and time.monotonic() > deadline):
             raise StoreError(
-                f"Expected the indexes of the database to get ready, got {failed or [row['name'] for row in states]} "
-                f"{'failed' if failed else 'standing still'}. Look into the server's log, then open it again.",
+                f"Expected usable indexes in the database, got {failed or [row['name'] for row in states]} "
+                f"{'failed' if failed else 'without progress'}. Read the server's log, then open it again.",
                 indexes=failed,
             )
         if states != before:
@@ -57,10 +57,10 @@ def await_indexes(run: Run) -> None:
 
 
 def complete(run: Run, hold: Callable[[Callable[[Run, Create], object]], object], find_near: FindNear) -> None:
-    """Give documents and overviews of a namespace the lists that are empty, and tie near-synonymous names.
+    """Add the empty lists of documents and overviews of a namespace, and link near-synonymous names.
 
     Args:
-        hold: does what it is given in one transaction of the namespace, which counts as no write.
+        hold: runs its argument in one transaction of the namespace, which does not count as a write.
     """
     for name in ("write/fill_document_lists", "write/fill_overview_lists"):
         hold(lambda within, _, name=name: within(name))
@@ -68,10 +68,10 @@ def complete(run: Run, hold: Callable[[Callable[[Run, Create], object]], object]
     while listed := run("read/list_embedded_entities", after=last, k=NAMES_AT_ONCE):
         last = listed[-1]["id"]
         columns = embedded_columns([row["id"] for row in listed], [row["embedding"] for row in listed])
-        hold(partial(_tie_anew, find_near, columns))
+        hold(partial(_relink_names, find_near, columns))
 
 
-def _tie_anew(find_near: FindNear, columns: Columns, run: Run, create: Create) -> None:
-    """Tie names to their near-synonyms, also those of earlier rows, in place of what ties them."""
+def _relink_names(find_near: FindNear, columns: Columns, run: Run, create: Create) -> None:
+    """Replace the links of these names to their near-synonyms, also those to names of earlier calls."""
     run("write/delete_similar", entity_ids=columns["id"])
-    relation_writes.tie_names(run, create, find_near, columns)
+    relation_writes.link_names(run, create, find_near, columns)

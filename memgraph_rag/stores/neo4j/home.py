@@ -1,8 +1,8 @@
-"""The folder of a local Neo4j: who runs there, with which settings, and the password that was generated.
+"""The folder of a local Neo4j: its running server, its settings, and its generated password.
 
-It knows files and a lock, and neither Java nor Bolt. The invariants: the server's process holds the lock for as
-long as it lives, so that a folder has at most one server, and the process id that is written there is believed only
-under a held lock; everything is readable by its owner alone.
+The module knows files and a lock, but neither Java nor Bolt. Invariants: the server's process holds the lock as long as
+it lives, so that a folder has at most one server. The process id in the folder counts only while the lock is held. Only
+the owner can read the files.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["LOCALHOST", "Home"]
 
 LOCALHOST = "127.0.0.1"
 
-_TRIES, _PROBED_S = 10, 0.01  # who asks whether the lock is held shares it for a moment
+_TRIES, _PROBED_S = 10, 0.01  # a process that asks for the state of the lock shares the lock for a moment
 
-_STORED = ("databases", "transactions")  # where Neo4j keeps a database, below its data
+_STORED = ("databases", "transactions")  # the folders of a database, in Neo4j's data folder
 
 _FACTS = {"pid": int, "version": str, "bolt_port": int, "http_port": int}
 _PORTS = ("bolt_port", "http_port")
@@ -54,7 +54,7 @@ internal.dbms.bolt.netty_server_shutdown_quiet_period=0
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """One folder, which need not exist yet."""
+    """The folder of one local Neo4j. It may not exist yet."""
 
     path: Path
 
@@ -65,19 +65,19 @@ class Home:
 
     @property
     def log(self) -> Path:
-        """What the server wrote to its console."""
+        """The file with the console output of the server."""
         return self.path / "logs" / "console.log"
 
     @property
     def has_databases(self) -> bool:
-        """True once a server ran here; before that, the first password can be set."""
+        """Whether a server ran here before. Until then, the first password can be set."""
         return (self._data / "databases" / "system").exists()
 
     def check(self) -> None:
-        """Refuse a place that cannot be a folder of ours.
+        """Refuse a path that is unusable as the folder.
 
         Raises:
-            SettingsError: it is no folder, holds other files, or cannot be read.
+            SettingsError: it is not a folder, holds other files, or cannot be read.
         """
         try:
             above = next(place for place in (self.path, *self.path.parents) if place.exists())
@@ -87,13 +87,13 @@ class Home:
                 message = f"{self.path} holds other files. Choose an empty or a new folder for Neo4j."
                 raise SettingsError(message, home=self.path)
         except OSError as exc:
-            raise _unusable(self.path, exc) from exc
+            raise _folder_error(self.path, exc) from exc
 
     def make(self) -> None:
-        """Make the folder, or take one that is empty or ours, and close it to others.
+        """Create the folder, or use an empty one or an earlier one of ours, and deny access to other users.
 
         Raises:
-            SettingsError: it cannot be a folder of ours.
+            SettingsError: the path is unusable as the folder.
         """
         self.check()
         try:
@@ -102,7 +102,7 @@ class Home:
             for folder in (self.conf, self.log.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as exc:
-            raise _unusable(self.path, exc) from exc
+            raise _folder_error(self.path, exc) from exc
 
     def configure(self, *, bolt_port: int, http_port: int) -> None:
         """Write Neo4j's settings: localhost only, small memory, no telemetry."""
@@ -112,31 +112,31 @@ class Home:
     # ── a database that is made anew ─────────────────────────────────────────────────────────────────────
 
     def set_aside(self, database: str) -> None:
-        """Take the files of a database away, until ``put_back`` or ``drop_aside``; the lock is held."""
+        """Move the files of a database away, until ``put_back`` or ``drop_aside``. The caller holds the lock."""
         for kind in _STORED:
             (self._aside / kind).mkdir(parents=True, exist_ok=True)
             (self._data / kind / database).rename(self._aside / kind / database)
 
     @property
     def import_files(self) -> Path:
-        """Where the files of an import in bulk are, which hold all texts: on the disk of the database."""
+        """The folder for the files of a bulk import. They contain all texts, and are on the disk of the database."""
         return self.path / "bulk-import"
 
     def put_back(self) -> None:
-        """Bring back what was set aside, in place of what a process that failed or was killed made meanwhile.
+        """Restore the files that were set aside, in place of those of a failed or killed import.
 
-        What else an import left is removed; the lock is held.
+        Other files of the import are removed. The caller holds the lock.
         """
         for left in (self.import_files, self._dropped):
             rmtree(left, ignore_errors=True)
         for kept in self._aside.glob("*/*"):
-            made = self._data / kept.relative_to(self._aside)
-            rmtree(made, ignore_errors=True)
-            kept.rename(made)
+            replacement = self._data / kept.relative_to(self._aside)
+            rmtree(replacement, ignore_errors=True)
+            kept.rename(replacement)
         rmtree(self._aside, ignore_errors=True)
 
     def drop_aside(self) -> None:
-        """Remove what was set aside: what is there in its place stays, at one moment."""
+        """Remove the files that were set aside. One rename makes their replacement final."""
         self._aside.rename(self._dropped)
         rmtree(self._dropped)
 
@@ -155,10 +155,10 @@ class Home:
     # ── the lock ─────────────────────────────────────────────────────────────────────────────────────────
 
     def lock(self) -> int | None:
-        """A file descriptor that holds the lock, or None where somebody else does.
+        """Return a file descriptor that holds the lock; None if another process holds it.
 
-        A process that inherits the descriptor holds the lock as well; the last one to end lets go of it, however
-        it ends.
+        A process that inherits the descriptor holds the lock too. The lock is released when the last of these processes
+        ends.
         """
         if sys.platform == "win32":
             raise SettingsError(
@@ -168,7 +168,7 @@ class Home:
 
         descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         for _ in range(_TRIES):
-            if _taken(descriptor, fcntl.LOCK_EX):
+            if _try_lock(descriptor, fcntl.LOCK_EX):
                 return descriptor
             time.sleep(_PROBED_S)
         os.close(descriptor)
@@ -176,17 +176,17 @@ class Home:
 
     @property
     def is_locked(self) -> bool:
-        """True while a server lives here, or is being started."""
+        """Whether a server runs here, or is being started."""
         try:
             if not self._lock_file.exists():
                 return False
             descriptor = os.open(self._lock_file, os.O_RDWR)
         except OSError as exc:
-            raise _unusable(self.path, exc) from exc
+            raise _folder_error(self.path, exc) from exc
         import fcntl
 
         try:
-            return not _taken(descriptor, fcntl.LOCK_SH)  # others may ask at the same time
+            return not _try_lock(descriptor, fcntl.LOCK_SH)  # others may ask at the same time
         finally:
             os.close(descriptor)
 
@@ -198,36 +198,36 @@ class Home:
 
     @property
     def server(self) -> dict[str, Any]:
-        """Process id, version and ports of the server that runs here; empty where none does, or none is known."""
+        """Process id, version and ports of the running server; empty if no server runs, or its facts are unknown."""
         facts = self._read("server.json") if self.is_locked else {}
         is_whole = facts.keys() == _FACTS.keys() and all(type(facts[name]) is kind for name, kind in _FACTS.items())
-        # Of process 0 and of those below, a signal goes to many.
+        # A signal to process 0 or below would reach many processes.
         return facts if is_whole and facts["pid"] > 1 and all(0 < facts[name] < 2**16 for name in _PORTS) else {}
 
     @property
     def generated_password(self) -> str | None:
-        """The password that was generated here; None where the user chose one."""
+        """The generated password; None if the user chose the password."""
         password = self._read("credentials.json").get("password")
         return password if isinstance(password, str) else None
 
     def write_server(self, **facts: str | int) -> None:
-        """Write down process id, version and ports of the server that runs here."""
+        """Write process id, version and ports of the running server into the folder."""
         self.write("server.json", json.dumps(facts))
 
     def forget_server(self) -> None:
-        """Before the next one starts: a server that was killed left its process id."""
+        """Remove the facts of the last server, before the next one starts: a killed server leaves its process id."""
         (self.path / "server.json").unlink(missing_ok=True)
 
     def write_generated_password(self, password: str) -> None:
-        """Keep a password that nobody but this library knows."""
+        """Keep a generated password in the folder."""
         self.write("credentials.json", json.dumps({"password": password}))
 
     def forget_generated_password(self) -> None:
-        """After the user chose another."""
+        """Remove the generated password, after the user chose another."""
         (self.path / "credentials.json").unlink(missing_ok=True)
 
     def log_tail(self, lines: int) -> str:
-        """The last lines of the console, as one line."""
+        """Return the last lines of the console output, joined into one line."""
         text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
         return " | ".join(line.strip() for line in text.strip().splitlines()[-lines:])
 
@@ -241,21 +241,21 @@ class Home:
     def _read(self, name: str) -> dict[str, Any]:
         try:
             content = json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError, RecursionError):  # absent, damaged, or being written this moment
+        except (FileNotFoundError, ValueError, RecursionError):  # absent, damaged, or just being written
             return {}
         except OSError as exc:
-            raise _unusable(self.path, exc) from exc
+            raise _folder_error(self.path, exc) from exc
         return content if isinstance(content, dict) else {}
 
 
-def _unusable(path: Path, exc: OSError) -> SettingsError:
+def _folder_error(path: Path, exc: OSError) -> SettingsError:
     return SettingsError(
         f"Expected a folder of a local Neo4j, got {show(exc)}: {show(path)}. Choose an empty or a new folder.",
         home=path,
     )
 
 
-def _taken(descriptor: int, kind: int) -> bool:
+def _try_lock(descriptor: int, kind: int) -> bool:
     import fcntl
 
     try:

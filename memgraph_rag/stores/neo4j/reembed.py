@@ -1,6 +1,6 @@
-"""New vectors for a namespace of a Neo4j database, gathered from its documents, and which names are near by them.
+"""The new vectors of a namespace, and the pairs of near names among them.
 
-It knows no connection and runs no statement.
+The module knows no connection and runs no statement.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import numpy as np
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores.shared import relation_writes
-from memgraph_rag.stores.shared.document_reader import stored_graphs
+from memgraph_rag.stores.shared.document_reader import iterate_graphs
 from memgraph_rag.stores.shared.embedding_updates import Vectors
 from memgraph_rag.stores.shared.rows import Columns
 from memgraph_rag.types import DocumentGraph
 
-__all__ = ["pairs_among", "vectors_of"]
+__all__ = ["find_near_pairs", "read_new_vectors"]
 
 ROWS_AT_ONCE = 1000
 
 
-def vectors_of(store: GraphStore, again: Callable[[DocumentGraph], DocumentGraph]) -> Vectors:
-    """Those of all documents, some read together."""
+def read_new_vectors(store: GraphStore, again: Callable[[DocumentGraph], DocumentGraph]) -> Vectors:
+    """Return the new vectors of all documents of a store, which are read in groups."""
     vectors = Vectors()
-    for graph in map(again, stored_graphs(store, store.document_ids())):
+    for graph in map(again, iterate_graphs(store, store.document_ids())):
         vectors.documents.append(graph.document.id)
         vectors.segments.update(zip((segment.id for segment in graph.segments), graph.segment_embeddings, strict=True))
         vectors.points.update(zip((segment.id for segment in graph.points), graph.point_embeddings, strict=False))
@@ -34,8 +34,8 @@ def vectors_of(store: GraphStore, again: Callable[[DocumentGraph], DocumentGraph
     return vectors
 
 
-def pairs_among(columns: Columns) -> set[tuple[str, str]]:
-    """The pairs of rows with a cosine that near-synonyms may have, some rows at a time."""
+def find_near_pairs(columns: Columns) -> set[tuple[str, str]]:
+    """Return the pairs of rows whose cosine is high enough for near-synonyms, computed in blocks of rows."""
     matrix, ids = np.asarray(columns["embedding"]), [str(row) for row in columns["id"]]
     unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True) if len(ids) else matrix
     pairs: set[tuple[str, str]] = set()

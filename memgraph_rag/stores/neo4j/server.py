@@ -1,12 +1,11 @@
 """Runs a real Neo4j with Browser on this machine, in the background, without Docker.
 
-It starts, finds and stops the server; it knows nothing of graphs and sends no statement but the one that changes
-the password. The invariants: the server listens on 127.0.0.1 only; the default password of Neo4j is never valid;
-no password is on a command line, in the environment of the server or in a log.
+The module starts, finds and stops the server. It knows no graph, and sends only the statement that changes the
+password. Invariants: the server listens on 127.0.0.1 only. Neo4j's default password is never valid. No password is on a
+command line, in the environment of the server or in a log.
 
-A password that was generated here is kept in the server's folder, so that ``Memory`` can connect without typing:
-who can read that file can read the database files beside it anyway. A password that the user chose is written
-nowhere.
+A generated password is stored in the server's folder, so that ``Memory`` can connect without a prompt: a user who can
+read this file can read the database files too. A password that the user chose is never stored.
 """
 
 from __future__ import annotations
@@ -58,12 +57,12 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """Where a server answers.
+    """A running server and its ports.
 
     Attributes:
-        password: None where the user chose it and did not name it in this call.
-        password_is_new: True in what the ``start`` returns that generated it.
-        was_running: False in what the ``start`` returns that started it.
+        password: None if the user chose it and did not give it in this call.
+        password_is_new: whether this call of ``start`` generated the password.
+        was_running: whether the server ran before this call of ``start``.
     """
 
     home: Path
@@ -78,17 +77,17 @@ class RunningServer:
 
     @property
     def bolt_uri(self) -> str:
-        """For ``Memory`` and the drivers."""
+        """The address for ``Memory`` and the drivers."""
         return f"neo4j://localhost:{self.bolt_port}"
 
     @property
     def browser_url(self) -> str:
-        """For a web browser."""
+        """The address for a web browser."""
         return f"http://localhost:{self.http_port}/browser/"
 
 
 def default_home() -> Path:
-    """The folder for this user's server."""
+    """Return the folder of this user's server."""
     return user_data_path("memgraph_rag") / "neo4j"
 
 
@@ -102,50 +101,52 @@ def start(
     timeout_s: float = 120.0,
     progress: Progress | None = None,
 ) -> RunningServer:
-    """The server of that folder, once it answers; started if it does not run yet, and left running.
+    """Return the server of a folder as soon as it answers; start it if it does not run. It keeps running afterwards.
 
     Args:
-        home: folder for data, logs and settings; made if it does not exist.
-        version: which Neo4j; a folder may move to a newer version, never back.
-        password: for the user ``neo4j``, at least 8 characters. It replaces a generated one; where there is none
-            yet, one is generated. On a folder whose password the user chose, it must be that one.
-        bolt_port: where drivers connect; 0 takes any that is free.
-        http_port: where Browser is served; likewise.
-        timeout_s: how long to wait until it answers (not counting the download).
-        progress: told about the download.
+        home: folder for data, logs and settings; created if it does not exist.
+        version: the version of Neo4j. A folder may move to a newer version, never back.
+        password: for the user ``neo4j``, at least 8 characters. It replaces a generated password; on a folder whose
+            password the user chose, it must be that one. Without it, a new folder gets a generated password.
+        bolt_port: the port for drivers; 0 takes any free port.
+        http_port: the port for Browser; 0 takes any free port.
+        timeout_s: how long to wait for an answer, in seconds, without the download.
+        progress: called during the download.
 
     Raises:
-        SettingsError: a port is taken, the password is too short, the folder holds something else, or the extra
+        SettingsError: a port is taken, the password is too short, the folder holds other files, or the extra
             ``neo4j-local`` is not installed.
-        StoreAccessDenied: the server runs, and refuses ``password``.
-        StoreLocked: another process is starting a server in this folder.
-        StoreError: it ended or did not answer in time; the message ends with the last lines of its log.
+        StoreAccessDenied: the running server refuses ``password``.
+        StoreLocked: another process starts a server in this folder.
+        StoreError: the server ended or did not answer in time; the message contains the last lines of its log.
     """
     if password is not None and len(password) < _SHORTEST_PASSWORD:
-        message = f"Neo4j wants a password of {_SHORTEST_PASSWORD} characters or more; this one has {len(password)}."
+        message = (
+            f"Expected a password of {_SHORTEST_PASSWORD} characters or more, got {len(password)}. Use a longer one."
+        )
         raise SettingsError(message)
     server = status(home)
     if server is None:
-        _folder(home).check()  # before anything is fetched
+        _folder(home).check()  # before the download
         ports = _free_ports(bolt_port, http_port)
         server = _launch(_folder(home), fetch(version, progress=progress), *ports)
     _wait_until_it_answers(server, timeout_s)
     is_new = server.password_is_new and password is None
-    return replace(server, password=_settle_password(server, password), password_is_new=is_new)
+    return replace(server, password=_update_password(server, password), password_is_new=is_new)
 
 
 def status(home: Path | None = None) -> RunningServer | None:
-    """The server that runs in that folder, or None; it may still be on its way up."""
+    """Return the server of a folder, which may still be starting; None if no server runs there."""
     folder = _folder(home)
     facts = folder.server
     return RunningServer(home=folder.path, password=folder.generated_password, **facts) if facts else None
 
 
 def stop(home: Path | None = None, *, timeout_s: float = 60.0) -> bool:
-    """True after a server was stopped, False where none ran. Returns when its files are closed.
+    """Stop the server of a folder and wait until its files are closed. Return False if no server ran.
 
     Raises:
-        StoreError: it did not end in time.
+        StoreError: the server did not end in time.
     """
     server = status(home)
     if server is None:
@@ -153,20 +154,20 @@ def stop(home: Path | None = None, *, timeout_s: float = 60.0) -> bool:
     try:
         os.kill(server.pid, signal.SIGTERM)
     except OSError as exc:
-        message = f"Neo4j (process {server.pid}) cannot be stopped: {exc}. End it by hand."
+        message = f"Expected to stop Neo4j (process {server.pid}), got an error: {exc}. End the process yourself."
         raise StoreError(message, pid=server.pid) from exc
     if not _wait(lambda: not Home(server.home).is_locked, timeout_s):
-        message = f"Neo4j (process {server.pid}) was asked to stop and did not within {timeout_s:g} s. End it by hand."
+        message = f"Expected Neo4j to end within {timeout_s:g} s, got a running process {server.pid}. End it yourself."
         raise StoreError(message, pid=server.pid)
     _reap(server.pid)
     return True
 
 
 def local_server(uri: str, home: Path | None = None) -> RunningServer | None:
-    """The server of that folder, where it is the one that answers at ``uri``.
+    """Return the server of a folder if it answers at ``uri``; else None.
 
     Raises:
-        SettingsError: nobody can read the folder.
+        SettingsError: the folder cannot be read.
     """
     server, address = status(home), urlsplit(uri)
     if server is None or address.hostname not in ("localhost", LOCALHOST):
@@ -175,14 +176,14 @@ def local_server(uri: str, home: Path | None = None) -> RunningServer | None:
 
 
 def credentials_for(uri: str, home: Path | None = None) -> tuple[str, str] | None:
-    """User and password for ``uri``, where the server of that folder answers there and its password was generated.
+    """Return user and generated password of a folder's server if it answers at ``uri``; else None.
 
-    A password never goes to another address than the one it was made for: whoever listens there while our
-    server does not run gets nothing.
+    A password is never sent to another address than that of its running server: a stranger who listens there while the
+    server is stopped gets nothing.
     """
     try:
         server = local_server(uri, home)
-    except SettingsError:  # a folder that nobody can read keeps no password for us
+    except SettingsError:  # the folder cannot be read, so it has no password for this user
         return None
     return None if server is None or server.password is None else (server.user, server.password)
 
@@ -191,7 +192,7 @@ def _folder(home: Path | None) -> Home:
     path = home or default_home()
     try:
         return Home(path.expanduser().resolve())
-    except (OSError, RuntimeError) as exc:  # the home of nobody, or links in a circle
+    except (OSError, RuntimeError) as exc:  # an unknown user's home, or links in a circle
         raise SettingsError(
             f"Expected a folder, got {show(exc)}: {show(path)}. Choose another one.", home=path
         ) from exc
@@ -201,11 +202,11 @@ def _folder(home: Path | None) -> Home:
 
 
 def _launch(home: Home, neo4j: Distribution, bolt_port: int, http_port: int) -> RunningServer:
-    """Start the process of the server, which does not answer yet."""
+    """Start the process of the server. It does not answer yet."""
     home.make()
     lock = home.lock()
     if lock is None:
-        message = f"another process is starting or stopping Neo4j in {home.path}. Try again in a moment."
+        message = f"Expected an unused folder {home.path}, got one in which Neo4j starts or stops. Try again soon."
         raise StoreLocked(message, home=home.path)
     try:
         home.forget_server()
@@ -223,13 +224,13 @@ def _launch(home: Home, neo4j: Distribution, bolt_port: int, http_port: int) -> 
 
 
 def _free_ports(*ports: int) -> list[int]:
-    """These ports, which are free; for 0 any that is, never twice the same."""
+    """Return these ports, after checking that they are free; for 0 any free port, each a different one."""
     with ExitStack() as probes:
         return [_bound_port(probes.enter_context(socket.socket()), port) for port in ports]
 
 
 def _bound_port(probe: socket.socket, port: int) -> int:
-    # As Neo4j itself does: a port with connections that are still being put away is free.
+    # Like Neo4j itself: a port whose last connections are still closing counts as free.
     probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         probe.bind((LOCALHOST, port))
@@ -240,26 +241,26 @@ def _bound_port(probe: socket.socket, port: int) -> int:
 
 
 def _generate_password(home: Home, neo4j: Distribution) -> None:
-    """Give a server that never ran a password nobody knows, in place of Neo4j's default one."""
+    """Set a random password for a server that never ran, in place of Neo4j's default password."""
     password = secrets.token_hex(16)
     home.write_generated_password(password)
-    arguments = home.write("arguments", password)  # read by the command, so that `ps` shows no password
+    arguments = home.write("arguments", password)  # the command reads a file, so that `ps` shows no password
     command = ["org.neo4j.server.startup.Neo4jAdminCommand", "dbms", "set-initial-password", f"@{arguments}"]
     environment = {"LANG": "C.UTF-8", "NEO4J_HOME": str(home.path), "NEO4J_CONF": str(home.conf)}
     try:
         subprocess.run([*java_command(neo4j), *command], env=environment, check=True, capture_output=True, text=True)  # noqa: S603
     except subprocess.CalledProcessError as exc:
-        message = f"Neo4j {neo4j.version} could not set its first password: {exc.stderr.strip()[-500:]}"
+        message = f"Expected Neo4j {neo4j.version} to set a password, got an error: {exc.stderr.strip()[-500:]}"
         raise StoreError(message, home=home.path) from exc
     finally:
         arguments.unlink()
 
 
 def _spawn(home: Home, neo4j: Distribution, lock: int) -> int:
-    """The process id of a Java that outlives us; it inherits the lock, and nothing else that we have open or set.
+    """Start a Java process that outlives this process, and return its id. It inherits the lock and no other descriptor.
 
-    Else it would keep for itself, for as long as it runs, what our caller opened: a pipe that a reader waits for the
-    end of, a lock that others wait for.
+    Otherwise the server would keep the caller's files open as long as it runs: a pipe whose reader waits for its end,
+    or a lock that others wait for.
     """
     os.set_inheritable(lock, True)
     inherited = [(os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable() if descriptor > 2]
@@ -279,17 +280,17 @@ def _spawn(home: Home, neo4j: Distribution, lock: int) -> int:
 
 
 def _inheritable() -> list[int]:
-    """The open descriptors that a child would get."""
+    """Return the open descriptors that a child would inherit."""
     descriptors = []
     for name in os.listdir("/dev/fd"):  # noqa: PTH208 - these are numbers, no paths
-        with suppress(OSError):  # the one by which they were listed is closed
+        with suppress(OSError):  # the descriptor of this listing is closed already
             if os.get_inheritable(int(name)):
                 descriptors.append(int(name))
     return descriptors
 
 
 def java_command(neo4j: Distribution) -> list[str]:
-    """Java with the jars of Neo4j; what is to run stands behind it."""
+    """Return the command for Java with Neo4j's jars. The caller appends the class and its arguments."""
     return [str(neo4j.java), *JAVA_OPTIONS, "-cp", os.pathsep.join(map(str, neo4j.jars))]
 
 
@@ -308,7 +309,7 @@ def _wait_until_it_answers(server: RunningServer, timeout_s: float) -> None:
 
 
 def _answers(http_port: int) -> bool:
-    """True once the web server is up, the last part of Neo4j to start."""
+    """Return whether the web server answers, which is the last part of Neo4j to start."""
     connection = HTTPConnection(LOCALHOST, http_port, timeout=2)
     try:
         connection.request("GET", "/")
@@ -319,8 +320,8 @@ def _answers(http_port: int) -> bool:
         connection.close()
 
 
-def _settle_password(server: RunningServer, password: str | None) -> str | None:
-    """The password as it is now; a generated one gives way to the user's."""
+def _update_password(server: RunningServer, password: str | None) -> str | None:
+    """Return the current password; replace a generated one with the user's."""
     home = Home(server.home)
     generated = home.generated_password
     if password is None or password == generated:
@@ -328,7 +329,7 @@ def _settle_password(server: RunningServer, password: str | None) -> str | None:
     refused: ClientError | None = None
     for known in (password,) if generated is None else (generated, password):  # it may have been changed in Browser
         try:
-            _take_over(server, known, password)
+            _log_in(server, known, password)
         except ClientError as exc:
             refused = exc
         except DriverError as exc:
@@ -345,8 +346,8 @@ def _settle_password(server: RunningServer, password: str | None) -> str | None:
     raise StoreAccessDenied(message, uri=server.bolt_uri) from refused
 
 
-def _take_over(server: RunningServer, known: str, password: str) -> None:
-    """Enter by the password that is known, and put the other one in its place."""
+def _log_in(server: RunningServer, known: str, password: str) -> None:
+    """Log in with the known password, and change it."""
     address = f"bolt://{LOCALHOST}:{server.bolt_port}"
     with GraphDatabase.driver(address, auth=(server.user, known)) as driver:
         driver.verify_connectivity()
@@ -359,7 +360,7 @@ def _take_over(server: RunningServer, known: str, password: str) -> None:
 
 
 def _wait(condition: Callable[[], bool], timeout_s: float) -> bool:
-    """True as soon as the condition holds, False once the time is over."""
+    """Return True as soon as the condition holds, False after the timeout."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
@@ -369,7 +370,7 @@ def _wait(condition: Callable[[], bool], timeout_s: float) -> bool:
 
 
 def _reap(pid: int) -> None:
-    """Take note that a child of ours ended; else it stays in the process table until we end."""
+    """Collect the exit status of a child; otherwise it stays in the process table until this process ends."""
     try:
         os.waitpid(pid, 0)
     except ChildProcessError:  # another process started it

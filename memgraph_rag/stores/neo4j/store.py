@@ -1,7 +1,8 @@
-"""A graph in a Neo4j server, 5.26 or 2026.
+"""A graph in a Neo4j server, version 5.26 or 2026.
 
-It knows no model and no other engine. The invariant: every statement on documents has its namespace bound; an index is
-trusted only where what it answers cannot differ from the exact answer by a tie or by another namespace's nodes.
+The module knows no model and no other engine. Invariant: every statement on documents has its namespace bound. The
+result of an index is used only if neither a tie nor the nodes of another namespace can make it differ from the exact
+result.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.tokenize import keywords as keywords_of
 from memgraph_rag.stores.neo4j import first_opening as neo4j_first_opening
 from memgraph_rag.stores.neo4j import reembed as neo4j_reembed
-from memgraph_rag.stores.neo4j.answers import decode_hits, lucene_query, trusted, width_for
+from memgraph_rag.stores.neo4j.answers import decode_hits, index_width, lucene_query, trusted_hits
 from memgraph_rag.stores.neo4j.connection import Execute, Neo4jConnection
 from memgraph_rag.stores.shared import (
     embedding_updates,
@@ -55,11 +56,11 @@ NAMES_AT_ONCE, WIDENED = 128, 8
 TRIES = 5
 INDEXES_ONLINE_S = 60
 INDEXES = {False: "segment_text", True: "segment_text_stemmed"}
-MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word makes two
+MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word takes two
 
 
 class Overtaken(Exception):
-    """Another writer came between a read and the transaction that rests on it."""
+    """Another writer committed between a read and the transaction that depends on it."""
 
 
 class Neo4jStore(graph_writes.WrittenGraph):
@@ -86,13 +87,13 @@ class Neo4jStore(graph_writes.WrittenGraph):
         return f"Neo4jStore({self._connection.address!r}, namespace={self._namespace!r})"
 
     @property
+    @override
     def schema(self) -> Mapping[str, Any]:
-        """``version``, ``embedder`` and ``dimension`` as stored; empty before ``migrate``."""
         return next(iter(self._run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
 
+    @override
     def close(self) -> None:
-        """Let go of the server; a second call does nothing."""
-        if not self._connection.process.is_current:  # where another thread may have held the lock
+        if not self._connection.process.is_current:  # in a forked child, another thread may have held the lock
             self._connection.close()
             return
         with self._closing:
@@ -102,29 +103,29 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
+    @override
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
-        """The k segments of the largest cosine: by the index, or exactly where the index cannot be trusted."""
         if documents is not None:
-            return graph_reads.score(self._run, vector, documents=documents, k=k)
-        query = graph_reads.numbers(vector)
-        hit_rows = self._by_index("read/find_nearest_segments", vector=query, width=width_for(k))
-        return trusted(decode_hits(hit_rows or []), k) or self._hits("read/score_namespace", vector=query, k=k)
+            return graph_reads.score_nodes(self._run, vector, documents=documents, k=k)
+        query = graph_reads.vector_parameter(vector)
+        hit_rows = self._by_index("read/find_nearest_segments", vector=query, width=index_width(k))
+        return trusted_hits(decode_hits(hit_rows or []), k) or self._get_hits("read/score_namespace", vector=query, k=k)
 
+    @override
     def matching(
         self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
     ) -> list[Hit]:
-        """The k segments that match the words best, at least one word each, by the full-text index."""
-        # The index knows words alone, so a day is looked for in each form in which a text may write it.
+        # The index knows only words, so a day is searched in each of its written forms.
         words = [*keywords_of(keywords), *dates.forms(keywords)][:MOST_KEYWORDS]
-        if not words or graph_reads.nowhere(documents):
+        if not words or graph_reads.is_empty_scope(documents):
             return []
-        asked = {"index": INDEXES[stemming], "query": lucene_query(words, self._bound["namespace_id"])}
+        parameters = {"index": INDEXES[stemming], "query": lucene_query(words, self._bound["namespace_id"])}
         if documents is not None:
-            return self._hits("read/find_matching_segments_of", **asked, k=k, document_ids=list(documents))
-        width = width_for(k)
+            return self._get_hits("read/find_matching_segments_of", **parameters, k=k, document_ids=list(documents))
+        width = index_width(k)
         while True:
-            hits = self._hits("read/find_matching_segments", **asked, width=width)
-            if len(hits) < width or trusted(hits, k):
+            hits = self._get_hits("read/find_matching_segments", **parameters, width=width)
+            if len(hits) < width or trusted_hits(hits, k):
                 return hits[:k]
             width *= WIDENED
 
@@ -132,53 +133,54 @@ class Neo4jStore(graph_writes.WrittenGraph):
     def expand(
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
-        """The k relations at these entities and their near-synonyms that are nearest to the vector, or first by id.
+        """Return the nearest relations by the index, if its result can be trusted; else by an exact search.
 
-        By the index, or exactly where documents are named or it cannot be trusted; always exactly in Neo4j 5, whose
-        index finds among the relations of all entities only.
+        The search is exact if documents are given, and always in Neo4j 5, whose index cannot filter relations by their
+        entities.
         """
-        query = None if vector is None else graph_reads.numbers(vector)
-        if not entity_ids or k < 1 or graph_reads.nowhere(documents):
+        query = None if vector is None else graph_reads.vector_parameter(vector)
+        if not entity_ids or k < 1 or graph_reads.is_empty_scope(documents):
             return []
-        asked: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids))}
+        parameters: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids))}
         if query is not None and documents is None and self._dialect == "neo4j_2026":
             neighbour_rows = self._by_index(
-                "read/find_near_neighbours", **asked, vector=query, k=k + 1, width=width_for(k)
+                "read/find_near_neighbours", **parameters, vector=query, k=k + 1, width=index_width(k)
             )
             near = relation_rows.decode_neighbours(neighbour_rows or [], k + 1)
-            if neighbour_rows is not None and (len(near) <= k or trusted(near, k)):
+            if neighbour_rows is not None and (len(near) <= k or trusted_hits(near, k)):
                 return near[:k]
-        asked |= {"k": k} | graph_reads.within(documents)
+        parameters |= {"k": k} | graph_reads.bind_scope(documents)
         if query is None:
-            neighbour_rows = self._run("read/list_neighbours", **asked)
+            neighbour_rows = self._run("read/list_neighbours", **parameters)
         else:
-            neighbour_rows = self._run("read/find_neighbours", **asked, vector=query)
+            neighbour_rows = self._run("read/find_neighbours", **parameters, vector=query)
         return relation_rows.decode_neighbours(neighbour_rows, k)
 
+    @override
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
-        """All segments of the documents that a write later than version ``since`` stored."""
-        segments = self._written_since("read/list_indexed_segments", since, self._indexed)
+        segments = self._stream("read/list_indexed_segments", {"since": since}, self._decode_segment)
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
+    @override
     def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        """The relations of the documents that a write later than version ``since`` stored, by id."""
-        relations = self._written_since("read/list_indexed_relations", since, relation_rows.decode_indexed)
+        relations = self._stream("read/list_indexed_relations", {"since": since}, relation_rows.decode_indexed)
         return sorted(relations, key=lambda item: item.relation.id)
 
+    @override
     def indexed_names(self, *, since: int) -> list[IndexedName]:
-        """The entities that these documents mention and that have an embedding, by id."""
-        names = self._written_since("read/list_indexed_names", since, relation_rows.decode_name)
+        names = self._stream("read/list_indexed_names", {"since": since}, relation_rows.decode_name)
         return sorted(names, key=lambda name: name.id)
 
+    @override
     def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:
-        """These segments and the one before and behind each in its document."""
         if not segment_ids:
             return []
-        segments = self._streamed(
-            "read/list_segments_around", {"segment_ids": list(dict.fromkeys(segment_ids))}, self._indexed
+        segments = self._stream(
+            "read/list_segments_around", {"segment_ids": list(dict.fromkeys(segment_ids))}, self._decode_segment
         )
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
+    @override
     def linked_segments(
         self,
         masses: Mapping[str, float],
@@ -189,42 +191,38 @@ class Neo4jStore(graph_writes.WrittenGraph):
         k: int,
         documents: Sequence[str] | None = None,
     ) -> list[Hit]:
-        """The k segments to which one step of a walk over shared entities brings the most; ties by id."""
         named = {"entity_ids": list(entity_ids), "title_ids": list(title_ids)}
-        return self._hits(
+        return self._get_hits(
             "read/find_linked_segments",
             rows=[{"id": segment_id, "mass": mass} for segment_id, mass in masses.items()],
-            entity_mass=entity_mass, most=MOST_LINKS, k=k, **named, **graph_reads.within(documents),
+            entity_mass=entity_mass, most=MOST_LINKS, k=k, **named, **graph_reads.bind_scope(documents),
         )  # fmt: skip
 
     @override
     def named_by(self, entity_ids: Sequence[str]) -> list[int]:
-        """How many segments mention each of these entities; of one that many mention how often they do."""
+        """Return how many segments mention each of these entities; for an entity with many, the number of mentions."""
         counted = self._run("read/count_naming", entity_ids=list(dict.fromkeys(entity_ids)))
         numbers = dict(pair for row in counted for pair in row["counts"])
         return [numbers.get(entity_id, 0) for entity_id in entity_ids]
 
-    def _written_since(self, name: str, since: int, decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
-        """The rows of a statement over what was written after a version, each decoded as it arrives."""
-        return self._streamed(name, {"since": since}, decode)
-
-    def _streamed(self, name: str, parameters: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
+    def _stream(self, name: str, parameters: Mapping[str, Any], decode: Callable[[Mapping[str, Any]], T]) -> list[T]:
+        """Return the rows of a statement, each decoded as it arrives."""
         self._require_open()
         statement = queries.statement(name, self._dialect)
         bound = statement.bind(self._bound, parameters)
         return self._connection.stream(statement.name, statement.text, bound, decode)
 
-    def _indexed(self, row: Mapping[str, Any]) -> IndexedSegment:
-        """An embedding that is missing is 0, so that words still find the segment."""
+    def _decode_segment(self, row: Mapping[str, Any]) -> IndexedSegment:
+        """Return a segment of a search index. A missing embedding becomes 0: keywords still find the segment."""
         return rows.decode_indexed({**row, "embedding": row["embedding"] or [0.0] * self._dimension})
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def migrate(self, *, embedder: str, dimension: int) -> None:
-        """Bring the schema up to date; on a new database, create it for this embedder.
+        """Create or update the schema.
 
-        Neo4j mixes no schema with data in a transaction, so each step is its own and can be repeated, and the
-        version is written last.
+        Neo4j cannot change schema and data in one transaction. So each step is a transaction of its own that can be
+        repeated, and the version is written last.
         """
         steps = queries.migrations(self._dialect)
         stored, version = self.schema, max(steps)
@@ -235,7 +233,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         if stored.get("version", 0) < version:
             for number, step in steps.items():
                 if number > stored.get("version", 0):
-                    self._step(step, dimension)
+                    self._apply_step(step, dimension)
             neo4j_first_opening.await_indexes(self._run)
             if stored and not stored["version"]:
                 for store in map(self.beside, self.namespaces()):
@@ -247,43 +245,43 @@ class Neo4jStore(graph_writes.WrittenGraph):
                 lambda execute: self._runner(execute)("write/save_schema", schema_id=schema.SCHEMA_ID, **parameters),
             )
         if not self._read_only:
-            self._remake(self._misfits(dimension), dimension)
+            self._recreate(self._find_misfits(dimension), dimension)
 
+    @override
     def beside(self, namespace: str) -> Neo4jStore:
-        """The same database, bound to another namespace."""
         return Neo4jStore(
             self._connection, namespace=namespace, read_only=self._read_only,
             embedder=self._embedder, dimension=self._dimension,
         )  # fmt: skip
 
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
-        """Put other embeddings in place of all, in one transaction; all new vectors are in memory meanwhile.
+        """Replace all embeddings in one transaction. All new vectors are in memory during it.
 
-        Where their length is another, the indexes of embeddings are made anew after it; until they are ready, vectors
-        are searched exactly.
+        If their length differs, the indexes of embeddings are created again afterwards; until they are ready, vector
+        searches are exact.
         """
         self._require_open()
         self._require_writable()
         for _ in range(TRIES):
             namespaces = [self.beside(namespace) for namespace in self.namespaces()]
-            prepared = [(store, store.version(), neo4j_reembed.vectors_of(store, again)) for store in namespaces]
+            prepared = [(store, store.version(), neo4j_reembed.read_new_vectors(store, again)) for store in namespaces]
             try:
                 self._connection.write(
                     "reembed", lambda execute, prepared=prepared: self._switch(execute, prepared, embedder, dimension)
                 )
             except Overtaken:
-                if not self._is_embedded_anew(embedder, dimension):
+                if not self._has_new_embeddings(embedder, dimension):
                     continue
-            self._remake(self._misfits(dimension), dimension)
+            self._recreate(self._find_misfits(dimension), dimension)
             return
         raise StoreError(
-            f"Expected {self._connection.address} to stay as it is while it is embedded anew, got {TRIES} writes "
-            "meanwhile. Nothing was changed; try again when there is less to do.",
+            f"Expected {self._connection.address} to stay unchanged while its texts are embedded anew, got writes "
+            f"during each of {TRIES} tries. Nothing was changed; try again when there are fewer writes.",
             address=self._connection.address,
         )
 
-    def _is_embedded_anew(self, embedder: str, dimension: int) -> bool:
-        """Whether the switch was made, though the answer to its commit was lost."""
+    def _has_new_embeddings(self, embedder: str, dimension: int) -> bool:
+        """Return whether the new embeddings are stored, although the answer to their commit was lost."""
         stored = self.schema["embedder"], self.schema["dimension"]
         return stored == (embedder, dimension) != (self._embedder, self._dimension)
 
@@ -307,41 +305,44 @@ class Neo4jStore(graph_writes.WrittenGraph):
             embedder=embedder,
             dimension=dimension,
         )
-        # After it: a namespace that is just begun holds the schema, see _transaction.
+        # After the schema was written: the first write of a new namespace locks the schema, see _transaction.
         if sorted(store.namespace for store, *_ in prepared) != self.namespaces():
             raise Overtaken
 
     @override
     def flaws(self) -> Flaws:
-        """What is wrong with the graph, and which indexes of the database cannot be used."""
+        """Return the flaws of the graph, and the unusable indexes of the database."""
         self._await_indexes()
-        return replace(super().flaws(), indexes=self._unusable())
+        return replace(super().flaws(), indexes=self._find_unusable())
 
     @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        """Make indexes again, then put right what can be put right of the graph in one transaction; what was wrong."""
+        """Create missing indexes again, then repair the graph in one transaction; return the earlier flaws."""
         self._require_writable()
         self._await_indexes()
-        broken = self._unusable()
-        self._remake(broken, self._dimension)
+        broken = self._find_unusable()
+        self._recreate(broken, self._dimension)
         return replace(super().mend(vectors), indexes=broken)
 
     @override
     def empty_database(self) -> str:
-        """Return the name of the database, if no node is in it."""
-        found = self._run("read/find_any_node")
-        if found:
+        """Return the name of the database, if it contains no node."""
+        node_rows = self._run("read/find_any_node")
+        if node_rows:
             raise StoreError(
-                "Expected an empty database for an import in bulk, which replaces all of it, got "
-                f"{show(self)} with nodes of {':'.join(found[0]['labels']) or 'no label'}. Import without --bulk, or "
-                "into an empty database."
+                "Expected an empty database for a bulk import, which replaces its whole content, got "
+                f"{show(self)} with nodes of {':'.join(node_rows[0]['labels']) or 'no label'}. Import without --bulk, "
+                "or into an empty database."
             )
         return self._connection.database or "neo4j"
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _find_dialect(self) -> queries.Dialect:
-        """By the index that is there, for a database may be older than its server; else by the server."""
+        """Return the dialect of the existing indexes, else that of the server.
+
+        A database may be older than its server.
+        """
         statement = queries.statement("read/list_indexes", "neo4j_5")
         index_rows = self._connection.read(statement.name, lambda execute: execute(statement.text, {}))
         if index_rows:
@@ -361,19 +362,19 @@ class Neo4jStore(graph_writes.WrittenGraph):
         return self._connection.read(name, work)
 
     def _by_index(self, name: str, /, **parameters: Any) -> list[dict[str, Any]] | None:
-        """By an index of embeddings; None where it is not there, or for vectors of another length, at the moment."""
+        """Run a statement on an index of embeddings; None while the index is missing or has another dimension."""
         try:
             return self._run(name, **parameters)
         except StoreError as error:
-            if error.retryable or not self._unusable():
+            if error.retryable or not self._find_unusable():
                 raise
             return None
 
     def _check_embedder(self, run: graph_reads.Run) -> None:
-        """Refuse vectors of an embedder that the store has no more."""
+        """Refuse vectors of an embedder whose vectors the store has replaced."""
         stored = next(iter(run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
         if self._embedder and (stored.get("embedder"), stored.get("dimension")) != (self._embedder, self._dimension):
-            raise schema.embedded_anew(self._connection.address)
+            raise schema.replaced_embeddings_error(self._connection.address)
 
     @override
     def _transaction(
@@ -391,24 +392,24 @@ class Neo4jStore(graph_writes.WrittenGraph):
             run = self._runner(execute)
             graph_writes.begin(run, first)
             if not self._has_written and run("read/find_namespace_version")[0]["version"] <= 1:
-                # A namespace that is just begun: who embeds all anew does not see it yet, so would not wait for it.
+                # The first write of a namespace locks the schema: reembed does not see this namespace yet.
                 run("write/hold_schema", schema_id=schema.SCHEMA_ID)
-            self._check_embedder(run)  # what it waited for may have been that all is embedded anew
+            self._check_embedder(run)  # while it waited, another process may have replaced all embeddings
             return work(run, self._creator(execute))
 
-        done = self._connection.write(operation, checked)
+        result = self._connection.write(operation, checked)
         self._has_written = True
-        return done
+        return result
 
     @override
     def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
-        """By the index, which knows what was stored before this transaction, and among the rows themselves.
+        """Return near names from the index, which knows earlier transactions, and from the rows themselves.
 
-        A row's names are looked for more and more widely until the last is below the bound, so that none above it is
-        cut off; the scores are then computed from the stored vectors, each the same way.
+        The index is asked for more and more names of a row until the last one is below the bound, so that no near name
+        is cut off. The scores are then computed from the stored vectors, all in the same way.
         """
         listed = rows.as_dicts(columns)
-        pairs = neo4j_reembed.pairs_among(columns)
+        pairs = neo4j_reembed.find_near_pairs(columns)
         width = NAMES_AT_ONCE
         while listed:
             unfinished: set[str] = set()
@@ -420,19 +421,19 @@ class Neo4jStore(graph_writes.WrittenGraph):
                         unfinished.add(row["id"])
             listed = [row for row in listed if row["id"] in unfinished]
             width *= WIDENED
-        return self._scored(run, pairs)
+        return self._score_pairs(run, pairs)
 
     def _find_among(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
-        """Among the rows alone, where they are all embedded names there are."""
-        return self._scored(run, neo4j_reembed.pairs_among(columns))
+        """Return near names among these rows only, when they are all embedded names."""
+        return self._score_pairs(run, neo4j_reembed.find_near_pairs(columns))
 
-    def _scored(self, run: graph_reads.Run, pairs: set[tuple[str, str]]) -> list[Similar]:
+    def _score_pairs(self, run: graph_reads.Run, pairs: set[tuple[str, str]]) -> list[Similar]:
         ends = [{"source_id": min(pair), "target_id": max(pair)} for pair in sorted(pairs)]
         starts = range(0, len(ends), ROWS_PER_STATEMENT)
         scored = (run("read/score_names", rows=ends[start : start + ROWS_PER_STATEMENT]) for start in starts)
         return [Similar(**row) for batch in scored for row in batch]
 
-    def _hits(self, name: str, /, **parameters: Any) -> list[Hit]:
+    def _get_hits(self, name: str, /, **parameters: Any) -> list[Hit]:
         return decode_hits(self._run(name, **parameters))
 
     def _runner(self, execute: Execute) -> graph_reads.Run:
@@ -452,27 +453,27 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
         return create
 
-    def _step(self, step: queries.Statement, dimension: int) -> None:
+    def _apply_step(self, step: queries.Statement, dimension: int) -> None:
         parameters = step.bind({"dimension": dimension}, {})
         try:
             self._connection.write(step.name, lambda execute: execute(step.text, parameters))
-        except StoreError as error:  # IF NOT EXISTS looks, then makes: another process may do so in between
+        except StoreError as error:  # despite IF NOT EXISTS, another process may create the index at the same time
             if not error.facts.get("code", "").endswith("EquivalentSchemaRuleAlreadyExists"):
                 raise
 
-    def _unusable(self) -> tuple[str, ...]:
-        """The indexes and constraints of the schema that are missing, failed, not ready, or for other vectors."""
+    def _find_unusable(self) -> tuple[str, ...]:
+        """Return the indexes and constraints that are missing, failed, not ready, or for vectors of another length."""
         ready = {row["name"] for row in self._run("read/list_index_states") if row["state"] == "ONLINE"}
-        wanted = {step.made for step in queries.migrations(self._dialect).values() if step.made}
-        return tuple(sorted(wanted - ready | set(self._misfits(self._dimension))))
+        wanted = {step.created_index for step in queries.migrations(self._dialect).values() if step.created_index}
+        return tuple(sorted(wanted - ready | set(self._find_misfits(self._dimension))))
 
     def _await_indexes(self) -> None:
-        with suppress(StoreError):  # one of them failed, or takes longer
+        with suppress(StoreError):  # an index failed, or needs more time
             self._run("read/await_indexes", timeout_s=INDEXES_ONLINE_S)
 
-    def _misfits(self, dimension: int) -> tuple[str, ...]:
-        """The indexes of embeddings that are for vectors of another length, or on other properties."""
-        indexed = {step.made: step.indexed for step in queries.migrations(self._dialect).values()}
+    def _find_misfits(self, dimension: int) -> tuple[str, ...]:
+        """Return the indexes of embeddings that have another dimension or other properties."""
+        indexed = {step.created_index: step.indexed_properties for step in queries.migrations(self._dialect).values()}
         index_rows = [row for row in self._run("read/list_vector_indexes") if row["name"] in indexed]
         return tuple(
             row["name"]
@@ -480,8 +481,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
             if (row["dimension"], row["properties"]) != (dimension, indexed[row["name"]])
         )
 
-    def _remake(self, broken: Sequence[str], dimension: int) -> None:
-        """Make these indexes and constraints anew; over much data they get ready after this only."""
+    def _recreate(self, broken: Sequence[str], dimension: int) -> None:
+        """Create these indexes and constraints again. With much data they are ready only later."""
         if not broken:
             return
         for name in broken:
@@ -490,8 +491,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
                     "mend", lambda execute, drop=drop, name=name: self._runner(execute)(drop, name=name)
                 )
         for step in queries.migrations(self._dialect).values():
-            if step.made in broken:
-                self._step(step, dimension)
+            if step.created_index in broken:
+                self._apply_step(step, dimension)
         self._await_indexes()
 
     def _require_open(self) -> None:

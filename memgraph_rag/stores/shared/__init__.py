@@ -1,4 +1,4 @@
-"""What both engines share: statements, rows, checks, reads and writes, over a connection that the engine gives.
+"""The statements, rows, checks, reads and writes that both engines share, over a connection of the engine.
 
-Open ``stored_graph.py`` first, then ``graph_reads.py`` and ``graph_writes.py``. This room never imports a driver.
+Read ``stored_graph.py`` first, then ``graph_reads.py`` and ``graph_writes.py``. This room never imports a driver.
 """

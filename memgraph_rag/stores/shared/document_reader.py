@@ -1,7 +1,8 @@
-"""All that stored documents contribute to the graph, read back as it was written, some of them together.
+"""Reads stored documents back as the graphs that were written, in groups.
 
-It knows no engine: ``run`` is given, and has the namespace bound. The invariant: what it gives, written again, makes
-the same graph; a document of which something is stored that it cannot give is refused, never given in part.
+The module knows no engine: the caller gives ``run``, which has the namespace bound. Invariant: a returned graph,
+written again, makes the same graph. A document with rows that cannot be returned raises an error; it is never returned
+in part.
 """
 
 from __future__ import annotations
@@ -16,24 +17,26 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.layer_rows import KINDS
 from memgraph_rag.stores.layer_rows.kind import Embedded
 from memgraph_rag.stores.shared import rows
-from memgraph_rag.stores.shared.graph_reads import Run, counts_of
+from memgraph_rag.stores.shared.graph_reads import Run, count_rows
 from memgraph_rag.stores.shared.vector_norms import are_units
-from memgraph_rag.types import DocumentGraph, DocumentRecord
+from memgraph_rag.types import DocumentGraph, DocumentRecord, Segment
 
-__all__ = ["document_graphs", "row_counts", "stored_graphs"]
+__all__ = ["count_graph_rows", "iterate_graphs", "read_graphs"]
 
 DOCUMENTS_TOGETHER = 64
-"""That are read or written at once, by whatever reads or writes many."""
+"""The most documents that are read or written in one group."""
 
 SEGMENTS_TOGETHER = 1024
-"""Of documents that are read together; one with more is read alone. An embedding comes from Neo4j as a list of 12 KB,
-and a segment may state ten relations that have one each."""
+"""The most segments of documents that are read together. A larger document is read alone.
+
+Neo4j returns an embedding as a list of 12 KB, and a segment may state ten relations with one embedding each.
+"""
 
 _TRIES = 5
 
 
-def stored_graphs(store: GraphStore, document_ids: Iterable[str]) -> Iterator[DocumentGraph]:
-    """The graphs of those of these documents that are there, in order, read in groups of bounded size.
+def iterate_graphs(store: GraphStore, document_ids: Iterable[str]) -> Iterator[DocumentGraph]:
+    """Yield the graphs of these documents, in order, read in groups of bounded size; unknown ids are left out.
 
     Raises:
         StoreError: as ``GraphStore.graphs_of`` does.
@@ -45,7 +48,7 @@ def stored_graphs(store: GraphStore, document_ids: Iterable[str]) -> Iterator[Do
 
 
 def _groups(store: GraphStore, document_ids: Sequence[str]) -> Iterator[list[str]]:
-    """The ids in order, in groups of documents that have few segments together."""
+    """Yield the ids in order, in groups whose documents have at most ``SEGMENTS_TOGETHER`` segments together."""
     numbers = {record.id: record.segments for record in store.documents(document_ids)}
     group: list[str] = []
     segments = 0
@@ -59,14 +62,13 @@ def _groups(store: GraphStore, document_ids: Sequence[str]) -> Iterator[list[str
     yield group
 
 
-def document_graphs(run: Run, document_ids: Sequence[str]) -> list[DocumentGraph]:
-    """The graphs of those of these documents that are there, in order; each statement runs once for all of them.
+def read_graphs(run: Run, document_ids: Sequence[str]) -> list[DocumentGraph]:
+    """Return the graphs of these documents, in order, with one run of each statement; unknown ids are left out.
 
-    One that is written while they are read is read again; the others are not.
+    A document that is written during the reading is read again; the others are not.
 
     Raises:
-        StoreError: one is written again and again while it is read, holds rows of a kind that is not known here, or
-            an embedding of it is missing.
+        StoreError: a document is written during each attempt, holds rows of an unknown kind, or lacks an embedding.
     """
     graphs: dict[str, DocumentGraph] = {}
     waiting = list(dict.fromkeys(document_ids))
@@ -76,35 +78,36 @@ def document_graphs(run: Run, document_ids: Sequence[str]) -> list[DocumentGraph
         if not waiting:
             return [graphs[document_id] for document_id in document_ids if document_id in graphs]
     raise StoreError(
-        f"Expected document {waiting[0]} to stay as it is while it is read, got {_TRIES} writes meanwhile. "
-        "Try again when that is done.",
+        f"Expected document {waiting[0]} to stay unchanged while it is read, got {_TRIES} writes during the reading. "
+        "Try again when the writes are done.",
         document_id=waiting[0],
     )
 
 
 def _read_once(run: Run, document_ids: Sequence[str]) -> tuple[dict[str, DocumentGraph], list[str]]:
-    """The graphs of the documents that are there, by id, and the ids of those that were written meanwhile, or went."""
+    """Return the graphs of the existing documents by id, and the ids of documents that were written meanwhile."""
     version = next((row["version"] for row in run("read/find_namespace_version")), 0)
     records = [rows.decode_document(row) for row in run("read/find_documents", document_ids=document_ids)]
     if not records:
         return {}, []
     stored_ids = [record.id for record in records]
-    graphs, stored_counts = _read(run, records), counts_of(run, stored_ids)
+    graphs, stored_counts = _read_graphs(run, records), count_rows(run, stored_ids)
     unchanged_rows = run("read/find_unchanged_documents", document_ids=stored_ids, as_of=version)
     unchanged = {row["id"] for row in unchanged_rows}
     return {
-        document_id: _checked(graph, stored_counts[document_id])
+        document_id: _require_whole(graph, stored_counts[document_id])
         for document_id, graph in graphs.items()
         if document_id in unchanged
     }, [document_id for document_id in stored_ids if document_id not in unchanged]
 
 
-def _checked(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> DocumentGraph:
-    """The graph, if it is all that the store counts, and everything in it has an embedding."""
-    if row_counts(graph) != stored_counts:
+def _require_whole(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> DocumentGraph:
+    """Return the graph, if its rows match the counts of the store and each row has a valid embedding."""
+    if count_graph_rows(graph) != stored_counts:
         raise StoreError(
-            f"Expected all of document {show(graph.document.key)}, {dict(stored_counts)}, got {row_counts(graph)}. "
-            'This version of memgraph_rag cannot read all of it, or the graph is damaged: ask "memgraph-rag doctor".',
+            f"Expected {dict(stored_counts)} rows of document {show(graph.document.key)}, got "
+            f"{count_graph_rows(graph)}. This version of memgraph_rag cannot read all of them, or the graph is "
+            'damaged: run "memgraph-rag doctor".',
             document_id=graph.document.id,
         )
     embedded = [Embedded("segments", graph.segments, graph.segment_embeddings)]
@@ -112,24 +115,22 @@ def _checked(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> Document
     for item in embedded:
         if len(item.embeddings) != len(item.rows) or not are_units(item.embeddings):
             raise StoreError(
-                f"Expected an embedding of length 1 of each of the {len(item.rows)} {item.what} of document "
-                f"{show(graph.document.key)}, got {len(item.embeddings)}, of which some may have another length. The "
-                "graph is damaged: memgraph-rag doctor --repair.",
+                f"Expected an embedding of length 1 for each of the {len(item.rows)} {item.what} of document "
+                f"{show(graph.document.key)}, got {len(item.embeddings)} embeddings, and some may have another length. "
+                "The graph is damaged: run memgraph-rag doctor --repair.",
                 document_id=graph.document.id,
             )
     return graph
 
 
-def _read(run: Run, records: Sequence[DocumentRecord]) -> dict[str, DocumentGraph]:
-    """What is stored of these documents, by id."""
+def _read_graphs(run: Run, records: Sequence[DocumentRecord]) -> dict[str, DocumentGraph]:
+    """Return the stored rows of these documents as graphs, by document id."""
     document_ids = [record.id for record in records]
     segments = rows.by_document(run("read/list_segments", document_ids=document_ids), document_ids)
     embeddings = rows.by_document(run("read/list_segment_embeddings", document_ids=document_ids), document_ids)
     fields: dict[str, dict[str, Any]] = {
         document_id: {
-            "segments": tuple(
-                rows.decode_segment({**row, "document_id": document_id}) for row in segments[document_id]
-            ),
+            "segments": tuple(Segment(**row, document_id=document_id) for row in segments[document_id]),
             "segment_embeddings": rows.decode_embeddings(embeddings[document_id]),
         }
         for document_id in document_ids
@@ -140,8 +141,8 @@ def _read(run: Run, records: Sequence[DocumentRecord]) -> dict[str, DocumentGrap
     return {record.id: DocumentGraph(document=record, **fields[record.id]) for record in records}
 
 
-def row_counts(graph: DocumentGraph) -> dict[str, int]:
-    """How many rows of each kind there are, as the store counts them."""
+def count_graph_rows(graph: DocumentGraph) -> dict[str, int]:
+    """Return the number of rows of each kind, under the names that the store counts; a count of 0 is left out."""
     numbers = {
         "Document": 1,
         "Segment": len(graph.segments),

@@ -1,7 +1,7 @@
-"""A document that grows: segments stored behind those that it has, without writing these again.
+"""Appends segments to a stored document, without writing its other segments again.
 
-It knows no engine and begins no transaction. Invariant: afterwards the graph holds what writing the whole document
-would have stored; nothing is changed where the stored content is not the one that was extended.
+The module knows no engine and begins no transaction. Invariant: afterwards the graph equals the result of writing the
+whole document. Nothing changes if the stored content is not the one that was extended.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ __all__ = ["append", "check_appended", "require_content"]
 
 
 def check_appended(graph: DocumentGraph, kept: int) -> None:
-    """Refuse a graph of which a part would be lost when only its last segments are stored.
+    """Refuse a graph that would lose rows if only its last segments were stored.
 
     Raises:
-        StoreError: no segment is new, or the graph has rows that are no annotations of single segments.
+        StoreError: the graph has no new segment, or has rows other than annotations of single segments.
     """
     others = (graph.points, graph.mentions, graph.titles, graph.relations, graph.sections)
     is_whole = not any(others) and all(len(item.segment_ids) == 1 for item in graph.annotations)
     if not 0 < kept < len(graph.segments) or not is_whole:
         raise StoreError(
-            f"Expected a document of more than {kept} segments with annotations of single segments alone, got "
-            f"{show(graph.document.key)} with {len(graph.segments)}. Write it whole.",
+            f"Expected a document of more than {kept} segments, with annotations of single segments and no other rows, "
+            f"got {show(graph.document.key)} with {len(graph.segments)} segments. Write the whole document.",
             document_id=graph.document.id,
         )
 
 
 def require_content(run: Run, graph: DocumentGraph, before: str, *, kept: int) -> Mapping[str, Any] | None:
-    """The stored row of the document; None where none is stored, and ``before`` is empty.
+    """Return the stored row of the document; None if there is none and ``before`` is empty.
 
     Raises:
-        DocumentChanged: what is stored is not the content of that hash; or, with ``kept``, has other layers.
+        DocumentChanged: the stored content has another hash than ``before``; or, with ``kept``, other layers.
     """
     stored = run("read/find_documents", document_ids=[graph.document.id])
     is_same = (stored[0]["sha256"] if stored else "") == before
     if not is_same or (kept and stored and sorted(stored[0]["layers"]) != sorted(graph.document.layers)):
         raise DocumentChanged(
-            f"Expected document {show(graph.document.key)} with the content that was read, got another: somebody else "
-            "changed or forgot it meanwhile. Read it again, and write then.",
+            f"Expected document {show(graph.document.key)} with the content that was read, got another content: "
+            "another writer changed or forgot it. Read it again, then write.",
             document_id=graph.document.id,
         )
     return stored[0] if stored else None
 
 
 def append(run: Run, create: Create, write: DocumentWrite, graph: DocumentGraph, *, kept: int) -> None:
-    """Store the segments behind the first ``kept``, what annotates them, and the record of the whole.
+    """Store the segments after the first ``kept``, their annotations, and the record of the whole document.
 
-    The vector of a turn takes in what was said around it, so that of the last kept segment changes, and that of the
-    last kept one of its kind (evidence or echo).
+    The vector of a turn depends on the turns around it. So the vector of the last kept segment is stored again, and
+    that of the last kept segment of each kind (evidence, echo).
     """
     document, segments = graph.document, graph.segments
     added = replace(graph, segments=segments[kept:], segment_embeddings=graph.segment_embeddings[kept:])

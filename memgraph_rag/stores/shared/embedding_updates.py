@@ -1,6 +1,6 @@
-"""Vectors for what is stored already, put in place by statements.
+"""Stores vectors for nodes and relations that exist already.
 
-It knows no engine, and begins no transaction. Invariant: near-synonyms follow from the vectors of names alone.
+The module knows no engine and begins no transaction. Invariant: near-synonyms depend on the vectors of names only.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Vectors:
     """Vectors by id.
 
     Attributes:
-        documents: those whose rows are to be read again by who keeps them in memory.
-        relations: each with the entity from which it leads.
-        names: those of entities.
+        documents: documents that searches with an index in memory must read again.
+        relations: the source entity and the vector of each relation.
+        names: the vectors of entities' names.
     """
 
     documents: list[str] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Vectors:
 
 
 def embed(run: Run, create: Create, find_near: FindNear, vectors: Vectors) -> None:
-    """Store them, and tie near-synonyms by them."""
+    """Store these vectors, and link the near-synonyms that follow from them."""
     for name, of_nodes in (("write/embed_segments", vectors.segments), ("write/embed_points", vectors.points)):
         create(name, relation_rows.embedded_columns(list(of_nodes), list(of_nodes.values())))
     columns = relation_rows.embedded_columns(

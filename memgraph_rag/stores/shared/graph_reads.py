@@ -1,7 +1,7 @@
-"""Reads by one function that runs a named statement, for stores and for what runs within a transaction.
+"""Reads of the graph by named statements, for stores and for work within a transaction.
 
-It knows no engine: ``run`` is given, and has the namespace bound already. The invariant: equal calls on an equal
-graph give equal lists, whatever the engine.
+The module knows no engine: the caller gives ``run``, which has the namespace bound. Invariant: equal calls on equal
+graphs return equal lists, on every engine.
 """
 
 from __future__ import annotations
@@ -12,21 +12,24 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores.shared import overview_rows, relation_rows, rows
+from memgraph_rag.stores.shared import overview_rows, rows
 from memgraph_rag.types import (
     Annotation,
     Hit,
+    InformationPoint,
     Mention,
     Node,
     Relation,
     Section,
+    Segment,
     Title,
     Vector,
 )
 
 __all__ = [
-    "NO_LIMIT", "Run", "annotations_in", "counts_of", "layer_annotations", "mentions_in", "nodes", "nowhere", "numbers",
-    "relations_in", "score", "sections_in", "titles_in", "within",
+    "NO_LIMIT", "Run", "bind_scope", "count_rows", "is_empty_scope", "read_annotations", "read_layer_annotations",
+    "read_mentions", "read_nodes", "read_relations", "read_sections", "read_titles", "score_nodes",
+    "vector_parameter",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -35,38 +38,38 @@ NO_LIMIT = 2**31 - 1
 
 
 class Run(Protocol):
-    """Runs the statement of that name and gives its rows; the namespace is bound already."""
+    """Runs the statement with this name, with the namespace bound."""
 
     def __call__(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """Rows by column name, in the statement's order."""
+        """Return the rows, by column name, in the order of the statement."""
         ...
 
 
-def numbers(vector: Vector) -> list[float]:
-    """A query's vector as a parameter.
+def vector_parameter(vector: Vector) -> list[float]:
+    """Return a query's vector as a statement parameter.
 
     Raises:
-        StoreError: the vector is zero, so that nothing is near it; Neo4j would refuse it, Ladybug answer 0.
+        StoreError: the vector is zero or not finite. Neo4j would refuse a zero vector, Ladybug would return 0.
     """
     if not np.isfinite(vector).all() or not vector.any():
         raise StoreError(
             f"Expected a vector of finite numbers, not all 0, got one of shape {vector.shape} with norm "
-            f"{float(np.linalg.norm(vector))}. Embed a text that says something."
+            f"{float(np.linalg.norm(vector))}. Embed a text that is not empty."
         )
     return vector.tolist()
 
 
-def within(documents: Sequence[str] | None) -> dict[str, Any]:
-    """The parameters by which a statement keeps to some documents, or looks everywhere."""
+def bind_scope(documents: Sequence[str] | None) -> dict[str, Any]:
+    """Return the parameters that restrict a statement to these documents; None means all documents."""
     return {"everywhere": documents is None, "document_ids": list(documents or ())}
 
 
-def nowhere(documents: Sequence[str] | None) -> bool:
-    """Whether a reader asks for documents, but for none."""
+def is_empty_scope(documents: Sequence[str] | None) -> bool:
+    """Return whether a reader gave an empty list of documents."""
     return documents is not None and not documents
 
 
-def score(
+def score_nodes(
     run: Run,
     vector: Vector,
     *,
@@ -75,46 +78,48 @@ def score(
     statement: str = "read/score_segments",
     **further: str,
 ) -> list[Hit]:
-    """The k segments, or what the statement scores, of these documents with the largest cosine."""
+    """Return the k segments, or other nodes that the statement scores, with the largest cosine in these documents."""
     if not documents:
         return []
-    return rows.decode_hits(run(statement, vector=numbers(vector), document_ids=list(documents), k=k, **further))
+    return rows.decode_hits(
+        run(statement, vector=vector_parameter(vector), document_ids=list(documents), k=k, **further)
+    )
 
 
-def nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
-    """The nodes of these ids that exist, in the order of ``node_ids``."""
+def read_nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
+    """Return the nodes with these ids, in the order of ``node_ids``; unknown ids are left out."""
     wanted = list(dict.fromkeys(node_ids))
     segments = run("read/find_segments", node_ids=wanted) if wanted else []
-    nodes_by_id: dict[str, Node] = {row["id"]: rows.decode_segment(row) for row in segments}
+    nodes_by_id: dict[str, Node] = {row["id"]: Segment(**row) for row in segments}
     missing = [node_id for node_id in wanted if node_id not in nodes_by_id]
     points = run("read/find_points", node_ids=missing) if missing else []
-    nodes_by_id |= {row["id"]: rows.decode_point(row) for row in points}
+    nodes_by_id |= {row["id"]: InformationPoint(**row) for row in points}
     missing = [node_id for node_id in missing if node_id not in nodes_by_id]
     overviews = run("read/find_overviews", node_ids=missing) if missing else []
     nodes_by_id |= {row["id"]: overview_rows.decode_overview(row) for row in overviews}
     return [nodes_by_id[node_id] for node_id in node_ids if node_id in nodes_by_id]
 
 
-def mentions_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
-    """All mentions of each of these documents, by place."""
-    mentions = _of_documents(run, "read/list_mentions", document_ids, rows.decode_mention)
+def read_mentions(run: Run, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
+    """Return all mentions of each of these documents, in the order of the text."""
+    mentions = _read_by_document(run, "read/list_mentions", document_ids, Mention)
     for listed in mentions.values():
         listed.sort(key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
     return mentions
 
 
-def titles_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Title]]:
-    """What the title of each of these documents names, by entity."""
-    return _of_documents(run, "read/list_titles", document_ids, lambda row: Title(**row))
+def read_titles(run: Run, document_ids: Sequence[str]) -> dict[str, list[Title]]:
+    """Return the entities that the title of each of these documents names, by entity id."""
+    return _read_by_document(run, "read/list_titles", document_ids, Title)
 
 
-def relations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Relation]]:
-    """All relations that each of these documents states, by id."""
-    return _of_documents(run, "read/list_relations", document_ids, relation_rows.decode_relation)
+def read_relations(run: Run, document_ids: Sequence[str]) -> dict[str, list[Relation]]:
+    """Return all relations that each of these documents states, by id."""
+    return _read_by_document(run, "read/list_relations", document_ids, Relation)
 
 
-def annotations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Annotation]]:
-    """All annotations of each of these documents, by layer and index, the segments of each by their place."""
+def read_annotations(run: Run, document_ids: Sequence[str]) -> dict[str, list[Annotation]]:
+    """Return all annotations of each of these documents, by layer and index; their segments by index."""
     annotation_rows = run("read/list_annotations", document_ids=list(document_ids))
     segment_ids: dict[str, list[str]] = {}
     for row in run("read/list_annotated", document_ids=list(document_ids)) if annotation_rows else ():
@@ -125,24 +130,22 @@ def annotations_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Anno
     return annotations
 
 
-def sections_in(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section]]:
-    """The outline of each of these documents, by index."""
+def read_sections(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section]]:
+    """Return the outline of each of these documents, by index."""
     sections: dict[str, list[Section]] = {document_id: [] for document_id in document_ids}
     for row in run("read/list_sections", document_ids=list(document_ids)):
         sections[row["document_id"]].append(Section(**row))
     return sections
 
 
-def _of_documents(
-    run: Run, name: str, document_ids: Sequence[str], decode: Callable[[rows.Row], T]
-) -> dict[str, list[T]]:
-    """What a statement lists of each of these documents; it runs once for all."""
+def _read_by_document(run: Run, name: str, document_ids: Sequence[str], record: Callable[..., T]) -> dict[str, list[T]]:
+    """Return the records that a statement lists for each of these documents; it runs once for all of them."""
     stored = rows.by_document(run(name, document_ids=list(document_ids)), document_ids)
-    return {document_id: list(map(decode, of_document)) for document_id, of_document in stored.items()}
+    return {document_id: [record(**row) for row in of_document] for document_id, of_document in stored.items()}
 
 
-def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
-    """What a layer says of segments, by (document id, index), the segments of each by their place."""
+def read_layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
+    """Return a layer's annotations of segments, by (document id, index); their segments by index."""
     annotation_rows: dict[str, dict[str, Any]] = {}
     targets: dict[str, list[tuple[int, str]]] = {}
     for row in run("read/list_layer_annotations", layer=layer, since=since):
@@ -155,8 +158,8 @@ def layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
     return sorted(annotations, key=lambda item: (item.document_id, item.index))
 
 
-def counts_of(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, int]]:
-    """What the graph holds of each of these documents, by label and by relationship type; a count of 0 is left out."""
+def count_rows(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Return the number of nodes and edges of each of these documents, by label and type; 0 is left out."""
     listed = run("read/count_by_document", document_ids=list(document_ids)) if document_ids else []
     by_document = rows.by_document(listed, document_ids)
     return {document_id: rows.counts_of_document(counted) for document_id, counted in by_document.items()}

@@ -1,8 +1,8 @@
-"""The writes that both engines do alike, over functions that run a named statement and store columns by one.
+"""The writes that both engines do in the same way, by functions that run a named statement or store columns with one.
 
-It knows no engine and begins no transaction: its caller does, and commits when these return. The invariant: after
-a write the graph holds exactly what was given under each document's id; after a removal, nothing; and an entity
-says of itself what its mentions and titles say, and is there as long as one of them.
+The module knows no engine and begins no transaction: the caller does, and commits when these functions return.
+Invariant: after a write the graph holds exactly the given rows of each document; after a deletion, none of them. The
+fields of an entity follow from its mentions and titles, and an entity is deleted with the last of them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace as changed
 from typing import Any, TypeVar
 
+from typing_extensions import override
+
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, StoreError, StoreReadOnly
 from memgraph_rag.stores.layer_rows import KINDS, NAMES, POINTS, RELATIONS, DocumentWrite, kinds_of, layers_in
-from memgraph_rag.stores.layer_rows.relations import named_in
+from memgraph_rag.stores.layer_rows.relations import read_mention_pairs
 from memgraph_rag.stores.shared import (
     document_revisions,
     integrity,
@@ -27,9 +29,9 @@ from memgraph_rag.stores.shared import (
     rows,
     write_checks,
 )
-from memgraph_rag.stores.shared.document_reader import document_graphs
-from memgraph_rag.stores.shared.graph_reads import Run, counts_of, mentions_in, relations_in
-from memgraph_rag.stores.shared.overview_writes import check_overviews, remove_overviews_on, write_overviews
+from memgraph_rag.stores.shared.document_reader import read_graphs
+from memgraph_rag.stores.shared.graph_reads import Run, count_rows, read_mentions, read_relations
+from memgraph_rag.stores.shared.overview_writes import check_overviews, remove_overviews_of_documents, write_overviews
 from memgraph_rag.stores.shared.relation_writes import FindNear
 from memgraph_rag.stores.shared.rows import Columns, Create
 from memgraph_rag.stores.shared.stored_graph import StoredGraph
@@ -50,17 +52,18 @@ __all__ = ["WrittenGraph", "begin", "extend", "learn", "remove", "replace", "rev
 T = TypeVar("T")
 
 COUNTED = "write/advance_namespace"
-"""Counts a write of the namespace; its other writers wait until the transaction ends.
+"""The first statement of a transaction that counts as a write of the namespace; other writers of the namespace wait.
 
-A transaction changes the namespace's node once, and first. To change a node Neo4j takes two locks, and gives one of
-them back at once: who waits for the node holds that one, so a second change in the same transaction is a deadlock."""
+No other statement of the transaction may change the node of the namespace. To change a node, Neo4j takes two locks and
+releases one of them at once. A writer that waits for the node holds that one, so a second change would be a deadlock.
+"""
 
 HELD = "write/hold_namespace"
-"""The same, and counts nothing."""
+"""The first statement of a transaction that makes other writers wait, but does not count as a write."""
 
 
 def begin(run: Run, first: str = COUNTED) -> None:
-    """Run the first statement of a transaction; a counted write gets a random mark, which no other write ever has."""
+    """Run the first statement of a transaction. A counted write gets a random mark, which no other write has."""
     if first == COUNTED:
         run(first, mark=secrets.token_hex(16))
     else:
@@ -68,7 +71,7 @@ def begin(run: Run, first: str = COUNTED) -> None:
 
 
 class WrittenGraph(StoredGraph):
-    """The writes that a store of one namespace does alike; the engine is in ``_transaction``."""
+    """The writes that both engines do in the same way. An engine implements ``_transaction``."""
 
     def __init__(self, namespace: str, *, read_only: bool = False, dimension: int = 0) -> None:
         super().__init__(namespace, read_only=read_only)
@@ -78,12 +81,12 @@ class WrittenGraph(StoredGraph):
     def _transaction(
         self, operation: str, work: Callable[[Run, Create], T], *, row_bytes: int = 0, first: str = COUNTED
     ) -> T:
-        """What ``work`` returns, after all that it ran is committed; nothing of it where it raises.
+        """Return the result of ``work``, after a commit of everything that it ran; roll back if it raises.
 
         Args:
-            row_bytes: about how many bytes it stores.
-            first: the statement that it begins with: ``COUNTED`` or ``HELD``. No other statement of it may change the
-                namespace's node: see ``COUNTED``.
+            operation: the name of the write, for messages.
+            row_bytes: approximate number of bytes that it stores.
+            first: its first statement, ``COUNTED`` or ``HELD``.
         """
 
     def _require_writable(self) -> None:
@@ -94,10 +97,10 @@ class WrittenGraph(StoredGraph):
 
     @abstractmethod
     def _find_near(self, run: Run, columns: Columns) -> list[Similar]:
-        """``relation_writes.FindNear`` of the engine."""
+        """Implement ``relation_writes.FindNear`` for the engine."""
 
+    @override
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
-        """Store documents, each in place of what was stored under its id, all in one transaction."""
         write_checks.check_group(graphs, self._dimension, namespace=self._namespace)
         if not graphs:
             return []
@@ -108,8 +111,8 @@ class WrittenGraph(StoredGraph):
         )
         return self._receipts(graphs, outcomes)
 
+    @override
     def revise(self, graph: DocumentGraph, *, before: str, kept: int = 0) -> Action:
-        """Store a document in place of one content of it, or what follows its first segments, in one transaction."""
         write_checks.check(graph, self._dimension, namespace=self._namespace)
         if kept:
             document_revisions.check_appended(graph, kept)
@@ -119,8 +122,8 @@ class WrittenGraph(StoredGraph):
             row_bytes=size(graph),
         )
 
+    @override
     def extend_many(self, graphs: Sequence[DocumentGraph], *, layers: Collection[str]) -> list[Receipt]:
-        """Store these layers of documents that are there, all in one transaction."""
         write_checks.check_group(graphs, self._dimension, namespace=self._namespace, extending=True)
         if not graphs:
             return []
@@ -132,7 +135,7 @@ class WrittenGraph(StoredGraph):
         return self._receipts(graphs, [(Action.DEEPENED, stale[graph.document.id]) for graph in graphs])
 
     def _receipts(self, graphs: Sequence[DocumentGraph], outcomes: Sequence[tuple[Action, int]]) -> list[Receipt]:
-        """What is stored of documents after a write; of each what was done, and how many questions became stale."""
+        """Return the receipts of a write with its ``outcomes``, and with counts that are read back from the store."""
         documents = [graph.document for graph in graphs]
         counts_by_id = self.counts_of([document.id for document in documents])
         return [
@@ -140,8 +143,8 @@ class WrittenGraph(StoredGraph):
             for document, (action, stale) in zip(documents, outcomes, strict=True)
         ]
 
+    @override
     def describe(self, records: Sequence[DocumentRecord], *, before: Sequence[str]) -> list[str]:
-        """Give documents other metadata where their content is still what it was; the ids of those, sorted."""
         for record in records:
             write_checks.check_metadata(record)
         changes = rows.as_dicts(rows.description_columns(records, before))
@@ -150,8 +153,8 @@ class WrittenGraph(StoredGraph):
         written_rows = self._transaction("describe", lambda run, _: run("write/describe_documents", rows=changes))
         return sorted(row["id"] for row in written_rows)
 
+    @override
     def learn(self, graph: DocumentGraph) -> None:
-        """Store mentions and relations beside all that a stored document has, in one transaction."""
         write_checks.check(graph, self._dimension, namespace=self._namespace, extending=True)
         self._transaction(
             "learn",
@@ -159,54 +162,54 @@ class WrittenGraph(StoredGraph):
             row_bytes=size(graph),
         )
 
+    @override
     def forget(self, document_id: str) -> Receipt:
-        """Remove a document and all that only it supports, in one transaction."""
         return self._transaction(
             "forget", lambda run, create: remove(run, create, self._find_near, document_id, namespace=self._namespace)
         )
 
+    @override
     def write_overviews(self, rows: OverviewRows, *, as_of: int) -> list[str]:
-        """Store overviews that still hold, and remove others, in one transaction; the ids of those that are there."""
         check_overviews(rows, namespace=self._namespace)
         return self._transaction("write_overviews", lambda run, create: write_overviews(run, create, rows, as_of=as_of))
 
+    @override
     def keep(self, question: Question) -> None:
-        """Store a question with its answer and its walk, in place of what was kept of it, in one transaction."""
         write_checks.check_question(question)
         self._transaction(
             "keep", lambda run, create: kept_questions.keep(run, create, question, namespace=self._namespace)
         )
 
+    @override
     def forget_question(self, question_id: str) -> None:
-        """Remove a kept question, in one transaction."""
         self._transaction(
             "forget_question", lambda run, _: kept_questions.forget(run, question_id, namespace=self._namespace)
         )
 
+    @override
     def flaws(self) -> Flaws:
-        """What is wrong with the graph, as of one moment."""
         if self._read_only:
             return integrity.find_beside_writers(self._run, self.version)
-        return self._examined()
+        return self._examine()
 
-    def _examined(self) -> Flaws:
-        """What is wrong with the graph, while no writer changes it."""
+    def _examine(self) -> Flaws:
+        """Return the flaws of the graph, while no writer can change it."""
         return self._transaction("examine", lambda run, _: integrity.find(run), first=HELD)
 
+    @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        """Put right what can be put right, in one transaction; what was wrong."""
-        flaws = self._examined()  # before: where there are none, no write is counted
+        flaws = self._examine()  # first, so that a graph without flaws gets no counted write
         if not flaws:
             return flaws
         return self._transaction("mend", lambda run, create: integrity.mend(run, create, self._find_near, vectors))
 
+    @override
     def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
-        """All that each of these documents contributes to the graph, as it was written; those that are there."""
-        return document_graphs(self._run, document_ids)
+        return read_graphs(self._run, document_ids)
 
 
 def size(graph: DocumentGraph) -> int:
-    """About how many bytes a document takes."""
+    """Return the approximate number of bytes that a document takes."""
     matrices = [graph.segment_embeddings, *(item.embeddings for kind in KINDS for item in kind.embedded(graph))]
     characters = sum(len(segment.text) for segment in graph.segments)
     characters += sum(len(text) for kind in KINDS for text in kind.texts(graph))
@@ -214,7 +217,7 @@ def size(graph: DocumentGraph) -> int:
 
 
 def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph]) -> list[tuple[Action, int]]:
-    """Store documents, each in place of what was stored under its id; of each how many questions it made stale."""
+    """Store documents in place of those with the same ids. Return each action, with the number of stale questions."""
     document_ids = [graph.document.id for graph in graphs]
     records = {row["id"]: rows.decode_document(row) for row in run("read/find_documents", document_ids=document_ids)}
     for graph in graphs:
@@ -222,7 +225,7 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
             write_checks.check_owner(records[graph.document.id], graph.document.metadata)
     stored = {document_id: record.key for document_id, record in records.items()}
     stale = kept_questions.mark_stale(run, create, stored, Action.REPLACED)
-    remove_overviews_on(run, create, list(stored))
+    remove_overviews_of_documents(run, create, list(stored))
     write = DocumentWrite(run, create, find_near)
     if stored:
         _remove_documents(write, list(stored))
@@ -238,21 +241,21 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
 
 
 def revise(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, before: str, kept: int) -> Action:
-    """Store a document where the content of the hash ``before`` is stored; of it only what follows ``kept`` segments.
+    """Store a document if its stored content has the hash ``before``; with ``kept``, only the segments after those.
 
     Raises:
-        DocumentChanged: another content is stored, or none.
+        DocumentChanged: the document has other content, or does not exist.
     """
     stored = document_revisions.require_content(run, graph, before, kept=kept)
     if not kept or stored is None:
         return replace(run, create, find_near, [graph])[0][0]
-    remove_overviews_on(run, create, [graph.document.id])
+    remove_overviews_of_documents(run, create, [graph.document.id])
     document_revisions.append(run, create, DocumentWrite(run, create, find_near), graph, kept=kept)
     return Action.REPLACED
 
 
 def _remove_documents(write: DocumentWrite, document_ids: Sequence[str]) -> None:
-    """Remove what is these documents' own."""
+    """Delete everything that only these documents own."""
     for kind in reversed(KINDS):
         kind.remove(write, document_ids)
     for name in ("write/delete_segments", "write/delete_documents"):
@@ -268,26 +271,23 @@ def extend(
     layers: Collection[str],
     namespace: str,
 ) -> Counter[str]:
-    """Store layers beside what is stored of their documents, each in place of itself.
+    """Store layers of existing documents; return the number of questions that became stale, by document id.
 
-    A layer that a document then does not have is taken away. What the other layers made stays, as does their model;
-    but relations go of which an end was mentioned by the mentions that were replaced only. Where segments have
-    embeddings, these take the place of the stored ones.
-
-    Returns:
-        By document id, how many questions became stale.
+    A layer that the document does not have afterwards is deleted. The rows and the model of the other layers stay,
+    except relations with an entity that only the replaced mentions named. Embeddings of segments, if given, replace the
+    stored ones.
 
     Raises:
-        DocumentNotFound: there is no document of that id with that content.
-        StoreError: the segments are not those that are stored, or do not mention the ends of relations; or a graph has
+        DocumentNotFound: no document has this id and this content.
+        StoreError: the segments are not the stored ones, or do not mention the entities of a relation; or a graph has
             rows of other layers, or of a layer that its document does not have.
     """
     for graph in graphs:
         if not layers_in(graph) <= {*layers} & {*graph.document.layers}:
             raise StoreError(
                 f"Expected rows of the layers {sorted(layers)} for document {show(graph.document.key)}, got rows of "
-                f"{sorted(layers_in(graph))} for a document with {sorted(graph.document.layers)}. Name all that are "
-                "given.",
+                f"{sorted(layers_in(graph))} for a document with {sorted(graph.document.layers)}. Name all layers that "
+                "have rows.",
                 document_id=graph.document.id,
             )
     stored = _begin_extending(run, graphs, namespace)
@@ -296,13 +296,13 @@ def extend(
     if POINTS in kinds:  # the only rows of a layer that are read for questions
         keys = {graph.document.id: graph.document.key for graph in graphs}
         stale = kept_questions.mark_stale(run, create, keys, Action.DEEPENED, layers=kinds[POINTS])
-    remove_overviews_on(run, create, list(stored))
+    remove_overviews_of_documents(run, create, list(stored))
     write = DocumentWrite(run, create, find_near)
     for kind, names in reversed(kinds.items()):
         kind.remove_layers(write, list(stored), names)
     for kind in KINDS:
         if kind is RELATIONS and (NAMES in kinds or RELATIONS in kinds):
-            RELATIONS.remove_unnamed(write, graphs)  # of relations that stay an end may not be mentioned any more
+            RELATIONS.remove_unnamed(write, graphs)  # an older relation may have lost the mention of an entity
         kind.create(write, graphs)
     write.finish()
     embedded = [graph for graph in graphs if len(graph.segment_embeddings)]
@@ -319,21 +319,21 @@ def extend(
 
 
 def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> None:
-    """Store of a graph the mentions and relations that are not stored yet.
+    """Store the mentions and relations of a graph that are not stored yet.
 
     Raises:
-        DocumentNotFound: there is no document of that id with that content.
-        StoreError: a segment is not among those that are stored, or one does not mention the ends of its relations.
+        DocumentNotFound: no document has this id and this content.
+        StoreError: a segment is not stored, or does not mention the entities of its relations.
     """
     document_id = graph.document.id
     stored = _begin_extending(run, [graph], namespace, of_some=True)[document_id]
-    stored_mentions = set(mentions_in(run, [document_id])[document_id])
+    stored_mentions = set(read_mentions(run, [document_id])[document_id])
     mentions = tuple(mention for mention in dict.fromkeys(graph.mentions) if mention not in stored_mentions)
-    known = {relation.id for relation in relations_in(run, [document_id])[document_id]}
+    known = {relation.id for relation in read_relations(run, [document_id])[document_id]}
     new = relation_rows.without_relations(changed(graph, mentions=mentions, titles=()), known)
     write = DocumentWrite(run, create, find_near)
     NAMES.create(write, [new])
-    relation_writes.check_named(new, named_in(run, [document_id]))
+    relation_writes.check_mentions(new, read_mention_pairs(run, [document_id]))
     RELATIONS.create(write, [new])
     built = (stored["layers"], stored["model"], stored["recognizer"])
     create("write/update_documents", rows.built_columns({document_id: built}))
@@ -342,7 +342,7 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
 def _begin_extending(
     run: Run, graphs: Sequence[DocumentGraph], namespace: str, *, of_some: bool = False
 ) -> Mapping[str, Mapping[str, Any]]:
-    """The stored rows of the documents that graphs are laid over, by id; a graph has all segments, or ``of_some``."""
+    """Check that graphs have all stored segments, or some with ``of_some``; return the stored documents by id."""
     document_ids = [graph.document.id for graph in graphs]
     stored = {row["id"]: row for row in run("read/find_documents", document_ids=document_ids)}
     for document in (graph.document for graph in graphs):
@@ -360,21 +360,21 @@ def _begin_extending(
 
 
 def _check_segments(graph: DocumentGraph, stored: Sequence[str], *, of_some: bool) -> None:
-    """Refuse layers of other segments: their edges would lead nowhere, and their entities stay for good."""
+    """Refuse layers of other segments: their edges would have no target, and their entities would stay for good."""
     given_ids = [segment.id for segment in sorted(graph.segments, key=lambda segment: segment.index)]
     if not (set(given_ids) <= set(stored) if of_some else given_ids == stored):
         raise StoreError(
-            f"Expected the {len(stored)} segments that are stored of document {show(graph.document.key)}, got "
-            f"{len(graph.segments)} that are not the same. Build the layers from segments_of().",
+            f"Expected the {len(stored)} stored segments of document {show(graph.document.key)}, got "
+            f"{len(graph.segments)} other segments. Build the layers from segments_of().",
             document_id=graph.document.id,
         )
 
 
 def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, namespace: str) -> Receipt:
-    """Remove a document, with the kept questions that rest on it; what the graph held of it.
+    """Delete a document and the kept questions that rest on it. Return a receipt of what the graph held of it.
 
     Raises:
-        DocumentNotFound: there is none.
+        DocumentNotFound: no document has this id.
     """
     known = run("read/find_document_keys", document_ids=[document_id])
     if not known:
@@ -384,9 +384,9 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
             document_id=document_id,
             namespace=namespace,
         )
-    removed = counts_of(run, [document_id])[document_id]
-    questions = kept_questions.forget_readers(run, document_id)
-    remove_overviews_on(run, create, [document_id])
+    removed = count_rows(run, [document_id])[document_id]
+    questions = kept_questions.delete_questions_of(run, document_id)
+    remove_overviews_of_documents(run, create, [document_id])
     write = DocumentWrite(run, create, find_near)
     _remove_documents(write, [document_id])
     for kind in KINDS:

@@ -1,9 +1,9 @@
-"""Damage to the graph of a namespace, and its repair.
+"""Finds and repairs damage to the graph of a namespace.
 
-It knows no engine and no model; functions that run a named statement are given, and their caller begins and commits.
-Invariants: of a graph that only this library wrote, nothing is found; mending makes up no text, no edge and no number:
-what it writes follows from what is there, or from a text that is there by the embedder; what nothing says any more is
-taken away, and a document of which segments are gone stays found.
+The module knows no engine and no model. The caller gives functions that run a named statement, and begins and commits.
+Invariants: a graph that only this library wrote has no flaws. A repair invents no text, no edge and no number: it
+writes only what follows from stored rows, or embeds a stored text. It deletes rows that no stored row supports any
+more. A document with missing segments cannot be repaired and keeps its flaw.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from memgraph_rag.types import Action, Flaws, Vector
 
 __all__ = ["find", "find_beside_writers", "mend"]
 
-_TRIES = 5  # to survey a namespace that others write
+_TRIES = 5  # surveys of a namespace that other processes write
 
 Pairs = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """The bare bones of a namespace: ids, and what hangs on what."""
+    """The rows of a namespace without their texts: ids and references."""
 
     documents: Mapping[str, Row]
     segments: Mapping[str, Row]
@@ -52,11 +52,11 @@ class _Survey:
     squared_lengths: Mapping[str, float]
 
     def is_embedded(self, row: Row) -> bool:
-        """Whether a node or relation has an embedding that searches can use."""
+        """Return whether a node or relation has an embedding that searches can use."""
         return is_unit(self.squared_lengths.get(row["id"]))
 
     def segments_of(self) -> dict[str, list[Row]]:
-        """The segments of each document, by index."""
+        """Return the segments of each document, by index."""
         by_document: dict[str, list[Row]] = {document_id: [] for document_id in self.documents}
         for row in sorted(self.segments.values(), key=lambda row: row["index"]):
             if row["document_id"] in by_document:
@@ -64,7 +64,7 @@ class _Survey:
         return by_document
 
     def chain(self, of_document: Sequence[Row]) -> Pairs:
-        """The edges from each segment to the next that must be there."""
+        """Return the NEXT edges that these segments of a document must have."""
         return [
             (row["id"], next_row["id"])
             for row, next_row in pairwise(of_document)
@@ -73,48 +73,48 @@ class _Survey:
 
 
 def find(run: Run) -> Flaws:
-    """All that is wrong; nothing is changed."""
-    return _flaws(_survey(run))
+    """Return all flaws, without changing anything."""
+    return _find_flaws(_take_survey(run))
 
 
 def find_beside_writers(run: Run, version: Callable[[], int]) -> Flaws:
-    """The same where nobody can be kept from writing: what was surveyed counts if nothing was written meanwhile.
+    """Return all flaws of a store that cannot stop writers: a survey counts if no write happened during it.
 
     Args:
-        version: how many writes the namespace has seen.
+        version: returns the number of writes that the namespace has seen.
 
     Raises:
-        StoreError: each time something was.
+        StoreError: a write happened during each of the surveys.
     """
     for _ in range(_TRIES):
         before = version()
-        survey = _survey(run)
+        survey = _take_survey(run)
         if version() == before:
-            return _flaws(survey)
+            return _find_flaws(survey)
     raise StoreError(
-        f"Expected a graph that nobody changes while it is examined, got writes during each of {_TRIES} tries. "
+        f"Expected a graph that stays unchanged while it is examined, got writes during each of {_TRIES} tries. "
         "Wait, or open it without read_only: writers then wait."
     )
 
 
 def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Vector]) -> Flaws:
-    """Put right what can be put right; what was found to be wrong before.
+    """Repair the flaws that can be repaired. Return the flaws that were there before.
 
     Args:
-        vectors: embeddings of nodes and relations that had none, by their ids; what has none here stays without.
+        vectors: embeddings of the nodes and relations that lack one, by id. Others stay without embedding.
     """
-    survey = _survey(run)
-    flaws = _flaws(survey)
+    survey = _take_survey(run)
+    flaws = _find_flaws(survey)
     if flaws:
         _mend_structure(run, create, survey, flaws)
-        embed(run, create, find_near, _known(survey, flaws, vectors))
+        embed(run, create, find_near, _select_vectors(survey, flaws, vectors))
         _mend_entities(run, create)
-        if torn := _torn(run("read/survey_questions"), survey.documents):  # by what was taken away just now, too
+        if torn := _list_torn_questions(run("read/survey_questions"), survey.documents):
             run("write/delete_questions", question_ids=list(torn))
     return flaws
 
 
-def _survey(run: Run) -> _Survey:
+def _take_survey(run: Run) -> _Survey:
     return _Survey(
         documents={row["id"]: row for row in run("read/list_documents")},
         segments={row["id"]: row for row in run("read/survey_segments")},
@@ -133,7 +133,7 @@ def _survey(run: Run) -> _Survey:
     )
 
 
-def _flaws(survey: _Survey) -> Flaws:
+def _find_flaws(survey: _Survey) -> Flaws:
     segments, documents = survey.segments, survey.documents
     segments_by_document = survey.segments_of()
     chained = {
@@ -147,10 +147,10 @@ def _flaws(survey: _Survey) -> Flaws:
     lone = survey.entities.keys() - survey.writings.keys()
     kept = {node_id for node_id, row in segments.items() if row["document_id"] in documents}
     lost_relations = {
-        row["id"] for row in survey.relations if row["segment_id"] not in kept or not lone.isdisjoint(_ends([row]))
+        row["id"] for row in survey.relations if row["segment_id"] not in kept or not lone.isdisjoint(_list_ends([row]))
     }
     sound = [row for row in survey.relations if row["id"] not in lost_relations]
-    joined, embedded = _ends(sound), survey.entities.keys() & survey.squared_lengths.keys()
+    joined, embedded = _list_ends(sound), survey.entities.keys() & survey.squared_lengths.keys()
     tied = {node_id for pair in survey.similar for node_id in pair}
     return Flaws(
         lost_segments=_sorted(segments.keys() - kept),
@@ -181,10 +181,10 @@ def _flaws(survey: _Survey) -> Flaws:
         miswritten=_sorted(
             node_id
             for node_id, writing in survey.writings.items()
-            if _said(survey.entities[node_id]) != writing
+            if _read_surfaces(survey.entities[node_id]) != writing
         ),
         loose_similar=_sorted((tied | embedded) - joined),
-        torn_questions=_torn(survey.questions, documents),
+        torn_questions=_list_torn_questions(survey.questions, documents),
         unembedded_segments=_sorted(node_id for node_id in kept if not survey.is_embedded(segments[node_id])),
         unembedded_points=_sorted(
             row["id"] for row in survey.points if row["document_id"] in documents and not survey.is_embedded(row)
@@ -198,15 +198,15 @@ def _flaws(survey: _Survey) -> Flaws:
     )  # fmt: skip
 
 
-def _said(entity: Row) -> Counter[tuple[str, str]] | None:
-    """How an entity's node says that it is written; None where that cannot be read."""
+def _read_surfaces(entity: Row) -> Counter[tuple[str, str]] | None:
+    """Return how an entity's node records its surfaces; None if the record is damaged."""
     try:
         return rows.decode_surfaces(entity)
     except StoreError:
         return None
 
 
-def _torn(questions: Iterable[Row], documents: Container[str]) -> tuple[str, ...]:
+def _list_torn_questions(questions: Iterable[Row], documents: Container[str]) -> tuple[str, ...]:
     return _sorted(
         row["id"]
         for row in questions
@@ -214,7 +214,7 @@ def _torn(questions: Iterable[Row], documents: Container[str]) -> tuple[str, ...
     )
 
 
-def _ends(relations: Iterable[Row]) -> set[str]:
+def _list_ends(relations: Iterable[Row]) -> set[str]:
     return {row[end] for row in relations for end in ("source_id", "target_id")}
 
 
@@ -223,7 +223,7 @@ def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> None:
-    """Take away what belongs to nothing, and tie again what belongs to something."""
+    """Delete rows without an owner, and restore the edges of rows that have one."""
     if flaws.torn_overviews:
         remove_overviews(run, create, flaws.torn_overviews)
     _delete_relations(run, survey, flaws)
@@ -241,11 +241,7 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> 
         run("write/delete_chains", document_ids=list(flaws.unchained))
         segments_by_document = survey.segments_of()
         pairs = [pair for source_id in flaws.unchained for pair in survey.chain(segments_by_document[source_id])]
-        columns: rows.Columns = {
-            "source_id": [source_id for source_id, _ in pairs],
-            "target_id": [target_id for _, target_id in pairs],
-        }
-        create("write/link_segments", columns)
+        create("write/link_segments", rows.edge_columns(pairs))
     for document_id in flaws.loose_points:
         rows_of_document = [row for row in survey.points if row["document_id"] == document_id]
         loose = {row["layer"] for row in rows_of_document if not row["targets"]}
@@ -266,10 +262,10 @@ def _delete_relations(run: Run, survey: _Survey, flaws: Flaws) -> None:
 
 
 def _remove_layers(run: Run, create: Create, document: Row, names: Sequence[str]) -> None:
-    """Remove layers of a document, which then lacks them: ``deepen`` builds them again."""
-    (stored,) = run("read/find_documents", document_ids=[document["id"]])  # one may have been removed just now
+    """Remove damaged layers from a document. ``deepen`` builds them again."""
+    (stored,) = run("read/find_documents", document_ids=[document["id"]])  # an earlier call may have removed a layer
     layers = [name for name in stored["layers"] if name not in names]
-    model = stored["model"] if {*layers} - {NAMES.layer} else ""  # a model may have built any other
+    model = stored["model"] if {*layers} - {NAMES.layer} else ""  # any layer except names may be built by the model
     if POINTS in kinds_of(names):
         kept_questions.mark_stale(run, create, {document["id"]: document["key"]}, Action.DEEPENED, layers=names)
         run("write/delete_layer_points", document_ids=[document["id"]], layers=list(names))
@@ -279,8 +275,8 @@ def _remove_layers(run: Run, create: Create, document: Row, names: Sequence[str]
     create("write/update_documents", rows.built_columns({document["id"]: (layers, model, stored["recognizer"])}))
 
 
-def _known(survey: _Survey, flaws: Flaws, vectors: Mapping[str, Vector]) -> Vectors:
-    """The vectors of what had none, as far as they are given."""
+def _select_vectors(survey: _Survey, flaws: Flaws, vectors: Mapping[str, Vector]) -> Vectors:
+    """Return the given vectors of nodes and relations that lack one."""
 
     def of(ids: Iterable[str]) -> dict[str, Vector]:
         return {node_id: vectors[node_id] for node_id in ids if node_id in vectors}
@@ -297,9 +293,9 @@ def _known(survey: _Survey, flaws: Flaws, vectors: Mapping[str, Vector]) -> Vect
 
 
 def _mend_entities(run: Run, create: Create) -> None:
-    """Make entities follow from the mentions, titles and relations that there are now."""
-    survey = _survey(run)
-    flaws = _flaws(survey)
+    """Rewrite entities so that they follow from the current mentions, titles and relations."""
+    survey = _take_survey(run)
+    flaws = _find_flaws(survey)
     _delete_relations(run, survey, flaws)
     if flaws.loose_similar:
         run("write/delete_similar", entity_ids=list(flaws.loose_similar))

@@ -1,7 +1,7 @@
-"""Kept questions: how they are stored, when they are stale, and when they go.
+"""Stores kept questions, marks them as stale, and deletes them.
 
-Like ``graph_writes``, it knows no engine and begins no transaction. Invariant: a question rests on documents that are
-stored; what was read for it is there, or a change says of which document how much is gone.
+Like ``graph_writes``, the module knows no engine and begins no transaction. Invariant: a question rests on stored
+documents. Each node that was read for it is stored, or a change records how many nodes of which document are gone.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from datetime import datetime, timezone
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, StoreError
 from memgraph_rag.stores.shared import question_rows
-from memgraph_rag.stores.shared.graph_reads import Run, nodes
+from memgraph_rag.stores.shared.graph_reads import Run, read_nodes
 from memgraph_rag.stores.shared.rows import Create
 from memgraph_rag.types import Action, Change, Node, Question, Segment, question_id
 
-__all__ = ["forget", "forget_readers", "keep", "mark_overviews_gone", "mark_stale"]
+__all__ = ["delete_questions_of", "forget", "keep", "mark_overviews_deleted", "mark_stale"]
 
 
 def keep(run: Run, create: Create, question: Question, *, namespace: str) -> None:
-    """Store a question in place of what was kept of it.
+    """Store a question in place of its earlier version.
 
     Raises:
-        StoreError: its id is not made of this namespace and its text, or it is stale.
-        DocumentNotFound: what was read or cited is not stored any more.
+        StoreError: its id does not follow from this namespace and its text, or the question is stale.
+        DocumentNotFound: a node that was read or cited is not stored any more.
     """
     if question.id != question_id(namespace, question.text):  # else two namespaces might share it
         raise StoreError(
@@ -36,10 +36,10 @@ def keep(run: Run, create: Create, question: Question, *, namespace: str) -> Non
         )
     if question.is_stale:
         raise StoreError(
-            f"Expected a question with all that was read for it, got a stale one, {question.id}. Ask it again.",
+            f"Expected a question whose read nodes are all stored, got a stale question, {question.id}. Ask it again.",
             question_id=question.id,
         )
-    _check_still_there(run, question, namespace)
+    _require_stored_nodes(run, question, namespace)
     run("write/delete_questions", question_ids=[question.id])
     create("write/create_questions", question_rows.question_columns(question))
     create("write/link_reads_to_segments", question_rows.read_columns(question, "segment"))
@@ -47,11 +47,11 @@ def keep(run: Run, create: Create, question: Question, *, namespace: str) -> Non
     create("write/link_reads_to_overviews", question_rows.read_columns(question, "overview"))
 
 
-def _check_still_there(run: Run, question: Question, namespace: str) -> None:
-    """Refuse a question of which a document was forgotten, or replaced under the same ids, while it was asked."""
+def _require_stored_nodes(run: Run, question: Question, namespace: str) -> None:
+    """Refuse a question if one of its documents was forgotten, or replaced under the same ids, during the answering."""
     read = {step.node.id: step.node for step in question.answer.trace}
     cited = [citation.segment_id for citation in question.answer.citations]
-    stored: dict[str, Node] = {node.id: node for node in nodes(run, [*read, *cited])}
+    stored: dict[str, Node] = {node.id: node for node in read_nodes(run, [*read, *cited])}
     quoted = [stored.get(citation.segment_id) for citation in question.answer.citations]
     if any(stored.get(node_id) != node for node_id, node in read.items()) or not all(
         isinstance(node, Segment)
@@ -60,17 +60,17 @@ def _check_still_there(run: Run, question: Question, namespace: str) -> None:
         for node, cited in zip(quoted, question.answer.citations, strict=True)
     ):
         raise DocumentNotFound(
-            f"Expected all that was read for the question to be in namespace {show(namespace)} still, got less: a "
-            "document was replaced or forgotten while it was asked. Nothing was kept; ask again.",
+            f"Expected all nodes read for the question to be stored in namespace {show(namespace)}, got fewer: a "
+            "document was replaced or forgotten during the answering. The question was not kept; ask again.",
             namespace=namespace,
         )
 
 
 def forget(run: Run, one_id: str, *, namespace: str) -> None:
-    """Remove a kept question.
+    """Delete a kept question.
 
     Raises:
-        QuestionNotFound: there is none.
+        QuestionNotFound: no question has this id.
     """
     if not run("read/find_questions", question_ids=[one_id]):
         raise QuestionNotFound(
@@ -82,8 +82,8 @@ def forget(run: Run, one_id: str, *, namespace: str) -> None:
     run("write/delete_questions", question_ids=[one_id])
 
 
-def forget_readers(run: Run, document_id: str) -> int:
-    """Remove the questions that rest on a document, stale ones too; how many."""
+def delete_questions_of(run: Run, document_id: str) -> int:
+    """Delete the questions that rest on a document, stale ones too. Return how many they were."""
     question_ids = [row["id"] for row in run("read/list_readers", document_ids=[document_id], layers=[])]
     if question_ids:
         run("write/delete_questions", question_ids=question_ids)
@@ -93,17 +93,17 @@ def forget_readers(run: Run, document_id: str) -> int:
 def mark_stale(
     run: Run, create: Create, keys: Mapping[str, str], action: Action, *, layers: Collection[str] = ()
 ) -> Counter[str]:
-    """Say of the questions that rest on documents that these change; for how many questions each does.
+    """Record changes of documents in the questions that rest on them. Return the number of questions by document id.
 
-    Before the nodes of the documents go: afterwards nothing tells how many of them were read.
+    Call it before the nodes of the documents are deleted: afterwards the number of read nodes is unknown.
 
     Args:
-        keys: of the documents, by id.
-        action: ``REPLACED`` where all nodes of the documents go, ``DEEPENED`` where only points do.
-        layers: those of which the points go where the action is ``DEEPENED``.
+        keys: the keys of the changed documents, by id.
+        action: ``REPLACED`` if all nodes of the documents are deleted, ``DEEPENED`` if only points are.
+        layers: the layers whose points are deleted, if the action is ``DEEPENED``.
 
     Raises:
-        StoreError: what changed before for one of the questions cannot be read.
+        StoreError: the recorded changes of a question are damaged.
     """
     changes: dict[str, dict[str, Change]] = {}
     lost: Counter[str] = Counter()
@@ -116,7 +116,7 @@ def mark_stale(
         last = known.get(document_id)
         reads = row["points"] if action is Action.DEEPENED else row["reads"]
         if not reads and (action is Action.DEEPENED or (last is not None and last.action is action)):
-            continue  # nothing goes that it still rests on
+            continue  # no node that was read for the question is deleted
         reads_before = last.reads if last else 0
         known[document_id] = Change(document_id, keys[document_id], action, changed_at, reads_before + reads)
         lost[question] += reads
@@ -128,16 +128,17 @@ def mark_stale(
     return readers
 
 
-def mark_overviews_gone(run: Run, create: Create, overview_ids: Sequence[str], *, changed: Collection[str]) -> None:
-    """Say of the questions for which these overviews were read that these go: by one of the documents below each.
+def mark_overviews_deleted(run: Run, create: Create, overview_ids: Sequence[str], *, changed: Collection[str]) -> None:
+    """Record the deletion of overviews in the questions that read them, as a change of one document each.
 
-    Before they go, and after ``mark_stale``: what that says of a document stays, and the overview is counted with it.
+    The document is one of those on which the overview rests; one of ``changed``, if possible. Call it before the
+    deletion, and after ``mark_stale``: a change that ``mark_stale`` recorded keeps its action.
 
     Args:
-        changed: the documents that change, of which one is named where the overview rests on it.
+        changed: ids of the changed documents.
 
     Raises:
-        StoreError: what changed before for one of the questions cannot be read.
+        StoreError: the recorded changes of a question are damaged.
     """
     listed = run("read/list_overview_readers", node_ids=list(overview_ids))
     if not listed:

@@ -1,6 +1,6 @@
-"""One step of a walk over segments and the entities that they name, from rows of edges.
+"""One step of a walk over segments and the entities that they name, computed from rows of edges.
 
-It knows no engine. Invariant: equal rows give equal hits, whatever their order.
+The module knows no engine. Invariant: equal rows give equal hits, in whatever order they come.
 
 Source of the step: personalised PageRank; HippoRAG (2405.14831), section 2.3.
 """
@@ -16,22 +16,22 @@ from memgraph_rag.types import Hit
 __all__ = ["MOST_LINKS", "TITLE_WEIGHT", "entity_masses", "linked_hits"]
 
 MOST_LINKS = 1000
-"""Segments that an entity may link: one with more of them brings each less than a thousandth of its mass."""
+"""The most segments that an entity may link: beyond them, each would get less than a thousandth of its mass."""
 
 TITLE_WEIGHT = 4.0
-"""Of the edge from a segment to what its document's title names; a mention weighs 1."""
+"""The weight of the edge from a segment to an entity in its document's title. A mention weighs 1."""
 
 Edges = dict[str, dict[str, float]]
 
 
 def entity_masses(edges: Iterable[Row], masses: Mapping[str, float]) -> dict[str, float]:
-    """What the segments' masses bring to each entity; 0 to those that no segment names.
+    """Return the mass that moves from the segments to each entity of the edges, by entity id.
 
     Args:
-        edges: with ``segment_id`` (possibly none of ``masses``), ``entity_id`` and ``weight``.
+        edges: rows of ``segment_id``, ``entity_id`` and ``weight``. A segment that is not in ``masses`` has mass 0.
     """
     on_entities: dict[str, float] = defaultdict(float)
-    for segment_id, weights in sorted(_gathered(edges, "segment_id", "entity_id").items()):
+    for segment_id, weights in sorted(_group_edges(edges, "segment_id", "entity_id").items()):
         total = sum(weights.values())
         for entity_id, weight in weights.items():
             on_entities[entity_id] += masses.get(segment_id, 0.0) * weight / total
@@ -41,14 +41,15 @@ def entity_masses(edges: Iterable[Row], masses: Mapping[str, float]) -> dict[str
 def linked_hits(
     edges: Iterable[Row], on_entities: Mapping[str, float], *, named: Iterable[str], entity_mass: float, k: int
 ) -> list[Hit]:
-    """The k segments to which the entities bring the most; ties by id.
+    """Return the k segments that receive the most mass from the entities; ties by id.
 
     Args:
-        edges: with ``entity_id``, ``segment_id`` (or None, to be left out) and ``weight``; of two edges between the
-            same two the heavier counts.
-        named: entities that share ``entity_mass`` beside, each the more the fewer segments name it.
+        edges: rows of ``entity_id``, ``segment_id`` (None is skipped) and ``weight``; of two edges with the same ends
+            the heavier one counts.
+        on_entities: the mass on each entity.
+        named: entities that share ``entity_mass`` in addition; an entity with few segments gets more of it.
     """
-    by_entity = _gathered(edges, "entity_id", "segment_id")
+    by_entity = _group_edges(edges, "entity_id", "segment_id")
     shares = {entity_id: 1 / len(by_entity[entity_id]) for entity_id in named if entity_id in by_entity}
     scores: dict[str, float] = defaultdict(float)
     for entity_id, weights in sorted(by_entity.items()):
@@ -63,8 +64,8 @@ def linked_hits(
     return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))[:k]
 
 
-def _gathered(edges: Iterable[Row], one: str, other: str) -> Edges:
-    """By one end of the edges the weight to each other end."""
+def _group_edges(edges: Iterable[Row], one: str, other: str) -> Edges:
+    """Group the edges by the column ``one``: the weight of each value of the column ``other``."""
     gathered: Edges = defaultdict(dict)
     for row in edges:
         if row[one] is not None and row[other] is not None:

@@ -1,6 +1,6 @@
-"""Overviews to rows of a database, and back.
+"""Converts overviews to rows of a database and back.
 
-It knows no engine, as ``rows``. Invariant: what is decoded equals what was encoded, field by field.
+Like ``rows``, the module knows no engine. Invariant: a decoded overview equals the encoded one, field by field.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.shared.rows import Columns, Row, caption
 from memgraph_rag.types import Finding, Overview, Span, Summarizes
 
-__all__ = ["decode_overview", "is_torn", "overview_columns", "target_columns"]
+__all__ = ["decode_overview", "is_torn", "overview_columns"]
 
 
 def overview_columns(overviews: Sequence[Overview], edges: Iterable[Summarizes]) -> Columns:
-    """The overviews' own nodes, each with the number of its parts: of the edges that leave it."""
+    """Return the nodes of overviews as columns; ``parts`` is the number of SUMMARIZES edges that leave each node."""
     parts = Counter(edge.source_id for edge in edges)
     return {
         "id": [item.id for item in overviews],
@@ -37,22 +37,16 @@ def overview_columns(overviews: Sequence[Overview], edges: Iterable[Summarizes])
     }
 
 
-def target_columns(targets: Iterable[tuple[str, Sequence[str]]]) -> Columns:
-    """Edges without a number: from each overview to each of its targets."""
-    pairs = [(source, target) for source, of_source in targets for target in of_source]
-    return {"source_id": [source for source, _ in pairs], "target_id": [target for _, target in pairs]}
-
-
 def _encode_findings(findings: Iterable[Finding]) -> str:
     listed = [[item.text, [[span.segment_id, span.start, span.end] for span in item.spans]] for item in findings]
     return json.dumps(listed, ensure_ascii=False)
 
 
 def decode_overview(row: Row) -> Overview:
-    """An overview.
+    """Return the overview of a row.
 
     Raises:
-        StoreError: its findings cannot be read.
+        StoreError: its findings are damaged.
     """
     try:
         findings = tuple(
@@ -61,8 +55,8 @@ def decode_overview(row: Row) -> Overview:
         )
     except (TypeError, ValueError) as exc:
         raise StoreError(
-            f"Expected the findings of overview {row['id']} as lists of text and spans, got something else. The graph "
-            f"is damaged: remove_layer({show(row['layer'])}), then deepen() builds it again.",
+            f"Expected the findings of overview {row['id']} as lists of text and spans, got other JSON. The graph is "
+            f"damaged: call remove_layer({show(row['layer'])}); deepen() then builds it again.",
             node_id=row["id"],
         ) from exc
     lists = {name: tuple(row[name] or ()) for name in ("documents", "entities")}
@@ -70,6 +64,6 @@ def decode_overview(row: Row) -> Overview:
 
 
 def is_torn(overview: Row) -> bool:
-    """Whether an overview lacks an edge: what it rests on is gone."""
+    """Return whether an overview lacks an edge, because a node that it rests on was deleted."""
     tied = overview["resting"], overview["members"], overview["targets"]
     return tied != (len(overview["documents"] or ()), len(overview["entities"] or ()), overview["parts"])

@@ -1,7 +1,7 @@
-"""Overviews: how they are stored, and taken away with the documents on which they rest.
+"""Stores overviews, and deletes them together with the documents on which they rest.
 
-Like ``graph_writes``, it knows no engine and begins no transaction. Invariant: an overview is there with all its edges,
-and all its documents are as they were when it was built; or it is not there at all.
+Like ``graph_writes``, the module knows no engine and begins no transaction. Invariant: a stored overview has all its
+edges, and all its documents are unchanged since it was built; any other overview is deleted.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.shared import kept_questions, overview_rows
 from memgraph_rag.stores.shared.graph_reads import Run
-from memgraph_rag.stores.shared.rows import Create, are_distinct, link_columns
+from memgraph_rag.stores.shared.rows import Create, are_distinct, edge_columns, link_columns
 from memgraph_rag.types import Overview, OverviewRows, overview_id
 
-__all__ = ["check_overviews", "remove_overviews", "remove_overviews_on", "write_overviews"]
+__all__ = ["check_overviews", "remove_overviews", "remove_overviews_of_documents", "write_overviews"]
 
 _WEIGHTS_TOLERANCE = 1e-3
 
@@ -24,11 +24,11 @@ _LINKS = ("write/link_overviews_to_segments", "write/link_overviews_to_points", 
 
 
 def check_overviews(rows: OverviewRows, *, namespace: str) -> None:
-    """Refuse overviews that could be stored in part only.
+    """Refuse overviews that could be stored only in part.
 
     Raises:
-        StoreError: an id is not made of layer and key, a text is empty or cannot be stored, an overview rests on no
-            document or comes twice, an edge leads from elsewhere, weights do not sum to 1.
+        StoreError: an id does not follow from layer and key, a text is empty or cannot be stored, an overview rests on
+            no document or is given twice, an edge starts at another node, or weights do not sum to 1.
     """
     ids = {overview.id for overview in rows.overviews}
     weights: dict[str, list[float]] = defaultdict(list)
@@ -55,7 +55,7 @@ def check_overviews(rows: OverviewRows, *, namespace: str) -> None:
     }
     for expected, holds in sound.items():
         if not holds:
-            raise StoreError(f"Expected {expected}, got others in {len(rows.overviews)} overviews. Mend the layer.")
+            raise StoreError(f"Expected {expected}, got others in {len(rows.overviews)} overviews. Correct the layer.")
 
 
 def _texts(overviews: Iterable[Overview]) -> Iterable[str]:
@@ -73,7 +73,7 @@ def _is_storable(text: str) -> bool:
 
 
 def write_overviews(run: Run, create: Create, rows: OverviewRows, *, as_of: int) -> list[str]:
-    """Store overviews that still hold, and remove others; the ids of those that are there then, sorted."""
+    """Store the overviews that are still valid, and delete others. Return the ids that exist afterwards, sorted."""
     if rows.removed:
         remove_overviews(run, create, rows.removed)
     wanted = sorted({document for item in rows.overviews for document in item.documents})
@@ -85,37 +85,39 @@ def write_overviews(run: Run, create: Create, rows: OverviewRows, *, as_of: int)
     new_ids = {item.id for item in new}
     edges = [edge for edge in rows.summarizes if edge.source_id in new_ids]
     create("write/create_overviews", overview_rows.overview_columns(new, edges))
-    create("write/link_overviews_to_documents", overview_rows.target_columns((item.id, item.documents) for item in new))
-    create("write/link_members", overview_rows.target_columns((item.id, item.entities) for item in new))
+    foundations = [(item.id, document_id) for item in new for document_id in item.documents]
+    members = [(item.id, entity_id) for item in new for entity_id in item.entities]
+    create("write/link_overviews_to_documents", edge_columns(foundations))
+    create("write/link_members", edge_columns(members))
     for link in _LINKS:  # an id is that of one kind of node: each finds its own
         create(link, link_columns(edges))
     return sorted((there | new_ids) - _remove_torn(run, create, new_ids))
 
 
 def _remove_torn(run: Run, create: Create, ids: set[str]) -> set[str]:
-    """Remove those that lack an edge, as where another process removed what lies below; the ids of all that went."""
+    """Delete the overviews that lack an edge, after another process deleted a node. Return all deleted ids."""
     tied = run("read/count_overview_edges", node_ids=sorted(ids)) if ids else []
     torn = [row["id"] for row in tied if overview_rows.is_torn(row)]
     return remove_overviews(run, create, torn) if torn else set()
 
 
-def remove_overviews_on(run: Run, create: Create, document_ids: Sequence[str]) -> None:
-    """Remove all overviews that rest on these documents; questions for which they were read are stale then."""
+def remove_overviews_of_documents(run: Run, create: Create, document_ids: Sequence[str]) -> None:
+    """Delete all overviews that rest on these documents; kept questions that read them become stale."""
     listed = run("read/list_overviews_on", document_ids=list(document_ids)) if document_ids else []
     if listed:
         remove_overviews(run, create, [row["id"] for row in listed], changed=document_ids)
 
 
 def remove_overviews(run: Run, create: Create, ids: Iterable[str], *, changed: Sequence[str] = ()) -> set[str]:
-    """Remove overviews and all that lies over them; the ids of all.
+    """Delete overviews and all overviews above them. Return the ids of all deleted overviews.
 
-    Questions for which they were read are stale then, by those of these documents that change.
+    Kept questions that read them become stale, because of the documents in ``changed`` if an overview rests on one.
     """
-    every = found = set(ids)
-    while found:
-        found = {row["id"] for row in run("read/list_overviews_above", node_ids=sorted(found))} - every
-        every = every | found
+    every = above = set(ids)
+    while above:
+        above = {row["id"] for row in run("read/list_overviews_above", node_ids=sorted(above))} - every
+        every = every | above
     gone = sorted(every)
-    kept_questions.mark_overviews_gone(run, create, gone, changed=changed)
+    kept_questions.mark_overviews_deleted(run, create, gone, changed=changed)
     run("write/delete_overviews", node_ids=gone)
     return every

@@ -1,8 +1,8 @@
-"""Which process opened a store, and what happens to the store in a forked child.
+"""Remembers which process opened a store, and refuses its use in a forked child.
 
-It knows no engine. A child has a copy of everything but the threads: an engine that waits for its own hangs, a socket
-serves two masters, a lock that another thread held stays locked. The invariant: a copy is refused before anything of it
-is used, and nothing of it is closed or destroyed, which the parent would feel.
+The module knows no engine. A forked child has a copy of everything except the threads: an engine would wait for its own
+threads forever, two processes would share a socket, and a lock of another thread would stay locked. Invariant: a child
+is refused before it uses its copy, and it never closes or destroys it, because this would affect the parent.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["OpeningProcess", "ProcessLock", "keep_for_ever"]
 
 
 class OpeningProcess:
-    """The process in which this is made.
+    """The process that created this object.
 
     Args:
-        what: was opened in it, for the message.
+        what: the opened thing, for the message.
     """
 
     def __init__(self, what: str) -> None:
@@ -30,14 +30,14 @@ class OpeningProcess:
 
     @property
     def is_current(self) -> bool:
-        """Whether this is that process, and no child of it."""
+        """Whether the current process is this process, and not a forked child of it."""
         return os.getpid() == self._number
 
     def require(self) -> None:
-        """Go on in that process only.
+        """Raise an error in any other process.
 
         Raises:
-            StoreError: this is a child that was forked from it.
+            StoreError: the current process was forked from this process.
         """
         if not self.is_current:
             raise StoreError(
@@ -48,7 +48,7 @@ class OpeningProcess:
 
 
 class ProcessLock:
-    """A reentrant lock for one process; a forked child is refused, rather than waits for a thread that it lacks."""
+    """A reentrant lock for one process. A forked child gets an error; it would wait for a thread that it lacks."""
 
     def __init__(self, process: OpeningProcess) -> None:
         self._process = process
@@ -65,6 +65,6 @@ class ProcessLock:
 
 
 def keep_for_ever(*objects: object) -> None:
-    """Never destroy these, not even when the interpreter ends: a reference is counted that nobody gives back."""
+    """Never destroy these objects, even at the end of the interpreter: each gets a reference that is never released."""
     for kept in objects:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))

@@ -1,10 +1,10 @@
-"""The Cypher statements, read from their files: one statement each, with a header that says what it takes.
+"""Reads the Cypher statements from their files: one statement per file, with a header of its parameters.
 
-It runs nothing and knows no driver. The invariant: a statement's text is what the file says, byte for byte, and
-the parameters in its header are those of its text (``tests/stores/test_queries.py`` holds it to that).
+The module runs no statement and knows no driver. Invariant: the text of a statement is that of its file, byte for byte,
+and the parameters in its header are those in its text (``tests/stores/test_queries.py`` checks both).
 
-A statement is named by folder and verb, ``read/list_documents``. A dialect's own text of a statement lies in a
-folder of that dialect beside the shared ones, ``read/neo4j/…``; a more special dialect comes before a general one.
+A statement is named by folder and file, ``read/list_documents``. A dialect may have its own text, in a folder next to
+the shared texts, ``read/neo4j/…``; a more specific dialect has priority over a general one.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = [
     "Dialect",
     "Statement",
     "folder",
-    "keyed",
-    "loading",
     "migrations",
     "parse",
-    "shared",
+    "shared_statement",
+    "single_document_statement",
     "statement",
+    "table_statement",
     "whole_schema",
 ]
 
@@ -37,7 +37,7 @@ DIALECTS: dict[Dialect, tuple[str, ...]] = {
     "neo4j_5": ("neo4j_5", "neo4j"),
     "neo4j_2026": ("neo4j_2026", "neo4j"),
 }
-"""The folders in which a dialect looks for its own texts, the most special first."""
+"""The folders of each dialect's own texts, the most specific folder first."""
 
 MADE = re.compile(r"CREATE (?:CONSTRAINT|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
 
@@ -52,7 +52,7 @@ _UNWIND, _COLUMN = "UNWIND $rows AS row", re.compile(r"\brow\.")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement and its header."""
+    """One Cypher statement and its header."""
 
     name: str
     text: str
@@ -62,24 +62,24 @@ class Statement:
     needs: tuple[str, ...]
 
     @property
-    def made(self) -> str:
-        """The name of the index or constraint that it makes; empty where it makes none."""
+    def created_index(self) -> str:
+        """The name of the index or constraint that the statement creates; empty for any other statement."""
         match = MADE.search(self.text)
         return match[1] if match else ""
 
     @property
-    def indexed(self) -> list[str]:
-        """The properties that the index is on that it makes, in their order."""
+    def indexed_properties(self) -> list[str]:
+        """The properties of the index that the statement creates, in order."""
         return INDEXED.findall(self.text)
 
     def bind(self, bound: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters of one call: what is given, and of what is bound for good that which this takes."""
+        """Return the parameters of one call: the given ones, and those of ``bound`` that the statement takes."""
         return {name: bound[name] for name in self.params if name in bound} | dict(given)
 
 
 @cache
 def folder() -> Path:
-    """Where the statements lie: inside the package when installed from a wheel, beside it in a checkout."""
+    """Return the folder of the statements: in the package of an installed wheel, next to the package in a checkout."""
     package = Path(__file__).resolve().parents[2]
     packaged = package / "_cypher"
     return packaged if packaged.is_dir() else package.parent / "cypher"
@@ -87,23 +87,23 @@ def folder() -> Path:
 
 @cache
 def statement(name: str, dialect: Dialect) -> Statement:
-    """The statement of that name, in the dialect's own text where it has one."""
+    """Return the statement with this name, in the dialect's own text if there is one."""
     kind, verb = name.split("/")
     own = (folder() / kind / special / f"{verb}.cypher" for special in DIALECTS[dialect])
     return parse(next(filter(Path.is_file, own), folder() / kind / f"{verb}.cypher"))
 
 
 @cache
-def shared(name: str) -> Statement | None:
-    """The text of that name that every engine understands, where there is one beside the dialects' own."""
+def shared_statement(name: str) -> Statement | None:
+    """Return the text of a statement that all engines share; None if there are only dialects' own texts."""
     kind, verb = name.split("/")
     path = folder() / kind / f"{verb}.cypher"
     return parse(path) if path.is_file() else None
 
 
 @cache
-def loading(name: str) -> Statement:
-    """Ladybug's text for rows in an arrow table: its own, or that which every engine understands, with another head.
+def table_statement(name: str) -> Statement:
+    """Return Ladybug's text of a statement for an arrow table: its own text, or the shared text with another beginning.
 
     A list of rows is unwound (``UNWIND $rows AS row`` and ``row.id``), a table is loaded (``LOAD FROM $rows``, ``id``).
     """
@@ -112,10 +112,11 @@ def loading(name: str) -> Statement:
 
 
 @cache
-def keyed(name: str) -> Statement | None:
-    """Ladybug's text for one document, its id in place of the list: by a key the engine reads no other document's id.
+def single_document_statement(name: str) -> Statement | None:
+    """Return Ladybug's text of a statement for a single document id instead of a list of ids.
 
-    None where the statement looks for no documents by their ids.
+    With a single id the engine finds the document by its key, and reads no other document. None if the statement does
+    not search for documents by their ids.
     """
     own = statement(name, "ladybug")
     if _LISTED not in own.text:
@@ -125,7 +126,7 @@ def keyed(name: str) -> Statement | None:
 
 @cache
 def migrations(dialect: Dialect) -> dict[int, Statement]:
-    """The steps that build the schema, by their numbers from 1; the highest is the schema's version."""
+    """Return the steps that build the schema, by number from 1. The highest number is the version of the schema."""
     files = (path for special in DIALECTS[dialect] for path in (folder() / "schema" / special).glob("*.cypher"))
     steps = {int(path.name.partition("_")[0]): parse(path) for path in files}
     return dict(sorted(steps.items()))
@@ -139,14 +140,14 @@ def _script(dialect: Dialect, version: int) -> str:
 
 
 def whole_schema(dialect: Dialect, dimension: int) -> str:
-    """The statements that build the newest schema in a new database: a script of its own, else all steps in a row."""
+    """Return the statements that build the newest schema in a new database: its own script, else all steps in order."""
     steps = migrations(dialect)
     script = _script(dialect, max(steps)) or ";\n".join(step.text for step in steps.values())
     return script.replace("$dimension", str(int(dimension)))
 
 
 def parse(path: Path) -> Statement:
-    """A statement from its file."""
+    """Return the statement of a file."""
     lines = path.read_text(encoding="utf-8").splitlines()
     header = [line for line in lines if line.startswith("//")]
     fields = {match[1]: match[2] for line in header if (match := HEADER.fullmatch(line))}
@@ -155,11 +156,11 @@ def parse(path: Path) -> Statement:
         name=path.relative_to(folder()).with_suffix("").as_posix(),
         text="\n".join(line for line in lines if not line.startswith("//")),
         purpose=purpose,
-        params=_listed(fields["params"]),
-        returns=_listed(fields["returns"]),
-        needs=_listed(fields["needs"]),
+        params=_split_names(fields["params"]),
+        returns=_split_names(fields["returns"]),
+        needs=_split_names(fields["needs"]),
     )
 
 
-def _listed(value: str) -> tuple[str, ...]:
+def _split_names(value: str) -> tuple[str, ...]:
     return () if value == "-" else tuple(part.strip() for part in value.split(","))

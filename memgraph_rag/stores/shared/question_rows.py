@@ -1,7 +1,7 @@
-"""Kept questions to rows of a database, and back.
+"""Converts kept questions to rows of a database and back.
 
-It knows no engine, as ``rows``. The invariant: what is decoded equals what was encoded, field by field; a question of
-which something is gone without a change that says so is none.
+Like ``rows``, the module knows no engine. Invariant: a decoded question equals the encoded one, field by field. A
+question that lacks a read node, without a change that records it, is not returned.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from memgraph_rag.types import (
 __all__ = ["change_columns", "decode_changes", "decode_questions", "question_columns", "read_columns"]
 
 _NOT_ASKED = -1.0
-"""P(Yes) of a step after which the model was not asked: a row has no null, whose type an engine would have to guess."""
+"""P(Yes) of a step without a probe. A row holds no null, because an engine would have to guess its type."""
 
 
 def question_columns(question: Question) -> Columns:
-    """The question's own node."""
+    """Return the node of a question as columns."""
     answer = question.answer
-    read = (document_id for step in answer.trace for document_id in _rests_on(step.node))
+    read = (document_id for step in answer.trace for document_id in _list_documents(step.node))
     documents = {cited.document_id for cited in answer.citations}.union(read)
     row = {
         "id": question.id,
@@ -64,17 +64,17 @@ def question_columns(question: Question) -> Columns:
     return {name: [value] for name, value in row.items()}
 
 
-def _rests_on(node: Node) -> Collection[str]:
-    """The ids of the documents without which a node goes."""
+def _list_documents(node: Node) -> Collection[str]:
+    """Return the ids of the documents whose removal deletes a node."""
     return node.documents if isinstance(node, Overview) else (node.document_id,)
 
 
 def change_columns(changes: Mapping[str, Iterable[Change]], lost: Mapping[str, int]) -> Columns:
-    """What changed for questions.
+    """Return the changes of questions as columns.
 
     Args:
-        changes: all of each question, by its id.
-        lost: how many nodes that were read for each go with the latest.
+        changes: all changes of each question, by question id.
+        lost: how many nodes that were read for each question the latest change deletes.
     """
     return {
         "id": list(changes),
@@ -89,12 +89,12 @@ def _encode_changes(changes: Iterable[Change]) -> str:
 
 
 def decode_changes(row: Row) -> list[Change]:
-    """What changed since a question was answered, by document key.
+    """Return the recorded changes of a question, by document key.
 
     Raises:
-        StoreError: it cannot be read.
+        StoreError: the record is damaged.
     """
-    with _damage_told(row["id"]):
+    with _report_damage(row["id"]):
         return [
             Change(str(document_id), str(key), Action(action), str(changed_at), int(reads))
             for document_id, key, action, changed_at, reads in json.loads(row["changes"])
@@ -102,7 +102,7 @@ def decode_changes(row: Row) -> list[Change]:
 
 
 def read_columns(question: Question, kind: str) -> Columns:
-    """READ edges to the nodes of one kind; ``order`` counts all nodes that were read, from 1."""
+    """Return READ edges to the nodes of one kind as columns; ``order`` counts all nodes of the trace, from 1."""
     read = [(order, step) for order, step in enumerate(question.answer.trace, 1) if step.node.kind == kind]
     steps = [step for _, step in read]
     return {
@@ -123,36 +123,36 @@ def read_columns(question: Question, kind: str) -> Columns:
 def decode_questions(
     question_rows: Iterable[Row], reads: Iterable[Row], nodes: Mapping[str, Node]
 ) -> Iterator[Question]:
-    """The questions of these rows.
+    """Yield the questions of these rows.
 
     Args:
-        reads: their READ edges, by question in order.
-        nodes: what these lead to, by id.
+        reads: their READ edges, by question and order.
+        nodes: the nodes at the end of these edges, by id.
 
     Raises:
-        StoreError: one cannot be read.
+        StoreError: a row is damaged.
     """
     traces: dict[str, list[Step]] = {}
     for row in reads:
         if row["node_id"] in nodes:
-            with _damage_told(row["question_id"]):
+            with _report_damage(row["question_id"]):
                 step = _decode_step(row, nodes[row["node_id"]])
             traces.setdefault(row["question_id"], []).append(step)
     for row in question_rows:
         trace = traces.get(row["id"], [])
-        if len(trace) == row["nodes"]:  # else it went, with what was read, while it was read
-            with _damage_told(row["id"]):
+        if len(trace) == row["nodes"]:  # else a writer deleted the question or a read node during the reading
+            with _report_damage(row["id"]):
                 answer = _decode_answer(row, tuple(trace))
             yield Question(row["id"], row["asked_at"], answer, tuple(decode_changes(row)))
 
 
 @contextmanager
-def _damage_told(question_id: str) -> Iterator[None]:
+def _report_damage(question_id: str) -> Iterator[None]:
     try:
         yield
-    except (ValueError, TypeError) as exc:  # of the JSON in it, or of what that holds
+    except (ValueError, TypeError) as exc:  # invalid JSON, or JSON with invalid values
         raise StoreError(
-            f"Expected a kept question as it was written, got {question_id}, which cannot be read ({show(exc)}). "
+            f"Expected the kept question {question_id} in its stored form, got damaged JSON ({show(exc)}). "
             f"Forget it: memgraph-rag forget --question {question_id}",
             question_id=question_id,
         ) from exc

@@ -1,7 +1,7 @@
-"""Relations and near-synonyms to rows of a database, and back.
+"""Converts relations and near-synonyms to rows of a database and back.
 
-It knows no engine: a row that comes is a mapping by column name; rows that go are columns, which each engine takes
-in its own way. The invariant: what is decoded equals what was encoded, field by field.
+The module knows no engine. A row that is read is a mapping by column name; rows to store are columns, which each engine
+takes in its own form. Invariant: a decoded record equals the encoded one, field by field.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ __all__ = [
     "decode_indexed",
     "decode_name",
     "decode_neighbours",
-    "decode_relation",
     "decode_similar",
     "embedded_columns",
     "relation_columns",
@@ -28,7 +27,7 @@ __all__ = [
 
 
 def relation_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """RELATES_TO edges."""
+    """Return the RELATES_TO edges of these graphs as columns."""
     owned = [(graph.document.id, relation) for graph in graphs for relation in graph.relations]
     relations = [relation for _, relation in owned]
     return {
@@ -38,17 +37,17 @@ def relation_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "target_id": [relation.target_id for relation in relations],
         "segment_id": [relation.segment_id for relation in relations],
         "description": [relation.description for relation in relations],
-        "embedding": _stacked([row for graph in graphs if graph.relations for row in graph.relation_embeddings]),
+        "embedding": _stack([row for graph in graphs if graph.relations for row in graph.relation_embeddings]),
     }
 
 
 def embedded_columns(entity_ids: Sequence[str], vectors: Sequence[Vector]) -> Columns:
-    """The embeddings of entities' names."""
-    return {"id": list(entity_ids), "embedding": _stacked(vectors)}
+    """Return the embeddings of nodes or relations as columns, by id."""
+    return {"id": list(entity_ids), "embedding": _stack(vectors)}
 
 
 def similar_columns(pairs: Iterable[Similar]) -> Columns:
-    """SIMILAR_TO edges."""
+    """Return SIMILAR_TO edges as columns."""
     listed = list(pairs)
     return {
         "source_id": [pair.source_id for pair in listed],
@@ -58,7 +57,7 @@ def similar_columns(pairs: Iterable[Similar]) -> Columns:
 
 
 def without_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentGraph:
-    """The graph without the relations of these ids, and without the embeddings that only they need."""
+    """Return the graph without the relations with these ids, and without the embeddings that only they need."""
     places = [place for place, relation in enumerate(graph.relations) if relation.id not in known]
     fewer = replace(graph, relations=tuple(graph.relations[place] for place in places))
     left = set(fewer.ends)
@@ -68,25 +67,20 @@ def without_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentG
     )
 
 
-def decode_relation(row: Row) -> Relation:
-    """A relation."""
-    return Relation(**row)
-
-
 def decode_indexed(row: Row) -> IndexedRelation:
-    """A relation for an index in memory; its embedding becomes an array at once."""
+    """Return a relation of a search index; the embedding becomes an array at once."""
     relation = {name: value for name, value in row.items() if name not in ("document_id", "embedding")}
     return IndexedRelation(Relation(**relation), row["document_id"], np.asarray(row["embedding"], np.float32))
 
 
 def decode_name(row: Row) -> IndexedName:
-    """The end of a relation for an index in memory, likewise."""
+    """Return an entity of a search index, with its near-synonyms; the embedding becomes an array at once."""
     similar = tuple(sorted(zip(row["others"], row["scores"], strict=True)))
     return IndexedName(row["id"], np.asarray(row["embedding"], np.float32), similar)
 
 
 def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:
-    """The k best, ties by id."""
+    """Return the k best neighbours of these rows, ties by relation id."""
     neighbours = [
         Neighbour(
             Relation(row["id"], row["source_id"], row["target_id"], row["description"], row["segment_id"]),
@@ -100,7 +94,7 @@ def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:
 
 
 def decode_similar(rows: Iterable[Row]) -> list[Similar]:
-    """SIMILAR_TO edges, from rows of the one end, ``id``, and the other, None where it has none; each edge once."""
+    """Return SIMILAR_TO edges, each once, from rows of one end, ``id``, and the other, ``other_id`` (None: no edge)."""
     pairs = {
         Similar(min(row["id"], row["other_id"]), max(row["id"], row["other_id"]), row["score"])
         for row in rows
@@ -109,5 +103,5 @@ def decode_similar(rows: Iterable[Row]) -> list[Similar]:
     return sorted(pairs, key=lambda pair: (pair.source_id, pair.target_id))
 
 
-def _stacked(vectors: Sequence[Vector]) -> Matrix:
+def _stack(vectors: Sequence[Vector]) -> Matrix:
     return np.stack(vectors).astype(np.float32) if len(vectors) else np.zeros((0, 0), np.float32)

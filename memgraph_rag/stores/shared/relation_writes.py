@@ -1,8 +1,9 @@
-"""Relations of a write, and what follows from them: embedded names and near-synonyms.
+"""Stores relations, and what follows from them: the embeddings of names, and near-synonyms.
 
-It knows no engine; how to find near names is given. The invariant: after a write an entity has the embedding of its
-name while a relation joins it, and two of them are tied by SIMILAR_TO where ``name_similarity.least_cosine`` of their
-names is reached by the cosine. Both depend on nothing else in the graph, so neither does the order of writes.
+The module knows no engine; the caller gives a function that finds near names. Invariant: after a write an entity has
+the embedding of its name if and only if a relation joins it. A SIMILAR_TO edge joins two such entities if the cosine of
+their names is at least ``name_similarity.least_cosine``. Neither depends on other content, so the order of writes does
+not matter.
 """
 
 from __future__ import annotations
@@ -14,36 +15,41 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.lexical.name_similarity import LEAST_COSINE, least_cosine
 from memgraph_rag.stores.shared import relation_rows
-from memgraph_rag.stores.shared.graph_reads import Run, relations_in
+from memgraph_rag.stores.shared.graph_reads import Run, read_relations
 from memgraph_rag.stores.shared.rows import Columns, Create
 from memgraph_rag.types import DocumentGraph, Relation, Similar, Vector, ends_of
 
-__all__ = ["LOWEST_COSINE", "FindNear", "check_named", "embed_names", "settle", "take_away", "tie_names"]
+__all__ = [
+    "LOWEST_COSINE", "FindNear", "check_mentions", "delete_relations", "embed_names", "link_names", "save_relations",
+]  # fmt: skip
 
 FindNear = Callable[[Run, Columns], list[Similar]]
-"""All pairs of an entity of these rows (``id``, ``embedding``) with another embedded one, from ``LOWEST_COSINE`` on.
+"""Returns the pairs of an entity of these rows (``id``, ``embedding``) and another embedded entity with near names.
 
-The rows are stored already. A pair may come more than once; its score is the engine's exact cosine of what it stores.
+The rows are stored already. The cosine of a pair is at least ``LOWEST_COSINE``; its score is the engine's exact cosine.
+A pair may be returned twice.
 """
 
 LOWEST_COSINE = LEAST_COSINE - 0.001
-"""From where on pairs are candidates: somewhat lower, for an engine may round a cosine in one place otherwise."""
+"""The least cosine of a candidate pair. It is a little lower, because an engine may round a cosine differently."""
 
 
-def take_away(run: Run, document_ids: Sequence[str], relations: Sequence[Relation] | None = None) -> set[str]:
-    """Remove relations of documents, by default all; the entities that they joined, for ``settle``."""
+def delete_relations(run: Run, document_ids: Sequence[str], relations: Sequence[Relation] | None = None) -> set[str]:
+    """Delete these relations of documents, by default all. Return the ids of their entities, for ``save_relations``."""
     if relations is None:
-        relations = list(chain.from_iterable(relations_in(run, document_ids).values()))
+        relations = list(chain.from_iterable(read_relations(run, document_ids).values()))
     if relations:
         run("write/delete_relations", document_ids=document_ids, relation_ids=[relation.id for relation in relations])
     return set(ends_of(relations))
 
 
-def settle(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph], gone: set[str]) -> None:
-    """Store the documents' relations, and make embeddings and near-synonyms follow from all relations there are.
+def save_relations(
+    run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph], gone: set[str]
+) -> None:
+    """Store the relations of the graphs, then update embeddings of names and near-synonyms of all affected entities.
 
     Args:
-        gone: entities that removed relations joined.
+        gone: ids of the entities that deleted relations joined.
     """
     vectors = {end: row for graph in graphs for end, row in zip(graph.ends, graph.end_embeddings, strict=False)}
     create("write/link_relations", relation_rows.relation_columns(graphs))
@@ -61,19 +67,19 @@ def settle(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docum
 def embed_names(
     run: Run, create: Create, find_near: FindNear, entity_ids: Sequence[str], vectors: Mapping[str, Vector]
 ) -> None:
-    """Give entities the embeddings of their names, and tie them to their near-synonyms."""
+    """Store the embeddings of these entities' names, and link the entities to their near-synonyms."""
     rows = relation_rows.embedded_columns(entity_ids, [vectors[entity_id] for entity_id in entity_ids])
     create("write/embed_entities", rows)
-    tie_names(run, create, find_near, rows)
+    link_names(run, create, find_near, rows)
 
 
-def tie_names(run: Run, create: Create, find_near: FindNear, rows: Columns) -> None:
-    """Tie the entities of these rows (``id``, ``embedding``), which have their embeddings, to their near-synonyms."""
-    create("write/link_similar", relation_rows.similar_columns(_near_synonyms(run, find_near(run, rows))))
+def link_names(run: Run, create: Create, find_near: FindNear, rows: Columns) -> None:
+    """Link the entities of these rows (``id``, ``embedding``), whose embeddings are stored, to their near-synonyms."""
+    create("write/link_similar", relation_rows.similar_columns(_select_near_synonyms(run, find_near(run, rows))))
 
 
-def _near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:
-    """Of these pairs those of near-synonymous names, each once, from the smaller id to the larger."""
+def _select_near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:
+    """Return the pairs whose names are near-synonymous, each once, from the smaller id to the larger."""
     both = {(min(pair.source_id, pair.target_id), max(pair.source_id, pair.target_id)): pair.score for pair in pairs}
     ids = sorted({entity_id for pair in both for entity_id in pair})
     entity_rows = run("read/find_entities", entity_ids=ids) if ids else []
@@ -85,21 +91,21 @@ def _near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:
     ]
 
 
-def check_named(graph: DocumentGraph, named: set[tuple[str, str]]) -> None:
+def check_mentions(graph: DocumentGraph, named: set[tuple[str, str]]) -> None:
     """Refuse relations between entities that their segments do not mention.
 
     Args:
         named: (segment id, entity id) of all mentions.
 
     Raises:
-        StoreError: there is one.
+        StoreError: the segment of a relation does not mention one of its entities.
     """
     for relation in graph.relations:
         for end in (relation.source_id, relation.target_id):
             if (relation.segment_id, end) not in named:
                 raise StoreError(
                     f"Expected relations between entities that their segment mentions, in document "
-                    f"{show(graph.document.key)}, got {show(relation.description)} with an end, {end}, that it does "
-                    "not. Give the mention too.",
+                    f"{show(graph.document.key)}, got {show(relation.description)} with the entity {end}, which its "
+                    "segment does not mention. Add the mention.",
                     relation=relation,
                 )

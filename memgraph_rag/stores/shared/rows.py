@@ -1,8 +1,8 @@
-"""Records of the library to rows of a database, and back.
+"""Converts the records of this library to rows of a database and back.
 
-It knows no engine: a row that comes is a mapping by column name; rows that go are columns, which each engine takes
-in its own way. The invariant: what is decoded equals what was encoded, field by field; damaged JSON is a StoreError
-that names its node.
+The module knows no engine. A row that is read is a mapping by column name; rows to store are columns, which each engine
+takes in its own form. Invariant: a decoded record equals the encoded one, field by field. Damaged JSON raises a
+StoreError that names the node.
 """
 
 from __future__ import annotations
@@ -24,11 +24,8 @@ from memgraph_rag.types import (
     Entity,
     Hit,
     IndexedSegment,
-    InformationPoint,
     Matrix,
-    Mention,
     MetadataValue,
-    Segment,
     Summarizes,
     make_id,
     text_hash,
@@ -56,14 +53,11 @@ __all__ = [
     "decode_entity",
     "decode_hits",
     "decode_indexed",
-    "decode_mention",
-    "decode_point",
-    "decode_segment",
-    "decode_summarizes",
     "decode_surfaces",
     "decode_writings",
     "description_columns",
     "document_columns",
+    "edge_columns",
     "edge_counts",
     "encode_scalars",
     "entity_columns",
@@ -82,10 +76,10 @@ T = TypeVar("T")
 Row = Mapping[str, Any]
 
 Columns = dict[str, Sequence[Any] | Matrix]
-"""Rows to be stored, by column; all of one length, the embeddings a matrix."""
+"""Rows to store, by column. All columns have the same length; embeddings are a matrix."""
 
 Writings = dict[str, Counter[tuple[str, str]]]
-"""How often entities are written how: by entity id, (surface, kind) to count."""
+"""The written forms of entities: by entity id, the count of each (surface, kind)."""
 
 TITLE_KIND = "title"
 """The kind of an entity that a title names."""
@@ -94,50 +88,51 @@ OF_DOCUMENTS = (
     *("Document", "Segment", "InformationPoint", "ClusterSummary", "Entity", "Annotation", "Section"),
     *("HAS_SEGMENT", "NEXT", "SUMMARIZES", "MENTIONS", "TITLED", "RELATES_TO", "SIMILAR_TO", "ANNOTATES", "CONTAINS"),
 )
-"""The labels and relationship types of what documents contribute to the graph.
+"""The labels and relationship types of the nodes and edges that documents contribute to the graph.
 
-Information points of the layer ``clusters`` have the label InformationPoint, too, but are counted as ClusterSummary."""
+Points of the layer ``clusters`` have the label InformationPoint too, but are counted as ClusterSummary.
+"""
 
 COUNTED = (*OF_DOCUMENTS, "Question", "READ", "Overview", "RESTS_ON", "HAS_MEMBER")
-"""The labels and relationship types of the graph."""
+"""All labels and relationship types that ``statistics`` counts."""
 
 CAPTION_CHARACTERS = 40
 
 
 class Create(Protocol):
-    """Stores columns, all their rows at once, by the statement of that name."""
+    """Stores columns, all rows at once, with the statement of this name."""
 
     def __call__(self, name: str, columns: Columns, /, **parameters: Any) -> None:
-        """Store them; no columns' rows are none stored."""
+        """Store the rows; empty columns store nothing."""
         ...
 
 
 def namespace_id(namespace: str) -> str:
-    """The id of a namespace's own node; also the one word by which a full-text search stays within it."""
+    """Return the id of a namespace's own node. It is also the one word that restricts full-text searches to it."""
     return make_id(namespace, "namespace")
 
 
 def bound_parameters(namespace: str) -> dict[str, str]:
-    """What a store binds once for every statement that takes it."""
+    """Return the parameters that a store binds once for every statement."""
     return {"namespace": namespace, "namespace_id": namespace_id(namespace)}
 
 
 def caption(text: str) -> str:
-    """The text's first words, on one line."""
+    """Return the first words of a text on one line."""
     line = " ".join(text[: 4 * CAPTION_CHARACTERS].split())
     return line if len(line) <= CAPTION_CHARACTERS else f"{line[: CAPTION_CHARACTERS - 1]}…"
 
 
-def _owned(
+def _pair_with_owners(
     graphs: Sequence[DocumentGraph], rows_of: Callable[[DocumentGraph], Sequence[T]]
 ) -> tuple[list[str], list[T]]:
-    """(ids of documents, rows) of these documents' rows: each row's owner beside it."""
+    """Return the document ids and the rows of these graphs, as two lists in the same order."""
     pairs = [(graph.document.id, row) for graph in graphs for row in rows_of(graph)]
     return [document_id for document_id, _ in pairs], [row for _, row in pairs]
 
 
 def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """The documents' own nodes."""
+    """Return the nodes of documents as columns."""
     records = [graph.document for graph in graphs]
     return {
         "id": [record.id for record in records],
@@ -159,7 +154,7 @@ def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 
 def description_columns(records: Sequence[DocumentRecord], before: Sequence[str]) -> Columns:
-    """The metadata and hashes of documents, with the hash that each has before."""
+    """Return the metadata and hashes of documents as columns, with the hash that each must have before."""
     return {
         "id": [record.id for record in records],
         "before": list(before),
@@ -169,7 +164,7 @@ def description_columns(records: Sequence[DocumentRecord], before: Sequence[str]
 
 
 def built_columns(built: Mapping[str, tuple[Sequence[str], str, str]]) -> Columns:
-    """The layers, the model and the recognizer of documents, by their ids."""
+    """Return the layers, model and recognizer of documents as columns, by document id."""
     return {
         "id": list(built),
         "layers": [list(layers) for layers, _, _ in built.values()],
@@ -179,20 +174,20 @@ def built_columns(built: Mapping[str, tuple[Sequence[str], str, str]]) -> Column
 
 
 def encode_scalars(values: Mapping[str, MetadataValue]) -> str:
-    """Metadata or properties as a JSON object."""
+    """Return metadata or properties as the text of a JSON object."""
     return json.dumps(dict(values), ensure_ascii=False, sort_keys=True)
 
 
 def are_distinct(keys: Iterable[Hashable]) -> bool:
-    """Whether no key comes twice."""
+    """Return whether no key occurs twice."""
     listed = list(keys)
     return len(set(listed)) == len(listed)
 
 
 def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """The segments of the documents, each with the title that its document has, or else its key."""
+    """Return the segments of documents as columns, each with the title of its document, else with its key."""
     titles = {graph.document.id: graph.document.title or graph.document.key for graph in graphs}
-    owners, segments = _owned(graphs, lambda graph: graph.segments)
+    owners, segments = _pair_with_owners(graphs, lambda graph: graph.segments)
     return {
         "id": [segment.id for segment in segments],
         "document_id": owners,
@@ -203,7 +198,7 @@ def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "start": [segment.start for segment in segments],
         "end": [segment.end for segment in segments],
         "tokens": [segment.tokens for segment in segments],
-        "embedding": _joined([graph.segment_embeddings for graph in graphs if graph.segments]),
+        "embedding": _concatenate([graph.segment_embeddings for graph in graphs if graph.segments]),
         "speaker": [segment.speaker for segment in segments],
         "time": [segment.time for segment in segments],
         "echo": [segment.echo for segment in segments],
@@ -211,8 +206,8 @@ def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 
 def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """The information points of the documents."""
-    owners, points = _owned(graphs, lambda graph: graph.points)
+    """Return the information points of documents as columns."""
+    owners, points = _pair_with_owners(graphs, lambda graph: graph.points)
     return {
         "id": [point.id for point in points],
         "document_id": owners,
@@ -222,19 +217,24 @@ def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "index": [point.index for point in points],
         "text": [point.text for point in points],
         "tokens": [point.tokens for point in points],
-        "embedding": _joined([graph.point_embeddings for graph in graphs if graph.points]),
+        "embedding": _concatenate([graph.point_embeddings for graph in graphs if graph.points]),
     }
 
 
 def next_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """The edges from each segment to the one that follows it in its document."""
+    """Return the NEXT edges as columns: from each segment to the next one of its document."""
     ordered = [sorted(graph.segments, key=lambda segment: segment.index) for graph in graphs]
-    pairs = [pair for segments in ordered for pair in pairwise(segments)]
-    return {"source_id": [source.id for source, _ in pairs], "target_id": [target.id for _, target in pairs]}
+    return edge_columns((source.id, target.id) for segments in ordered for source, target in pairwise(segments))
+
+
+def edge_columns(pairs: Iterable[tuple[str, str]]) -> Columns:
+    """Return edges without a property as columns, from (source id, target id)."""
+    listed = list(pairs)
+    return {"source_id": [source for source, _ in listed], "target_id": [target for _, target in listed]}
 
 
 def link_columns(edges: Iterable[Summarizes]) -> Columns:
-    """SUMMARIZES edges."""
+    """Return SUMMARIZES edges as columns."""
     listed = list(edges)
     return {
         "source_id": [edge.source_id for edge in listed],
@@ -244,8 +244,8 @@ def link_columns(edges: Iterable[Summarizes]) -> Columns:
 
 
 def mention_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """MENTIONS edges."""
-    owners, mentions = _owned(graphs, lambda graph: graph.mentions)
+    """Return the MENTIONS edges of documents as columns."""
+    owners, mentions = _pair_with_owners(graphs, lambda graph: graph.mentions)
     return {
         "document_id": owners,
         "segment_id": [mention.segment_id for mention in mentions],
@@ -257,14 +257,9 @@ def mention_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     }
 
 
-def decode_mention(row: Row) -> Mention:
-    """A mention."""
-    return Mention(**row)
-
-
 def title_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """TITLED edges."""
-    owners, titles = _owned(graphs, lambda graph: graph.titles)
+    """Return the TITLED edges of documents as columns."""
+    owners, titles = _pair_with_owners(graphs, lambda graph: graph.titles)
     return {
         "document_id": owners,
         "entity_id": [title.entity_id for title in titles],
@@ -273,7 +268,7 @@ def title_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 
 def writings(graphs: Iterable[DocumentGraph]) -> Writings:
-    """How the documents write the entities that they name."""
+    """Return the written forms of the entities that these documents name."""
     written: Writings = {}
     for graph in graphs:
         for mention in graph.mentions:
@@ -284,7 +279,7 @@ def writings(graphs: Iterable[DocumentGraph]) -> Writings:
 
 
 def decode_writings(rows: Iterable[Row]) -> Writings:
-    """How entities are written, from rows of ``id``, ``surface``, ``kind`` and ``count``."""
+    """Return written forms of entities, from rows of ``id``, ``surface``, ``kind`` and ``count``."""
     written: Writings = {}
     for row in rows:
         written.setdefault(row["id"], Counter())[row["surface"], row["kind"]] += row["count"]
@@ -292,29 +287,29 @@ def decode_writings(rows: Iterable[Row]) -> Writings:
 
 
 def add_writings(written: Writings, further: Writings) -> None:
-    """Count what is written in both."""
+    """Add the counts of ``further`` to those of ``written``."""
     for entity_id, writing in further.items():
         written.setdefault(entity_id, Counter()).update(writing)
 
 
 def decode_surfaces(row: Row) -> Counter[tuple[str, str]]:
-    """How an entity is written, from what its node says.
+    """Return the written forms of an entity, from its node.
 
     Raises:
-        StoreError: what it says cannot be read.
+        StoreError: the record in the node is damaged.
     """
     try:
         return Counter({(str(surface), str(kind)): int(count) for surface, kind, count in json.loads(row["surfaces"])})
     except (TypeError, ValueError) as exc:
         raise StoreError(
-            f"Expected how entity {row['id']} is written, as lists of surface, kind and count, got "
+            f"Expected the surfaces of entity {row['id']} as lists of surface, kind and count, got "
             f"{show(row['surfaces'])}. The graph is damaged: run memgraph-rag doctor --repair.",
             entity_id=row["id"],
         ) from exc
 
 
 def edge_counts(written: Iterable[Row], related: Iterable[Row]) -> dict[str, int]:
-    """How many edges an entity has, from what its node says and from the count of its relations; none is not named."""
+    """Return the number of edges of an entity by type, from its node and the count of its relations; 0 is left out."""
     counted: Counter[str] = Counter()
     for row in written:
         for (_, kind), count in decode_surfaces(row).items():
@@ -325,15 +320,15 @@ def edge_counts(written: Iterable[Row], related: Iterable[Row]) -> dict[str, int
 
 
 def entity_columns(written: Writings, normals: Mapping[str, str]) -> Columns:
-    """Entities: all that follows from how they are written.
+    """Return entities as columns; all fields follow from their written forms.
 
-    A name is the surface that is most frequent; of equally frequent ones the first by code point.
+    The name is the most frequent surface, ties by code point.
     """
     ids = sorted(written)
     return {
         "id": ids,
         "normal": [normals[entity_id] for entity_id in ids],
-        "name": [_most_frequent(written[entity_id]) for entity_id in ids],
+        "name": [_find_most_frequent(written[entity_id]) for entity_id in ids],
         "kinds": [sorted({kind for _, kind in written[entity_id]}) for entity_id in ids],
         "surfaces": [
             json.dumps([[*pair, count] for pair, count in sorted(written[entity_id].items())], ensure_ascii=False)
@@ -342,28 +337,28 @@ def entity_columns(written: Writings, normals: Mapping[str, str]) -> Columns:
     }
 
 
-def _most_frequent(writing: Counter[tuple[str, str]]) -> str:
+def _find_most_frequent(writing: Counter[tuple[str, str]]) -> str:
     counted: Counter[str] = Counter()
     for (surface, _), count in writing.items():
         counted[surface] += count
     return min(counted, key=lambda surface: (-counted[surface], surface))
 
 
-def _joined(matrices: Sequence[Matrix]) -> Matrix:
+def _concatenate(matrices: Sequence[Matrix]) -> Matrix:
     return np.concatenate(matrices) if matrices else np.zeros((0, 0), np.float32)
 
 
 def as_dicts(columns: Columns) -> list[dict[str, Any]]:
-    """The same rows, one mapping each."""
+    """Return the same rows as one mapping per row."""
     lists = [values.tolist() if isinstance(values, np.ndarray) else values for values in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def decode_document(row: Row) -> DocumentRecord:
-    """A document's record.
+    """Return a document's record.
 
     Raises:
-        StoreError: its metadata cannot be read.
+        StoreError: its metadata are damaged.
     """
     try:
         metadata = dict(json.loads(row["metadata"]))
@@ -378,23 +373,8 @@ def decode_document(row: Row) -> DocumentRecord:
     return DocumentRecord(**{**row, "layers": tuple(row["layers"]), "metadata": metadata})
 
 
-def decode_segment(row: Row) -> Segment:
-    """A segment."""
-    return Segment(**row)
-
-
-def decode_point(row: Row) -> InformationPoint:
-    """An information point."""
-    return InformationPoint(**row)
-
-
-def decode_summarizes(row: Row) -> Summarizes:
-    """A SUMMARIZES edge."""
-    return Summarizes(**row)
-
-
 def by_document(rows: Iterable[dict[str, Any]], document_ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each of these documents, in order, without their column ``document_id``."""
+    """Return the rows of each of these documents, in order, without their column ``document_id``."""
     grouped: dict[str, list[dict[str, Any]]] = {document_id: [] for document_id in document_ids}
     for row in rows:
         grouped[row.pop("document_id")].append(row)
@@ -402,18 +382,18 @@ def by_document(rows: Iterable[dict[str, Any]], document_ids: Iterable[str]) -> 
 
 
 def decode_embeddings(rows: Iterable[Row]) -> Matrix:
-    """The embeddings of those rows that have one, in order."""
+    """Return the embeddings of the rows that have one, in order, as a matrix."""
     vectors = [row["embedding"] for row in rows if row["embedding"] is not None]
     return np.array(vectors, np.float32) if vectors else np.zeros((0, 0), np.float32)
 
 
 def decode_entity(row: Row) -> Entity:
-    """An entity."""
+    """Return an entity."""
     return Entity(**{**row, "kinds": tuple(row["kinds"])})
 
 
 def decode_indexed(row: Row) -> IndexedSegment:
-    """A segment for an index in memory; its embedding becomes an array at once."""
+    """Return a segment of a search index; the embedding becomes an array at once."""
     converted = {
         "embedding": np.asarray(row["embedding"], np.float32),
         "entities": tuple(sorted(row["entities"])),
@@ -423,10 +403,10 @@ def decode_indexed(row: Row) -> IndexedSegment:
 
 
 def decode_annotation(row: Row, segment_ids: Sequence[str]) -> Annotation:
-    """An annotation of these segments.
+    """Return an annotation of these segments.
 
     Raises:
-        StoreError: its properties cannot be read.
+        StoreError: its properties are damaged.
     """
     try:
         properties = dict(json.loads(row["properties"]))
@@ -440,21 +420,20 @@ def decode_annotation(row: Row, segment_ids: Sequence[str]) -> Annotation:
 
 
 def decode_hits(rows: Iterable[Row]) -> list[Hit]:
-    """Nodes with their scores, best first, ties by id."""
+    """Return rows of ids and scores as hits, best first, ties by id."""
     hits = (Hit(row["id"], row["score"]) for row in rows)
     return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:
-    """Counts by name; a count of 0 is left out, as no row came for it."""
+    """Return the counts of these rows by name; a count of 0 is left out."""
     return {row["name"]: row["count"] for row in rows if row["count"]}
 
 
 def counts_of_document(rows: Iterable[Row]) -> dict[str, int]:
-    """Counts by name, of one document.
+    """Return the counts of one document by name; empty if its node is not among them.
 
-    Where a document is written while its parts are counted, Neo4j may count some of them only. Then it counts as
-    not there yet.
+    Neo4j may count only some parts of a document that is written during the counting. Such a document counts as absent.
     """
     document_counts = counts(rows)
     return document_counts if "Document" in document_counts else {}

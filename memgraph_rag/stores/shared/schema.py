@@ -1,7 +1,7 @@
-"""How a store was built, and whether this library can use it.
+"""Checks whether this library can use a store, by the schema and the embedder that built it.
 
-It knows no engine. The invariant: a store that passes holds embeddings of the embedder asked for, in a schema that
-this version knows.
+The module knows no engine. Invariant: a store that passes holds embeddings of the given embedder, in a schema that this
+version of the library knows.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any
 from memgraph_rag.errors import SchemaMismatch, StoreReadOnly
 from memgraph_rag.types import make_id
 
-__all__ = ["SCHEMA_ID", "check", "check_current", "embedded_anew"]
+__all__ = ["SCHEMA_ID", "check", "check_current", "replaced_embeddings_error"]
 
 SCHEMA_ID = make_id("", "schema")
 
 
 def check(stored: Mapping[str, Any], *, version: int, embedder: str, dimension: int, address: str) -> None:
-    """Refuse a store that was built otherwise; an empty mapping is a new store.
+    """Refuse a store that was built with another embedder or a newer schema; an empty mapping is a new store.
 
     Raises:
-        SchemaMismatch: another embedder, another dimension, or a newer schema.
+        SchemaMismatch: the embedder or its dimension differs, or the schema is newer.
     """
     if not stored:
         return
@@ -42,24 +42,24 @@ def check(stored: Mapping[str, Any], *, version: int, embedder: str, dimension: 
 
 
 def check_current(stored: Mapping[str, Any], *, version: int, address: str) -> None:
-    """Refuse to read a store that would have to be brought up to date first.
+    """Refuse to read a store whose schema must be updated first.
 
     Raises:
-        StoreReadOnly: its schema is older, or there is none.
+        StoreReadOnly: the schema is older, or missing.
     """
     if stored.get("version", 0) < version:
         raise StoreReadOnly(
             f"Expected a store of schema version {version} to read, got {address} with version "
-            f"{stored.get('version', 'none')}. Open it once without read_only: that brings it up to date.",
+            f"{stored.get('version', 'none')}. Open it once without read_only: that updates it.",
             expected=version,
             stored=stored.get("version"),
         )
 
 
-def embedded_anew(address: str) -> SchemaMismatch:
-    """The error of a store whose embeddings were replaced while it was open."""
+def replaced_embeddings_error(address: str) -> SchemaMismatch:
+    """Return the error of a store whose embeddings were replaced while it was open."""
     return SchemaMismatch(
-        f"Expected the embeddings that {address} had when it was opened, got others: it was embedded anew. Open it "
-        "again, with the new embedder.",
+        f"Expected the embeddings that {address} had when it was opened, got others: all texts were embedded anew. "
+        "Open it again, with the new embedder.",
         address=address,
     )

@@ -1,7 +1,7 @@
-"""Keyword search beside an engine that has none of its own.
+"""Keyword search for an engine that has none.
 
-It knows no database: rows come in, hits come out. The invariant: it is a cache; everything in it stands in the rows
-that it was given last of each document.
+The module knows no database: it receives rows and returns hits. Invariant: the index is a cache; everything in it comes
+from the latest rows of each document.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from memgraph_rag.types import Hit
 __all__ = ["SegmentWords"]
 
 MOST_DROPPED = 1000
-"""Dropped rows that it may keep, beside as many as there are others."""
+"""The index may hold as many dropped rows as valid rows, plus this number."""
 
 
 class SegmentWords:
-    """The words of segments and of their documents' titles.
+    """A keyword index of segments and of their documents' titles.
 
     Args:
         stemming: whether words are compared by their stems.
@@ -33,21 +33,21 @@ class SegmentWords:
         self._rows: dict[str, list[int]] = {}
 
     def __len__(self) -> int:
-        """How many segments can be found."""
+        """Return the number of segments that can be found."""
         return sum(map(len, self._rows.values()))
 
     @property
     def is_worn(self) -> bool:
-        """Whether so much was dropped, which the index keeps, that a new one is smaller."""
+        """Whether the index holds so many dropped rows that a new index should replace it."""
         return len(self._index) > 2 * len(self) + MOST_DROPPED
 
     def put(self, rows: Sequence[Row]) -> None:
-        """Take segments in, in place of those that it has of their documents.
+        """Add segments, in place of the earlier segments of their documents.
 
         Args:
-            rows: with ``id``, ``document_id``, ``title`` and ``text``; all of each document.
+            rows: all segments of each document, with ``id``, ``document_id``, ``title`` and ``text``.
 
-        Where this is interrupted, let go of the whole: it is half-built.
+        If this call is interrupted, discard the whole index: it is incomplete.
         """
         first = len(self._index)
         self._index.append((row["title"], row["text"]) for row in rows)
@@ -57,12 +57,12 @@ class SegmentWords:
             self._rows[row["document_id"]].append(number)
 
     def keep(self, documents: Collection[str]) -> None:
-        """Drop what is of other documents."""
+        """Drop the segments of all documents except these."""
         for document_id in self._rows.keys() - set(documents):
             del self._rows[document_id]
 
     def find(self, query: str, *, k: int, documents: Collection[str] | None = None) -> list[Hit]:
-        """The k segments that match best, of these documents only where some are given; ties by id."""
+        """Return the k segments of these documents (None: of all) that match best; ties by id."""
         rows = np.sort(np.fromiter((row for rows in self._rows.values() for row in rows), np.int64))
         scores = self._index.scores(self._index.terms(query), rows)
         if documents is not None:

@@ -1,7 +1,7 @@
-"""Whether the segments of a document tile its text.
+"""Checks that the segments of a document tile its text.
 
-It knows no engine. Invariant: of a graph that passes, the integrity check of a store misses nothing: segments are
-numbered from 0 and follow each other without a gap, the record counts what there is.
+The module knows no engine. Invariant: in a graph that passes, segments are numbered from 0 and have no gaps, and the
+record has the right counts, so that the integrity check of a store finds no flaw in them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ __all__ = ["check_tiling"]
 
 
 def check_tiling(graph: DocumentGraph) -> None:
-    """Refuse segments that do not tile the document, and a record with another number of them.
+    """Refuse segments that do not tile the document, and a record with wrong counts.
 
     Raises:
-        StoreError: there is a gap or an overlap, or the numbers differ.
+        StoreError: there is a gap or an overlap, or a count is wrong.
     """
     segments, record = graph.segments, graph.document
     bounds = [0, *(segment.end for segment in segments)]

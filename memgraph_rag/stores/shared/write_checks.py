@@ -1,7 +1,6 @@
-"""What a store refuses to write: graphs of which it could store a part only, and documents that are another user's.
+"""Refuses writes that a store could do only in part, and documents of another user.
 
-It knows no engine. The invariant: a graph that passes can be written whole, and every node
-of it found again.
+The module knows no engine. Invariant: a graph that passes can be written completely, and every node of it can be found.
 """
 
 from __future__ import annotations
@@ -22,12 +21,15 @@ __all__ = ["check", "check_group", "check_metadata", "check_owner", "check_quest
 
 
 def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bool = False) -> None:
-    """Refuse a graph that could only be stored in part. ``extending``: its segments are stored already.
+    """Refuse a graph that could be stored only in part.
+
+    Args:
+        extending: whether the segments are stored already.
 
     Raises:
-        StoreError: the segments do not tile the document; a node comes twice, or says nothing; an edge leads to a node
-            outside the graph, or to none below its source; embeddings have another shape than the nodes, or another
-            length than 1; a mention does not stand where it says; a relation's segment does not mention its ends.
+        StoreError: the segments do not tile the document; a node is given twice, or has no text; an edge leads to a
+            node outside the graph, or not to a lower level; embeddings do not match the nodes in number, or have
+            another length than 1; a mention has a wrong position; a relation's segment does not mention its entities.
         DocumentError: a text holds half a surrogate pair, which no database can store.
     """
     _check_text(graph)
@@ -39,7 +41,7 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
     _check_echoes(graph)
     if not extending:
         named = {(mention.segment_id, mention.entity_id) for mention in graph.mentions}
-        relation_writes.check_named(graph, named)
+        relation_writes.check_mentions(graph, named)
     if not extending or len(graph.segment_embeddings):
         _check_embeddings(graph, graph.segments, graph.segment_embeddings, dimension)
     for embedded in (embedded for kind in KINDS for embedded in kind.embedded(graph)):
@@ -63,38 +65,37 @@ def _check_embeddings(graph: DocumentGraph, nodes: Sequence[object], matrix: Mat
 
 
 def _check_echoes(graph: DocumentGraph) -> None:
-    """Refuse what is derived from an echo: by it, what is no evidence would be found after all."""
+    """Refuse rows that are derived from an echo: a search would find it through them, although it is no evidence."""
     echoes = {segment.id for segment in graph.segments if segment.echo}
     if any(segment_id in echoes for kind in KINDS for segment_id in kind.segment_ids(graph)):
         raise StoreError(
-            f"Expected rows of layers that rest on evidence only in document {show(graph.document.key)}, got some of "
-            "segments that are echoes of answers. Leave these out.",
+            f"Expected rows of layers that rest on evidence only in document {show(graph.document.key)}, got rows of "
+            "segments that are echoes of answers. Leave these rows out.",
             key=graph.document.key,
         )
 
 
 def check_group(graphs: Sequence[DocumentGraph], dimension: int, *, namespace: str, extending: bool = False) -> None:
-    """Refuse a group of which one graph could only be stored in part, or in which a document comes twice.
+    """Refuse a group if one of its graphs could be stored only in part, or if a document is given twice.
 
     Raises:
-        StoreError, DocumentError: as ``check``; a document comes twice.
+        StoreError, DocumentError: as ``check`` does; or a document is given twice.
     """
     for graph in graphs:
         check(graph, dimension, namespace=namespace, extending=extending)
     twice = [key for key, number in Counter(graph.document.key for graph in graphs).items() if number > 1]
     if twice:
         raise StoreError(
-            f"Expected each document once in a write, got {show(twice[0])} more than once. Write the one that is to "
-            "stay.",
+            f"Expected each document once in a write, got {show(twice[0])} more than once. Give only its last version.",
             key=twice[0],
         )
 
 
 def check_question(question: Question) -> None:
-    """Refuse a question that could not be stored as it is.
+    """Refuse a question whose texts cannot be stored.
 
     Raises:
-        StoreError: a text of it holds half a surrogate pair.
+        StoreError: a text holds half a surrogate pair.
     """
     answer = question.answer
     texts = [
@@ -110,24 +111,24 @@ def check_question(question: Question) -> None:
             text.encode()
         except UnicodeEncodeError as exc:
             raise StoreError(
-                f"Expected text in a question and its answer, got half a surrogate pair, {show(text[exc.start])}. Keep "
-                "it without.",
+                f"Expected text in a question and its answer, got half a surrogate pair, {show(text[exc.start])}. "
+                "Remove that character.",
                 question_id=question.id,
             ) from exc
 
 
 def check_owner(stored: DocumentRecord, metadata: Mapping[str, MetadataValue]) -> None:
-    """Refuse to give a stored document another user or session: whoever it was stored for would lose it.
+    """Refuse to replace a document of another user or session, who would lose it.
 
-    The message names no stored user: it may go to another one.
+    The message does not name the stored user, because another user may read it.
 
     Raises:
-        DocumentError: the metadata name another owner than the stored document has.
+        DocumentError: the metadata name another owner than the stored document.
     """
     if owner_of(stored.metadata) != owner_of(metadata):
         raise DocumentError(
-            f"Expected the user and session that document {show(stored.key)} is stored with, got others in the "
-            "metadata. Choose another key; or forget the document first, if it is yours.",
+            f"Expected the user and session of the stored document {show(stored.key)}, got others in the metadata. "
+            "Choose another key; or forget the document first, if it is yours.",
             key=stored.key,
         )
 
@@ -136,7 +137,7 @@ def check_metadata(record: DocumentRecord) -> None:
     """Refuse metadata that cannot be stored.
 
     Raises:
-        DocumentError: they hold half a surrogate pair.
+        DocumentError: the metadata hold half a surrogate pair.
     """
     _check_storable(record, [encode_scalars(record.metadata)])
 
