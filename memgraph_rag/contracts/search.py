@@ -63,7 +63,7 @@ class SearchContext(Protocol):
         ...
 
     def evidence(self, matches: Sequence[Any]) -> list[Evidence]:
-        """What was found (``search.graph.Found``) with its segments; what was forgotten meanwhile is left out."""
+        """Return the matches (``search.graph.SegmentMatch``) as evidence, without forgotten segments."""
         ...
 
 

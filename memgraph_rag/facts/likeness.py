@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from memgraph_rag.facts.grammar.own_clauses import change_words, is_in_first_person, is_of_kin
 from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.lexical.timestamps import instant
-from memgraph_rag.search.graph import Found
+from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.search.ranking import standard
-from memgraph_rag.search.speakers import asked_for
+from memgraph_rag.search.speakers import find_named_speakers
 from memgraph_rag.types import Evidence
 
 __all__ = ["CANDIDATES", "FIGURES", "LEAST", "Candidates", "candidates_of", "newest_alike", "probabilities", "taken_up"]
@@ -70,7 +70,7 @@ class Candidates:
 
 
 def newest_alike(
-    question: str, results: Sequence[Evidence], found: Mapping[str, Found], users: Mapping[str, str]
+    question: str, results: Sequence[Evidence], found: Mapping[str, SegmentMatch], users: Mapping[str, str]
 ) -> Evidence | None:
     """The result that most likely says what holds now of what is asked for; None where none is likely enough.
 
@@ -93,7 +93,7 @@ def newest_alike(
 
 
 def candidates_of(
-    question: str, results: Sequence[Evidence], found: Mapping[str, Found], users: Mapping[str, str]
+    question: str, results: Sequence[Evidence], found: Mapping[str, SegmentMatch], users: Mapping[str, str]
 ) -> Candidates | None:
     """The statements of the speaker whose statement comes first among the results; None where there is none.
 
@@ -105,7 +105,7 @@ def candidates_of(
     spoken = {item.segment.id: own_words([item.segment])[0].strip() for item in known}  # nothing of a machine's
     people = [item for item in known if spoken[item.segment.id]]
     people = [item for item in people if instant(item.segment.time) is not None and not _asks(item)][:CANDIDATES]
-    if not people or asked_for(question, {item.segment.speaker for item in people}):
+    if not people or find_named_speakers(question, {item.segment.speaker for item in people}):
         return None
     own = [item for item in people if _voice(item, users) == _voice(people[0], users)]
     mean = np.mean([vectors[item.segment.id] for item in known], axis=0)

@@ -13,7 +13,7 @@ from memories import options
 
 from memgraph_rag import Memory
 from memgraph_rag.facts.likeness import newest_alike
-from memgraph_rag.search.graph import Found
+from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.types import Evidence, Segment
 
 QUESTION = "How do I get to the lab?"
@@ -37,7 +37,7 @@ def results(*said: tuple[str, str, float], speaker: str = "user") -> tuple[list[
         segment = Segment(f"s{place}", "d", place, f"{speaker}: {text}", 0, 9, 9, speaker=speaker, time=time)
         vector = np.array([cosine, (1 - cosine**2) ** 0.5, 0.0], np.float32)
         items.append(Evidence(segment, "d", 1.0, {}))
-        found[segment.id] = Found(segment.id, 1.0, {}, (), cosine, vector)
+        found[segment.id] = SegmentMatch(segment.id, 1.0, {}, (), cosine, vector)
     return items, found
 
 
@@ -77,7 +77,7 @@ def test_a_question_that_names_a_speaker_has_no_answer_by_likeness() -> None:
 
 def test_results_without_vectors_change_nothing() -> None:
     items, found = results((BUS, "01", 0.8), *OTHERS)
-    assert newest_alike(QUESTION, items, {key: Found(key, 1.0, {}) for key in found}, {}) is None
+    assert newest_alike(QUESTION, items, {key: SegmentMatch(key, 1.0, {}) for key in found}, {}) is None
     assert newest_alike(QUESTION, [], {}, {}) is None
 
 

@@ -15,7 +15,7 @@ from memories import RACES
 
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.names import normalise
-from memgraph_rag.search.graph import Found, GraphSearch
+from memgraph_rag.search.graph import GraphSearch, SegmentMatch
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.pagerank import personalised_pagerank
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
@@ -90,7 +90,7 @@ def search_of(shelf: Shelf, **limits: int) -> GraphSearch:
     return GraphSearch(index, namespace="tests", embedder=EMBEDDER, recognizer=RECOGNIZER)
 
 
-def find(search: GraphSearch, question: str, *, k: int = 10, **limits: object) -> list[Found]:
+def find(search: GraphSearch, question: str, *, k: int = 10, **limits: object) -> list[SegmentMatch]:
     search.index.refresh()
     return search.find(question, search.index.view(Extent(**limits)), k=k)  # pyright: ignore[reportArgumentType]
 
@@ -255,7 +255,7 @@ def test_a_name_within_a_longer_known_one_is_not_meant() -> None:
     shelf.put("town", ["The town of Lund is old."], title="Lund")
     search = search_of(shelf)
     search.index.refresh()
-    seeds = search._seeds(search.names("Who made My Cousin from Lund?"), search.index.view())
+    seeds = search._seed_columns(search.names("Who made My Cousin from Lund?"), search.index.view())
     assert [search.index.entity_id(seed) for seed in seeds] == [make_id("tests", "entity", "my cousin from lund")]
 
 
@@ -417,7 +417,7 @@ def test_what_was_replaced_does_not_count_to_the_limit() -> None:
         assert find(search, "Oslo")[0].id == "other0-0"
 
 
-@pytest.mark.parametrize("place", ["_words_of", "_seconds", "_below", "unaccented"])
+@pytest.mark.parametrize("place", ["_index_texts", "_seconds", "_append_rows", "unaccented"])
 def test_what_is_interrupted_is_read_anew(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = films()
     search = search_of(shelf)

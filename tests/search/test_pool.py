@@ -47,7 +47,7 @@ def test_a_pool_of_everything_is_searched_as_the_namespace(tales: Path) -> None:
 
 
 def test_what_does_not_fit_is_searched_in_the_database(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memgraph_rag.search.index._BYTES_BESIDE", 2**20)
+    monkeypatch.setattr("memgraph_rag.search.index._BYTES_PER_SEGMENT", 2**20)
     with opened(tales, search_memory_mib=1) as memory:
         assert len(keys(memory, "Whom did Otto see?")) == 10
         with pytest.raises(SearchMemoryExceeded):
@@ -111,8 +111,8 @@ def test_nothing_forgotten_stays_in_the_background(tales: Path) -> None:
 
 def test_the_smallest_ids_tell_how_many_there_are() -> None:
     ids = sorted(hashlib.sha256(f"{number}".encode()).hexdigest()[:32] for number in range(20_000))
-    assert pool._estimated(ids[:7]) == 7
-    assert pool._estimated(ids[: pool.BACKGROUND]) == pytest.approx(20_000, rel=0.2)
+    assert pool._estimate_segments(ids[:7]) == 7
+    assert pool._estimate_segments(ids[: pool.BACKGROUND]) == pytest.approx(20_000, rel=0.2)
 
 
 def test_only_the_rarest_words_are_looked_for_where_there_is_much(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
