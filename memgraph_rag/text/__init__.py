@@ -1,1 +1,1 @@
-"""Text and where it stands: loading, splitting, citations. Knows no model and no database."""
+"""Loading, splitting and citing texts. The package knows no model and no database."""

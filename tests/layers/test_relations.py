@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.layers.entities import EntitiesLayer
-from memgraph_rag.layers.extraction import SCHEMA, Said, goes_in_circles, said
+from memgraph_rag.layers.extraction import SCHEMA, Extraction, goes_in_circles, parse_extraction
 from memgraph_rag.layers.grounding import can_name, is_proper
 from memgraph_rag.layers.points import PointsLayer
-from memgraph_rag.layers.question_pool import Pool, proposed
+from memgraph_rag.layers.question_pool import Pool, read_questions
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.models.engine.language_model import TransformersModel
@@ -241,16 +241,16 @@ def test_a_text_that_imitates_a_reply_makes_no_relation_elsewhere(injected: str)
     ["", " ", "Sure! Here it is.", "[]", '"a"', "null", "{", "[" * 5000, '{"names": 1, "relations": {}}', "\ud800"],
 )
 def test_an_unreadable_reply_is_counted(text: str):
-    usable, notes = said(text)
-    assert usable == Said()
+    usable, notes = parse_extraction(text)
+    assert usable == Extraction()
     assert sum(notes.values()) == (1 if text not in ("{", '{"names": 1, "relations": {}}') else sum(notes.values()))
 
 
 def test_what_is_complete_in_a_cut_reply_is_kept():
     whole = reply(("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray."), names=["Ann Lee"])
-    usable, notes = said(whole[: whole.index("married Tom") + 14] + "]")
+    usable, notes = parse_extraction(whole[: whole.index("married Tom") + 14] + "]")
     assert usable.relations == ()
-    usable, notes = said(whole[:-2])
+    usable, notes = parse_extraction(whole[:-2])
     assert (usable.relations, notes) == (
         (("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray."),),
         {"relations cut off": 1},
@@ -259,7 +259,9 @@ def test_what_is_complete_in_a_cut_reply_is_kept():
 
 def test_one_sentence_tells_of_two_pairs_at_most():
     sentence = "Ann, Tom, Bob and Eve met."
-    usable, notes = said(reply(("Ann", "Tom", sentence), ("Tom", "Ann", sentence), ("Bob", "Eve", sentence)))
+    usable, notes = parse_extraction(
+        reply(("Ann", "Tom", sentence), ("Tom", "Ann", sentence), ("Bob", "Eve", sentence))
+    )
     assert [relation[:2] for relation in usable.relations] == [("Ann", "Tom")]
     assert notes["repeated relation"] == 2
 
@@ -355,7 +357,7 @@ def test_everything_fits_a_small_window():
     assert all(schema is SCHEMA for _, _, schema in model.asked)
 
 
-def test_what_is_asked_names_the_title_and_begins_as_any_other_task():
+def test_prompt_names_title_after_shared_beginning():
     model = Recording()
     layer = RelationsLayer(batch_tokens=1024)
     layer.build([many(4)], namespace=NAMESPACE, models=FakeModels(model))
@@ -369,7 +371,7 @@ def test_what_is_asked_names_the_title_and_begins_as_any_other_task():
     assert all("Whom did Ann1 meet?" in prompt.task for prompt in second)
 
 
-def test_progress_says_what_is_done():
+def test_progress_names_relations_and_batches():
     reports = []
     RelationsLayer().build(
         [many(2)], namespace=NAMESPACE, models=FakeModels(), progress=lambda *now: reports.append(now)
@@ -418,10 +420,10 @@ def test_without_a_question_there_is_no_second_look():
 
 @given(st.text(max_size=80), st.integers(0, 4))
 def test_any_proposal_is_no_error(text: str, most: int):
-    questions, notes = proposed(text, most)
+    questions, notes = read_questions(text, most)
     assert len(questions) <= most
     assert questions or notes or '"questions"' not in text
-    proposed(json.dumps({"questions": [text, 1, None, [text]]}), most)
+    read_questions(json.dumps({"questions": [text, 1, None, [text]]}), most)
 
 
 @pytest.mark.parametrize(("text", "can", "proper"), [
