@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 
-from memgraph_rag.lexical.name_similarity import untitled
+from memgraph_rag.lexical.name_similarity import drop_title
 from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, unaccented, words
 from memgraph_rag.search.spelling import bare, nearest, replace_words
 
@@ -50,7 +50,9 @@ def check_names(names: Iterable[str], texts: Sequence[str]) -> dict[str, bool]:
     lowered = [unaccented(text).lower() for text in texts]
     passages = [(text, frozenset(words(text))) for text in lowered]
     known = sorted(frozenset().union(*(text_words for _, text_words in passages)))
-    asked = {name: [*filter(_is_distinctive, words(unaccented(untitled(name))))] for name in islice(names, _MOST_NAMES)}
+    asked = {
+        name: [*filter(_is_distinctive, words(unaccented(drop_title(name))))] for name in islice(names, _MOST_NAMES)
+    }
     spellings = {word: _similar_words(word, known) for wanted in asked.values() for word in wanted}
     return {
         name: any(
