@@ -125,7 +125,7 @@ class SegmentSearch:
         if not isinstance(mode, str) or mode not in MODES:
             context = self._context(extent)
             return find_mode(mode).find(query, context, k=k)[:k]
-        return self.found(query, k, mode, extent, most_said=k)[0][:k]
+        return self.search_core(query, k, mode, extent, most_said=k)[0][:k]
 
     def _context(self, extent: Extent) -> ModeContext:
         """Return the context for a system's mode."""
@@ -145,7 +145,7 @@ class SegmentSearch:
             self.index.refresh(self._version)
             yield self.index, self.index.view(extent)
 
-    def evidence_of(self, ids: Sequence[str]) -> dict[str, Evidence]:
+    def read_evidence(self, ids: Sequence[str]) -> dict[str, Evidence]:
         """Return these segments by id as evidence with the score 0 and without ranks."""
         return (
             {item.segment.id: item for item in self._evidence([SegmentMatch(each, 0.0, {}) for each in ids])}
@@ -153,7 +153,7 @@ class SegmentSearch:
             else {}
         )
 
-    def found(
+    def search_core(
         self,
         query: str,
         k: int,
