@@ -67,7 +67,7 @@ def test_what_a_machine_or_nobody_at_a_known_time_said_is_no_candidate() -> None
     assert newest((BUS, "", 0.8)) is None
 
 
-def test_what_asks_is_no_candidate() -> None:
+def test_question_is_no_candidate() -> None:
     assert newest((QUESTION, "12", 1.0), (BUS, "01", 0.8), *OTHERS) == BUS
 
 
@@ -96,7 +96,7 @@ def say(memory: Memory, text: str, day: str) -> None:
     memory.session(user="ann", session=day).add([{"role": "user", "content": text, "time": day}])
 
 
-def test_search_gives_what_was_said_last_of_a_matter_no_rule_reads(memory: Memory) -> None:
+def test_search_puts_last_statement_first_without_rule(memory: Memory) -> None:
     say(memory, "The red bus takes me to the lab.", "2026-05-12")
     say(memory, "Sold my bus pass, so these days I cycle to the lab.", "2026-05-20")
     for number in range(8):

@@ -64,7 +64,7 @@ def test_grammar_tells_the_value(text: str, attribute: str, value: str) -> None:
         "We got another cat named Bailey.",
     ],
 )
-def test_what_is_no_state_of_the_speaker_is_left(text: str) -> None:
+def test_clause_without_state_of_speaker_gives_no_value(text: str) -> None:
     assert values(text) == []
 
 

@@ -198,7 +198,7 @@ def test_headings_are_mentions(text: str, headings: list[str]) -> None:
 # ── speakers ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_who_speaks_is_a_mention_where_the_name_stands_in_the_text() -> None:
+def test_speaker_is_mentioned_if_text_holds_the_name() -> None:
     of = document(
         "d",
         "Caroline (2023-05-08T13:56): Hey Melanie!\n\n",

@@ -211,7 +211,7 @@ def test_library_holds_after_any_changes(count: int, seed: int, steps: list[tupl
     assert deepen(shelves) == 0
 
 
-def test_of_fewer_than_two_documents_there_is_none() -> None:
+def test_library_needs_two_documents() -> None:
     for count in (0, 1):
         shelves = Shelves(random_vectors(count))
         assert deepen(shelves) == 0
@@ -248,7 +248,7 @@ def test_a_model_writes_the_texts_where_it_is_wanted() -> None:
 
 
 @pytest.mark.parametrize("said", ["", "   ", "Penguins swam to Peru and married kings.", "Here it is:\n"])
-def test_what_the_lines_do_not_bear_out_is_not_used(said: str) -> None:
+def test_prose_without_support_in_lines_is_not_used(said: str) -> None:
     with_model, without = Shelves(random_vectors(9)), Shelves(random_vectors(9))
     notes = Counter[str]()
     deepen(with_model, WITH_MODEL, language=FakeLanguageModel([said] * 20), notes=notes)
@@ -377,7 +377,7 @@ def test_an_interrupted_build_goes_on_from_there() -> None:
     check_shape(killed)
 
 
-def test_what_two_processes_built_at_once_is_put_right() -> None:
+def test_library_of_two_concurrent_builds_is_repaired() -> None:
     shelves, other = Shelves(random_vectors(40)), Shelves(random_vectors(41))
     deepen(shelves)
     deepen(other)

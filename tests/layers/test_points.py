@@ -312,7 +312,7 @@ def test_the_graph_never_grows_higher_than_allowed() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_there_is_nothing_to_gather_from_less_than_two_segments(count: int) -> None:
+def test_single_segment_gets_no_points(count: int) -> None:
     assert build(PointsLayer(), FakeLanguageModel(), ("d", segments("d", count))) == [LayerRows()]
 
 

@@ -41,7 +41,7 @@ def test_a_day_without_a_year(text: str) -> None:
         *("192.168.1.2", "1/2/3/4", "12026-08-27", "August 27.5", "August 27%", "27 AprİL 2026"),
     ],
 )
-def test_what_is_no_day(text: str) -> None:
+def test_text_without_day_has_no_term(text: str) -> None:
     assert written(text) == []
 
 
@@ -104,4 +104,4 @@ def test_days_stand_where_a_number_does(pieces: list[str]) -> None:
 
     everywhere = [match.span() for match in dates._FORM.finditer(text)]
 
-    assert [match.span() for match in dates._matches(text)] == everywhere
+    assert [match.span() for match in dates._find_matches(text)] == everywhere

@@ -108,7 +108,7 @@ def films() -> Shelf:
 # ── what is found ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_name_leads_from_what_the_question_names_to_what_it_asks_for() -> None:
+def test_walk_reaches_answer_over_shared_name() -> None:
     hits = find(search_of(films()), "Where did the mother of the maker of Red Harbour teach?")
     assert {hit.id for hit in hits[:2]} == {"film-0", "director-0"}
     film, director = sorted(hits[:2], key=lambda hit: hit.id, reverse=True)
@@ -121,7 +121,7 @@ def test_a_name_leads_from_what_the_question_names_to_what_it_asks_for() -> None
     assert film.ranks["graph"] == 1
 
 
-def test_what_is_typed_without_accents_is_found() -> None:
+def test_query_without_accents_finds_text_with_them() -> None:
     shelf = films()
     shelf.put("ballet", ["A ballet by Strauß."], title="Aschenbrödel")
     assert find(search_of(shelf), "Who wrote the ballet aschenbrodel?")[0].id == "ballet-0"
@@ -220,13 +220,13 @@ def test_chats_and_texts_keep_their_orders_where_both_are_searched(question: str
     assert together[:3] == [match.id for match in find(search, question, k=3)]
 
 
-def test_what_is_near_comes_first_be_it_said_or_written() -> None:
+def test_nearest_segment_is_first_among_chats_and_texts() -> None:
     search = search_of(chat_beside_films())
     assert find(search, MINE)[0].id == "chat-0"
     assert find(search, FILM)[0].id == "film-0"
 
 
-def test_a_copy_of_a_kind_counts_to_the_memory() -> None:
+def test_copies_of_vectors_count_in_memory_use() -> None:
     search = search_of(shelf := chat_beside_films())
     before = find(search, MINE) and search.index.nbytes
     shelf.put("later", ["user: I counted one more fox."], speakers=["user"])  # behind the other kind
@@ -372,7 +372,7 @@ def test_only_what_was_written_since_is_read_again() -> None:
     assert shelf.rows_read == 33
 
 
-def test_what_was_forgotten_is_let_go_of() -> None:
+def test_index_drops_forgotten_documents() -> None:
     shelf = films()
     search = search_of(shelf)
     find(search, "Otto")
@@ -408,7 +408,7 @@ def test_namespace_above_the_limit_is_refused_until_it_fits_again() -> None:
     assert find(search, "Otto") == expected
 
 
-def test_what_was_replaced_does_not_count_to_the_limit() -> None:
+def test_replaced_segments_do_not_count_in_limit() -> None:
     shelf = films()
     search = search_of(shelf, most_bytes=len(shelf.indexed_segments(since=0)) * (4 * 256 + 700))
     find(search, "Otto")
@@ -483,7 +483,7 @@ def whose(shelf: Shelf, question: str) -> tuple[str, str] | None:
     return search.said_by_another(question, search.index.view())
 
 
-def test_what_is_asked_of_one_may_be_said_by_another() -> None:
+def test_search_names_other_speaker_of_answer() -> None:
     shelf = races()
     assert whose(shelf, "When did Tom run the charity race?") == ("Tom", "Ann")
     assert whose(shelf, "When was the bread baked in the old kitchen by Ann?") == ("Ann", "Tom")
@@ -493,7 +493,7 @@ def test_what_is_asked_of_one_may_be_said_by_another() -> None:
     assert whose(shelf, "When did I tell Tom of the charity race?") is None, "the asker is none of the speakers"
 
 
-def test_whose_it_is_is_asked_of_conversations_only() -> None:
+def test_other_speaker_needs_conversations_only() -> None:
     shelf = races()
     shelf.put("note", ["Ann Miller: a life."])
     assert whose(shelf, "When did Tom run the charity race?") is None

@@ -81,5 +81,5 @@ def test_a_document_as_a_question_does_not_take_long() -> None:
         ("Gardens", ["in the garden"], ""),  # nobody's name
     ],
 )
-def test_the_name_that_may_have_been_meant(name: str, texts: list[str], expected: str) -> None:
+def test_misspelt_name_is_corrected_from_texts(name: str, texts: list[str], expected: str) -> None:
     assert correct_name(name, texts) == expected

@@ -49,7 +49,7 @@ def told(view: View, words: KeywordIndex, question: str) -> dict[str, list[float
     return dict(zip(FEATURES, figures.T.tolist(), strict=True))
 
 
-def test_each_figure_says_what_it_says(view: View, words: KeywordIndex) -> None:
+def test_each_feature_of_passage_has_its_value(view: View, words: KeywordIndex) -> None:
     figures = told(view, words, "red town harbour")
     assert figures["meaning"] == pytest.approx(standard(np.array([0.5, 0.1, 0.3, 0.1])).tolist())
     assert figures["farther meaning"] == pytest.approx(figures["meaning"][::-1])

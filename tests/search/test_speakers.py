@@ -53,7 +53,7 @@ def test_question_asks_for_one_side_of_a_chat(question: str, side: str) -> None:
     assert find_asked_side(question) == side
 
 
-def test_what_the_asker_did_is_asked_of_nobody() -> None:
+def test_question_about_asker_names_no_speaker() -> None:
     assert find_only_speaker("What did I bake for Ann?", SPEAKERS) is None
 
 
@@ -67,11 +67,11 @@ def test_what_the_asker_did_is_asked_of_nobody() -> None:
         ([0.46, 0.54, 0.0, 0.0], None),
     ],
 )
-def test_the_largest_of_the_others_is_compared_with_the_one_who_is_named(shares, expected) -> None:
+def test_largest_other_speaker_is_compared_with_named_one(shares, expected) -> None:
     assert find_other_speaker("Ann", SPEAKERS, np.array(shares)) == expected
 
 
-def test_what_is_far_down_is_not_weighed() -> None:
+def test_candidates_after_the_best_do_not_count() -> None:
     speakers = ["Tom"] * WEIGHED + ["Ann"] * 500
     shares = np.array([1.0] * WEIGHED + [0.9] * 500)
     assert find_other_speaker("Ann", speakers, shares) == "Tom"
@@ -84,7 +84,7 @@ def test_an_assistant_may_say_what_its_user_did() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1)), max_size=30))
-def test_nobody_says_anything_instead_of_himself(said) -> None:
+def test_single_speaker_has_no_other_speaker(said) -> None:
     speakers, shares = [speaker for speaker, _ in said], np.array([share for _, share in said])
     replacement = find_other_speaker("a", speakers, shares)
     assert replacement in (None, "b", "c")

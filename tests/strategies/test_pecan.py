@@ -243,7 +243,7 @@ def test_without_any_score_nodes_are_read_by_id() -> None:
 @pytest.mark.parametrize(
     ("needed", "read"), [(1, ["p0", "p1"]), (2, ["p0", "p1", "s1", "s2"]), (3, ["p0", "p1", "s1", "s2", "s0"])]
 )
-def test_yes_counts_in_all_not_in_a_row(needed: int, read: list[str]) -> None:
+def test_reflection_counts_every_yes(needed: int, read: list[str]) -> None:
     steps = example(yes=[0.9, 0.1, 0.9, 0.9]).walk(Pecan(yes_needed=needed))
     assert ids(steps) == read
     assert steps[-1].stop is StopReason.ANSWERABLE
@@ -274,7 +274,7 @@ def test_pecan_is_the_papers_whatever_the_calibration() -> None:
     assert calibrated.walk(Pecan(calibrated=True, start_tokens=START_TOKENS)) != plain.walk(Pecan())
 
 
-def test_the_position_factor_is_left_out_where_attention_does_not_fall() -> None:
+def test_calibration_switches_position_factor_off() -> None:
     plain = example(
         attention={"p0": 0.5, "p1": 0.375}, edges=[Summarizes("p0", "s0", 1.0), Summarizes("p1", "s2", 1.0)]
     )
@@ -361,7 +361,7 @@ def test_a_document_without_points_enters_with_its_segments() -> None:
     assert [ids(of_pass) for of_pass in world.passes()] == [["p0", "t0", "t1"], ["s0"]]
 
 
-def test_an_empty_graph_is_no_step() -> None:
+def test_empty_graph_gives_no_step() -> None:
     assert World([]).passes() == []
 
 
@@ -433,7 +433,7 @@ def test_the_tree_keeps_the_heaviest_edge_of_each_node(world: World) -> None:
         assert sum(edge.weight for edge in kept if edge.source_id == source) == pytest.approx(1.0)
 
 
-def test_each_signal_can_be_taken_away() -> None:
+def test_ablation_switches_each_signal_off() -> None:
     def third(name: str) -> str:
         world = replace(tree(), yes=[0.1] * 9)
         return ids(world.walk(without(name)))[2]
@@ -443,7 +443,7 @@ def test_each_signal_can_be_taken_away() -> None:
 
 
 @pytest.mark.parametrize("gone", [{"s1"}, {"s2"}, {"s1", "s2", "s3"}])
-def test_what_was_forgotten_gives_way_to_the_next_best(gone: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgotten_node_is_replaced_by_next_best(gone: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """One top-level point is read; the segments under it fall from the first to the last."""
     segments = [segment(f"s{number}", "d", index=number) for number in range(6)]
     cosines = {passage.id: 1 - number / 10 for number, passage in enumerate(segments)}

@@ -71,7 +71,7 @@ def read(
 # ── KN ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_it_goes_from_the_current_entities_edge_after_edge() -> None:
+def test_qrmem_follows_relations_of_current_entities() -> None:
     graph = world(mentions={"s0": ["Ann"]}, relations=WAY[:3])
     graph._mentions |= {"s1": {"Ben"}}
     # The question names Ann: what names her is read first, then the way from Ann over Ben and Cay to Dan: the segment
@@ -84,7 +84,7 @@ def test_it_goes_from_the_current_entities_edge_after_edge() -> None:
     assert [step.stop for step in steps] == [None] * 3 + [StopReason.ANSWERABLE]
 
 
-def test_what_is_missing_is_told_with_each_no() -> None:
+def test_each_no_carries_missing_fact() -> None:
     session = HandMadeSession(replies=["-1 The sister.", "Action: -1: Where Ben lives.", "-2 In Dan."])
     steps = read(Qrmem(start_tokens=14), session=session)
     assert [step.reason for step in steps] == ["The sister.", "", "Where Ben lives.", ""]
@@ -98,13 +98,13 @@ def test_reply_without_a_verdict_is_asked_for_again() -> None:
     assert [temperature for _, temperature, _ in session.requests] == [0.0, 0.7, 0.7]
 
 
-def test_p_yes_is_told_and_decides_nothing() -> None:
+def test_p_yes_is_traced_and_decides_nothing() -> None:
     steps = read(Qrmem(start_tokens=14), session=HandMadeSession(yes=[0.9, 0.9, 0.1], replies=[NO, YES]))
     assert [step.p_yes for step in steps] == [0.9, 0.9, 0.1]
     assert steps[-1].stop is StopReason.ANSWERABLE
 
 
-def test_an_entity_brings_at_most_the_tokens_that_the_paper_holds() -> None:
+def test_segments_of_entity_keep_token_limit_of_paper() -> None:
     long = [segment(f"s{number}", f"d{number}") for number in range(30)]
     mentions = {"s0": ["Ann"]} | {f"s{number}": ["Ben"] for number in range(1, 30)}
     tokens = {node.id: 496 for node in long}
@@ -128,7 +128,7 @@ def test_question_without_names_begins_with_search_results() -> None:
     assert ids(steps) == ["s3", "s4"]
 
 
-def test_without_relations_it_goes_along_mentions() -> None:
+def test_qrmem_without_relations_follows_mentions() -> None:
     graph = world(relations=[], mentions={"s0": ["Ann"], "s1": ["Ann", "Ben"], "s2": ["Ben"]})
     steps = read(Qrmem(start_tokens=14), graph=graph)
     assert ids(steps) == ["s0", "s1", "s2"]
@@ -151,7 +151,7 @@ class Fading(HandMadeGraph):
         return [node for node in super().nodes(node_ids) if node.id not in self.gone]
 
 
-def test_what_was_forgotten_since_it_was_found_gives_way_to_the_next() -> None:
+def test_segment_forgotten_after_search_is_skipped() -> None:
     mentions = {f"s{number}": ["Ann"] for number in range(4)}
     graph = Fading(shelf(6), relations=[], mentions=mentions, similarity=COSINES)
     steps = read(Qrmem(start_tokens=14, rounds=1), graph=graph)
@@ -161,7 +161,7 @@ def test_what_was_forgotten_since_it_was_found_gives_way_to_the_next() -> None:
     assert ids(steps) == ["s0", "s3"]
 
 
-def test_a_relation_whose_segment_was_forgotten_is_a_hop_to_the_next() -> None:
+def test_relation_with_forgotten_segment_is_passed() -> None:
     graph = Fading(shelf(6), relations=WAY, mentions={"s0": ["Ann"]}, similarity=COSINES)
     graph.gone = frozenset({"s1"})
     steps = read(Qrmem(start_tokens=14), graph=graph)
@@ -177,7 +177,7 @@ def test_a_relation_whose_segment_was_forgotten_is_a_hop_to_the_next() -> None:
         ("without_reflection", [WAY[0].description], 2),
     ],
 )
-def test_a_part_can_be_taken_away(name: str, ways: list[str], requests: int) -> None:
+def test_ablation_switches_each_part_off(name: str, ways: list[str], requests: int) -> None:
     graph = world(
         mentions={"s0": ["Ann"], "s5": ["Eve"]},
         kinds=dict.fromkeys(("Ann", "Ben", "Eve"), ("PERSON",)) | {"Cay": (OPEN_KIND,), "Dan": (OPEN_KIND,)},
@@ -194,7 +194,7 @@ def test_a_part_can_be_taken_away(name: str, ways: list[str], requests: int) -> 
     }
 
 
-def test_without_open_entities_no_edge_leads_to_one() -> None:
+def test_ablation_avoids_relations_to_open_entities() -> None:
     kinds = dict.fromkeys(("Ann", "Ben", "Eve"), ("PERSON",)) | {"Cay": (OPEN_KIND,), "Dan": (OPEN_KIND,)}
     steps = read(Qrmem(open_entities=False), graph=world(kinds=kinds))
     assert not {WAY[1].description, WAY[2].description} & {step.via for step in steps}
@@ -209,7 +209,7 @@ def test_without_update_the_graph_stays_as_it_is(name: str, times: int) -> None:
     assert len(given) == times
 
 
-def test_it_ends_after_its_rounds() -> None:
+def test_qrmem_ends_after_its_rounds() -> None:
     steps = read(Qrmem(start_tokens=14, rounds=2))
     assert [step.via for step in steps] == ["", *(WAY[place].description for place in (0, 0, 1))]
     assert steps[-1].stop is StopReason.MAX_ROUNDS
@@ -239,7 +239,7 @@ def test_full_window_drops_the_lowest_edge_never_the_beginning() -> None:
     assert session.read == ["s0", "s1", "s3"]
 
 
-def test_where_everything_in_hand_scores_more_the_window_ends_it() -> None:
+def test_full_window_of_better_segments_ends_reading() -> None:
     session = HandMadeSession(window=14 * 3)
     steps = read(Qrmem(start_tokens=14), session=session)
     assert ids(steps) == ["s0", "s1", "s2"]

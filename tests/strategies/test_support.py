@@ -91,5 +91,5 @@ def test_what_was_forgotten_meanwhile_is_passed_over() -> None:
     assert segments_under([step(p0, 1.0), step(segment("gone too"), 0.0)], graph) == [(s0, 0.5)]
 
 
-def test_nothing_read_rests_on_nothing() -> None:
+def test_empty_trace_has_no_support() -> None:
     assert segments_under([], HandMadeGraph([])) == []

@@ -130,7 +130,7 @@ class Name(str):
         return "another"
 
 
-def test_what_is_a_str_of_some_kind_becomes_a_str():
+def test_subclass_of_str_becomes_str():
     text, key, title = (Name(value) for value in ("Ann left.", "k", "T"))
     for document in (
         load(text, key=key, title=title, metadata={Name("a"): Name("b")}),
@@ -239,7 +239,7 @@ def test_a_damaged_pdf_is_read_or_refused(tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("error", [ValueError, RecursionError, KeyError, UnicodeError, OSError])
-def test_whatever_a_parser_raises_is_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type):
+def test_error_of_parser_becomes_document_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type):
     def broken(*_: object) -> None:
         raise error("parser")
 
@@ -250,7 +250,7 @@ def test_whatever_a_parser_raises_is_the_documents(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
-def test_what_ends_the_process_goes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type):
+def test_loading_passes_errors_that_end_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type):
     def broken(*_: object) -> None:
         raise error
 
