@@ -103,14 +103,16 @@ class FactIndex:
             facts = dict(self._facts)
             for document_id in records:
                 facts.pop(document_id, None)
-            said = (item for item in annotations if item.kind != _DAYS)
-            for document_id, document_facts in groupby(said, key=lambda item: item.document_id):
+            statements = (item for item in annotations if item.kind != _DAYS)
+            for document_id, document_facts in groupby(statements, key=lambda item: item.document_id):
                 if document_id in records:
                     facts[document_id] = tuple(_make_fact(item, records[document_id]) for item in document_facts)
-            there = set(self._graph.document_ids())
-            self._facts = {document_id: facts[document_id] for document_id in sorted(facts.keys() & there)}
+            stored_ids = set(self._graph.document_ids())
+            self._facts = {document_id: facts[document_id] for document_id in sorted(facts.keys() & stored_ids)}
             users = {**self.users, **{document_id: find_user(record) for document_id, record in records.items()}}
-            self.users = {document_id: user for document_id, user in users.items() if user and document_id in there}
+            self.users = {
+                document_id: user for document_id, user in users.items() if user and document_id in stored_ids
+            }
         self._version = version
 
 

@@ -108,9 +108,9 @@ def _find_standings(
 
     If a segment has several standings, that of the asked attribute counts.
     """
-    there = {item.segment.id for item in results}
+    result_ids = {item.segment.id for item in results}
     standing_by_id: dict[str, Standing] = {}
-    keys = [key for key, facts in by_key.items() if _is_asked(key, asked) or there & {f.segment_id for f in facts}]
+    keys = [key for key, facts in by_key.items() if _is_asked(key, asked) or result_ids & {f.segment_id for f in facts}]
     for key in sorted(keys, key=lambda key: (not _is_asked(key, asked), key)):
         for (segment_id, _), standing in standings(by_key[key]).items():
             former = standing_by_id.get(segment_id)
@@ -175,9 +175,9 @@ def _find_unread(
 
 
 def _move_first(results: list[Evidence], first: Sequence[str], find: Find) -> list[Evidence]:
-    there = {item.segment.id: item for item in results}
-    there |= find([segment_id for segment_id in first if segment_id not in there])
-    moved = [there[segment_id] for segment_id in first if segment_id in there]
+    results_by_id = {item.segment.id: item for item in results}
+    results_by_id |= find([segment_id for segment_id in first if segment_id not in results_by_id])
+    moved = [results_by_id[segment_id] for segment_id in first if segment_id in results_by_id]
     return [*moved, *(item for item in results if item.segment.id not in set(first))]
 
 
@@ -212,9 +212,9 @@ def _insert_rivals(results: list[Evidence], standing_by_id: Mapping[str, Standin
     if place is None:
         return results
     rivals = [rival.segment_id for rival in standing_by_id[results[place].segment.id].rivals]
-    there = {item.segment.id: item for item in results}
-    there |= find([segment_id for segment_id in rivals if segment_id not in there])
-    rival_results = [there[segment_id] for segment_id in rivals if segment_id in there]
+    results_by_id = {item.segment.id: item for item in results}
+    results_by_id |= find([segment_id for segment_id in rivals if segment_id not in results_by_id])
+    rival_results = [results_by_id[segment_id] for segment_id in rivals if segment_id in results_by_id]
     head = [item for item in results[: place + 1] if item.segment.id not in rivals]
     tail = [item for item in results[place + 1 :] if item.segment.id not in rivals]
     return [*head, *rival_results, *tail]

@@ -42,9 +42,9 @@ class Vocabulary:
         for name in dict.fromkeys(names):
             self._by_word.setdefault(first_word(name), []).append(name)
 
-    def possible_in(self, of_text: frozenset[str]) -> list[str]:
+    def find_possible(self, text_words: frozenset[str]) -> list[str]:
         """Return the names that a text with these words may contain."""
-        return [name for word in ("", *sorted(of_text)) for name in self._by_word.get(word, ())]
+        return [name for word in ("", *sorted(text_words)) for name in self._by_word.get(word, ())]
 
 
 class Ground:
@@ -64,9 +64,9 @@ class Ground:
         self._namespace = namespace
         self._known = mentions
         self._entities = {mention.normal: mention.entity_id for mention in mentions}
-        of_text = words(segment.text)
-        self._words = of_text
-        for name in vocabulary.possible_in(of_text):
+        text_words = words(segment.text)
+        self._words = text_words
+        for name in vocabulary.find_possible(text_words):
             self._add_name(name)
 
     def entity(self, name: str) -> str:
@@ -109,8 +109,8 @@ class Ground:
             del self._entities[normal]
 
 
-def share_borne_out(description: str, names: Iterable[str], of_text: Iterable[str]) -> float:
-    """Return the share of a description's content words, without the names, that are in ``of_text``; 1 without any.
+def share_borne_out(description: str, names: Iterable[str], text_words: Iterable[str]) -> float:
+    """Return the share of a description's content words, without the names, that are in ``text_words``; 1 without any.
 
     Words are compared by their first five characters.
 
@@ -121,7 +121,7 @@ def share_borne_out(description: str, names: Iterable[str], of_text: Iterable[st
     content_words = [
         word for word in words(description) - name_words - _FUNCTION_WORDS if len(word) > 2 or not word.isascii()
     ]
-    stems = {word[:_STEM] for word in of_text}
+    stems = {word[:_STEM] for word in text_words}
     return sum(word[:_STEM] in stems for word in content_words) / len(content_words) if content_words else 1.0
 
 

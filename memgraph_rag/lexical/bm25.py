@@ -113,11 +113,11 @@ class KeywordIndex:
         known = {self._numbers.get(term, -1) for term in asked}
         return np.array(sorted(known - {-1}), np.int32)
 
-    def terms_of(self, row: int) -> NDArray[np.int32]:
+    def row_terms(self, row: int) -> NDArray[np.int32]:
         """Return the sorted numbers of a row's words and days, each once."""
         return np.sort(self._terms[self._starts[row] : self._starts[row + 1]])
 
-    def held(self, words: Iterable[str], rows: NDArray[np.int64]) -> frozenset[str]:
+    def find_held(self, words: Iterable[str], rows: NDArray[np.int64]) -> frozenset[str]:
         """Return those of the given words that at least one of the rows holds."""
         numbers = {word: number for word in words if (number := self._numbers.get(self._form(word))) is not None}
         terms = np.array(sorted({*numbers.values()}), np.int32)
@@ -133,11 +133,11 @@ class KeywordIndex:
         there[self._is_day] = False
         return [word for word, number in self._numbers.items() if there[number]]
 
-    def days_among(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
+    def select_days(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return those of the terms that are days."""
         return terms[self._is_day[terms]]
 
-    def words_among(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
+    def select_words(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return those of the terms that are words."""
         return terms[~self._is_day[terms]]
 
@@ -147,7 +147,7 @@ class KeywordIndex:
         """Return (len(rows),) the BM25 scores of these rows, as if there were no others; 0 for a row without the terms.
 
         Args:
-            terms: distinct numbers, as from ``terms`` and ``terms_of``.
+            terms: distinct numbers, as from ``terms`` and ``row_terms``.
             rows: numbers of rows, rising.
             weights: (len(rows),) how many texts each row represents in counts of words and lengths; 1 by default.
         """

@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta, timezone
 
 from memgraph_rag.types import MetadataValue, written_day
 
-__all__ = ["day_of", "instant", "later", "named_in", "read", "understood"]
+__all__ = ["day_of", "instant", "later", "named_in", "parse_time", "read"]
 
 _FORM = re.compile(
     r"(?P<year>\d{4})(?P<hyphen>-?)(?P<month>\d\d)(?P=hyphen)(?P<day>\d\d)"
@@ -52,13 +52,13 @@ def read(text: str) -> str:
         return ""
 
 
-def understood(text: str) -> str:
+def parse_time(text: str) -> str:
     """Return the time as from ``read``, also if it is written in words; empty if it is not certain which time it is.
 
     Not certain are times that depend on the day of reading ("yesterday", "Monday"), lack a part of the day ("May
     2024"), are another day in other countries ("4/5/2024"), or have a zone with only a name.
 
-    >>> understood("1:56 pm on 8 May, 2023"), understood("8 May 2023"), understood("yesterday"), understood("4/5/2024")
+    >>> parse_time("1:56 pm on 8 May, 2023"), parse_time("8 May 2023"), parse_time("yesterday"), parse_time("4/5/2024")
     ('2023-05-08T13:56:00', '2023-05-08', '', '')
     """
     moment = read(text)

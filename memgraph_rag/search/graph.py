@@ -153,9 +153,9 @@ class GraphSearch:
 
     def _order(self, question: str, named: Sequence[str], vector: Vector, view: View, *, k: int) -> _Order:
         """Return at least k segments of a view of one kind, or all segments of a smaller view."""
-        meant, named = self._correct_names(question, named, view)
-        seeds = self._seed_columns(self._names(meant, named), view)
-        terms = self.index.terms(meant)
+        corrected, named = self._correct_names(question, named, view)
+        seeds = self._seed_columns(self._names(corrected, named), view)
+        terms = self.index.terms(corrected)
         on_day = self._match_days(view, terms)
         first = self._walk(view, vector, terms, seeds, on_day)
         lists = {
@@ -173,9 +173,9 @@ class GraphSearch:
             fused = _fuse_lists({"graph": lists["graph"]}, view)
             places, scores = [place for place, _ in fused], [score for _, score in fused]
         if len(places) < k:  # beyond the pool by the first walk alone, so that the head does not depend on k
-            there = set(places)
+            positions = set(places)
             rest = (int(place) for place in rank_places(first.on_segments, view, count=len(view.rows)))
-            places = [*places, *(place for place in rest if place not in there)]
+            places = [*places, *(place for place in rest if place not in positions)]
             scores = [*scores, *[0.0] * (len(places) - len(scores))]
         ranks = {
             name: {int(place): rank for rank, place in enumerate(places_to_ranks, 1)}
@@ -212,7 +212,7 @@ class GraphSearch:
         """
         best = int(lists["graph"][0])
         farther = vector + BEST_SEGMENT * view.embeddings[best]
-        best_terms = self.index.keywords.words_among(self.index.keywords.terms_of(int(view.rows[best])))
+        best_terms = self.index.keywords.select_words(self.index.keywords.row_terms(int(view.rows[best])))
         more_terms = np.union1d(terms, best_terms).astype(np.int32)
         second = self._walk(view, farther / np.linalg.norm(farther), more_terms, seeds, on_day)
         near = {
@@ -233,7 +233,7 @@ class GraphSearch:
 
     def _match_days(self, view: View, terms: NDArray[np.int32]) -> Scores:
         """Return (n,) 1 for each segment that names a day that the question names, else 0."""
-        return (self.index.keywords.scores(self.index.keywords.days_among(terms), view.rows) > 0).astype(np.float64)
+        return (self.index.keywords.scores(self.index.keywords.select_days(terms), view.rows) > 0).astype(np.float64)
 
     def said_by_another(self, question: str, view: View) -> tuple[str, str] | None:
         """Return the one speaker whom the question names, and the other speaker who says what the question asks.
@@ -243,7 +243,7 @@ class GraphSearch:
         """
         if view.incidence.nnz or not len(view.rows) or not self.index.is_talk(view):
             return None
-        speakers = self.index.said.names_of(view.rows)
+        speakers = self.index.said.speaker_names(view.rows)
         wanted = find_only_speaker(question, set(speakers))
         if wanted is None:
             return None
@@ -251,8 +251,8 @@ class GraphSearch:
         walk = self._walk(
             view, vector, terms, self._seed_columns(self.names(question), view), self._match_days(view, terms)
         )
-        likely = shares(self._turn_features(question, view, walk) @ (TURN_WEIGHTS * WHOEVER))
-        other = find_other_speaker(wanted, speakers, likely)
+        probabilities = shares(self._turn_features(question, view, walk) @ (TURN_WEIGHTS * WHOEVER))
+        other = find_other_speaker(wanted, speakers, probabilities)
         return (wanted, other) if other else None
 
     def _turn_features(self, question: str, view: View, walk: _Walk) -> NDArray[np.float64]:
@@ -281,12 +281,12 @@ class GraphSearch:
         """
         asked = question if question.islower() else " ".join(named)
         long_words = {bare_word for word in words(asked) if may_be_misspelt(bare_word := bare(word))}
-        unknown = long_words - self.index.keywords.held(long_words, view.rows)
+        unknown = long_words - self.index.keywords.find_held(long_words, view.rows)
         if not unknown:
             return question, named
         known = frozenset(map(bare, self.index.keywords.vocabulary(view.rows)))
-        meant = replace_words(question, {word: nearest(word, known) for word in unknown - known})
-        return meant, named if meant == question else names_in(meant, self._recognizer)
+        corrected = replace_words(question, {word: nearest(word, known) for word in unknown - known})
+        return corrected, named if corrected == question else names_in(corrected, self._recognizer)
 
     def _seed_columns(self, names: Mapping[str, str], view: View) -> list[int]:
         """Return the sorted columns of the named entities that segments of the view name."""
@@ -376,8 +376,8 @@ def _rank_turns(view: View, turns: _Places, sums: Scores, *, count: int) -> tupl
     is_best = np.zeros(len(worths), bool)
     is_best[order[np.unique(turns[order], return_index=True)[1]]] = True
     places = rank_places(worths + is_best * worths.max(), view, count=count)
-    likely = shares(sums[places[is_best[places]][:CANDIDATES]]).tolist()
-    return places.tolist(), [*likely, *[0.0] * (len(places) - len(likely))]
+    probabilities = shares(sums[places[is_best[places]][:CANDIDATES]]).tolist()
+    return places.tolist(), [*probabilities, *[0.0] * (len(places) - len(probabilities))]
 
 
 def drop_nested_names(names: Iterable[str]) -> list[str]:

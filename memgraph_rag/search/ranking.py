@@ -110,10 +110,10 @@ def features(
     Args:
         titles: (c + 2,) titles of the candidates' documents, then of the two starts' documents.
     """
-    candidate_terms = [keywords.terms_of(int(view.rows[place])) for place in candidates]
-    start_terms = [keywords.terms_of(int(view.rows[place])) for place in start.starts]
-    heads = [keywords.words_among(keywords.terms(_head(title))) for title in titles]
-    names = [keywords.words_among(keywords.terms(_IN_PARENTHESES.sub(" ", title))) for title in titles]
+    candidate_terms = [keywords.row_terms(int(view.rows[place])) for place in candidates]
+    start_terms = [keywords.row_terms(int(view.rows[place])) for place in start.starts]
+    heads = [keywords.select_words(keywords.terms(_head(title))) for title in titles]
+    names = [keywords.select_words(keywords.terms(_IN_PARENTHESES.sub(" ", title))) for title in titles]
     question_terms = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
     rarity = keywords.rarity(question_terms, view.rows, view.weights)
     question_rarity = rarity[np.searchsorted(question_terms, start.terms)]

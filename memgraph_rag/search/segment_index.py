@@ -114,7 +114,7 @@ class Said:
     asks: NDArray[np.bool_]
     with_machine: NDArray[np.bool_]
 
-    def names_of(self, rows: Rows) -> list[str]:
+    def speaker_names(self, rows: Rows) -> list[str]:
         """Return the speaker's name of each row."""
         return [self.names[int(speaker)] for speaker in self.speakers[rows]]
 

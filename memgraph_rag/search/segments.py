@@ -230,8 +230,8 @@ class SegmentSearch:
         """
         with self._open_space(question, Extent()) as (walk, _):
             names = walk.names(question)
-        there = {entity.id for entity in self._graph.entities(sorted(names.values()))} if names else set()
-        known = {name: entity_id for name, entity_id in names.items() if entity_id in there}
+        known_ids = {entity.id for entity in self._graph.entities(sorted(names.values()))} if names else set()
+        known = {name: entity_id for name, entity_id in names.items() if entity_id in known_ids}
         return [known[name] for name in drop_nested_names(known)]
 
     def _search_database(
@@ -287,22 +287,22 @@ class SegmentSearch:
         }
         document_ids = sorted({segment.document_id for segment in segments.values()})
         keys = {record.id: record.key for record in self._graph.documents(document_ids)}
-        key_of = {
+        keys_by_segment = {
             segment_id: keys[segment.document_id]
             for segment_id, segment in segments.items()
             if segment.document_id in keys
         }
         entities = self._graph.entities(sorted({carrier.entity for carrier in carriers})) if carriers else []
         names = {entity.id: entity.name for entity in entities}
-        matches = [match for match in matches if match.id in key_of]
+        matches = [match for match in matches if match.id in keys_by_segment]
         relevance = self._relevance(matches, vector, segments)
         return [
             Evidence(
                 segments[match.id],
-                key_of[match.id],
+                keys_by_segment[match.id],
                 match.score,
                 match.ranks,
-                _name_carriers(match.carried, names, key_of),
+                _name_carriers(match.carried, names, keys_by_segment),
                 relevance.get(match.id),
             )
             for match in matches
@@ -329,7 +329,7 @@ def _as_written(name: str, question: str) -> str:
 
 
 def _name_carriers(
-    carried: Sequence[Carrier], names: Mapping[str, str], key_of: Mapping[str, str]
+    carried: Sequence[Carrier], names: Mapping[str, str], keys_by_segment: Mapping[str, str]
 ) -> tuple[Carrier, ...]:
     """Return the carriers with entity names and source documents, without entities that were forgotten meanwhile.
 
@@ -337,7 +337,7 @@ def _name_carriers(
     nothing about the way to it.
     """
     return tuple(
-        replace(carrier, entity=names[carrier.entity], source_key=key_of.get(carrier.source, ""))
+        replace(carrier, entity=names[carrier.entity], source_key=keys_by_segment.get(carrier.source, ""))
         for carrier in carried
-        if carrier.entity in names and (carrier.named or carrier.source in key_of)
+        if carrier.entity in names and (carrier.named or carrier.source in keys_by_segment)
     )

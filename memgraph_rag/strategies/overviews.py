@@ -44,8 +44,8 @@ class Overviews:
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step a node; see ``Strategy.read``. Without overviews it walks, and the first step says so."""
-        of_layers = (context.graph.overviews(layer, documents=context.documents) for layer in self._layers)
-        overviews = next(filter(None, of_layers), None)
+        overviews_by_layer = (context.graph.overviews(layer, documents=context.documents) for layer in self._layers)
+        overviews = next(filter(None, overviews_by_layer), None)
         if overviews is None:
             note = f"the walk: no overview of the {' or of the '.join(self._layers)}"
             for number, steps in enumerate(Walk().read(question, context)):

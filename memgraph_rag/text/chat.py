@@ -52,7 +52,7 @@ def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[
     starts = accumulate((len(paragraph) + len(_BETWEEN) for paragraph in paragraphs[:-1]), initial=0)
     ranges = pairwise([*starts, len(text)])
     return text, tuple(
-        Turn(start, end, role, timestamps.understood(moment))
+        Turn(start, end, role, timestamps.parse_time(moment))
         for (start, end), (role, _, moment) in zip(ranges, read, strict=True)
     )
 

@@ -73,9 +73,9 @@ class Folder:
 
     def __iter__(self) -> Iterator[Path]:
         self.left_out.clear()
-        waiting = [(self.path, _read_rules_above(self._resolved_root))]
-        while waiting:
-            folder, rules = waiting.pop()
+        pending = [(self.path, _read_rules_above(self._resolved_root))]
+        while pending:
+            folder, rules = pending.pop()
             rules = _add_rules(self._resolve(folder), rules)
             files, folders = self._list(folder)
             for file in files:
@@ -85,7 +85,7 @@ class Folder:
                 else:
                     yield file
             inner = [subfolder for subfolder in folders if not self._leaves_out_folder(subfolder, rules)]
-            waiting += [(subfolder, rules) for subfolder in reversed(inner)]
+            pending += [(subfolder, rules) for subfolder in reversed(inner)]
 
     def _list(self, folder: Path) -> tuple[list[Path], list[Path]]:
         """Return the files and the subfolders of a folder, by name."""
@@ -95,8 +95,8 @@ class Folder:
             self.left_out[folder] = f"cannot be opened ({error.strerror})"
             return [], []
         folders = [folder / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        there = set(folders)
-        return [path for entry in entries if (path := folder / entry.name) not in there], folders
+        folder_set = set(folders)
+        return [path for entry in entries if (path := folder / entry.name) not in folder_set], folders
 
     def _resolve(self, path: Path) -> Path:
         """Return the path with the folder itself resolved; no link was followed below the folder."""

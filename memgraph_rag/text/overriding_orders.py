@@ -76,8 +76,8 @@ def _alternatives(stems: str) -> str:
 
 def _pattern(verbs: str, before: str, orders: str) -> str:
     verb, former, order = map(_alternatives, (verbs, before, orders))
-    told = f"(?:{former}{_NEAR}{order}|{order}{_NEAR}{former})"
-    return f"{verb}{_NEAR}{told}|{told}{_NEAR}{verb}"
+    former_order = f"(?:{former}{_NEAR}{order}|{order}{_NEAR}{former})"
+    return f"{verb}{_NEAR}{former_order}|{former_order}{_NEAR}{verb}"
 
 
 _ANY = re.compile("|".join(_pattern(*stems) for stems in _ORDERS))

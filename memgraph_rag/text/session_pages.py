@@ -273,10 +273,10 @@ def read_turns(
     turns: dict[str | int, PageTurn] = {}
     for index, message in enumerate(messages):
         role, content, moment = (storable(part) for part in read_message(index, message))
-        given = message.get("id") if isinstance(message, Mapping) else None
+        message_id = message.get("id") if isinstance(message, Mapping) else None
         turn_id = ""
-        if given is not None:
-            turn_id = conversation.turn_id("id", _check_id(index, given))
+        if message_id is not None:
+            turn_id = conversation.turn_id("id", _check_id(index, message_id))
         elif moment:
             turn_id = conversation.turn_id("content", role, moment, content, 0)
         head = f"{role} ({moment})" if moment else role
@@ -287,7 +287,7 @@ def read_turns(
                 index=index,
                 limit=MAX_BYTES,
             )
-        turns[turn_id or index] = PageTurn(turn_id, text, role, timestamps.understood(moment) or now)
+        turns[turn_id or index] = PageTurn(turn_id, text, role, timestamps.parse_time(moment) or now)
     return list(turns.values())
 
 

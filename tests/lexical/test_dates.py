@@ -85,7 +85,7 @@ def test_a_day_counts_like_a_word_and_changes_no_other_score(stemming: bool) -> 
     index.append([("", "bread 2026-08-27"), ("", "bread 28 August 2026"), ("2026-08-27", "bread and milk")])
     scores = index.scores(index.terms("27. Aug."), rows)
     assert scores[2] > scores[0] > scores[1] == 0
-    np.testing.assert_array_equal(index.words_among(index.terms_of(0)), index.terms("bread 2026 08 27"))
+    np.testing.assert_array_equal(index.select_words(index.row_terms(0)), index.terms("bread 2026 08 27"))
 
     without = KeywordIndex(stemming=stemming)
     without.append([("", "bread 2026 08 27"), ("", "bread 28 August, in 2026"), ("2026 08 27", "bread and milk")])

@@ -101,7 +101,7 @@ def test_any_text_is_read_as_a_moment_or_as_none(text: str):
     ],
 )
 def test_a_certain_moment_is_understood_as_people_write_it(text: str, moment: str):
-    assert timestamps.understood(text) == moment
+    assert timestamps.parse_time(text) == moment
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_a_certain_moment_is_understood_as_people_write_it(text: str, moment: st
     ],
 )
 def test_a_moment_that_is_not_certain_is_none(text: str):
-    assert timestamps.understood(text) == ""
+    assert timestamps.parse_time(text) == ""
 
 
 @given(st.text(st.sampled_from("0123456789-+:.,/() TZapmMy")) | st.text())
 def test_any_text_is_understood_as_a_moment_or_as_none(text: str):
-    moment = timestamps.understood(text)
+    moment = timestamps.parse_time(text)
     assert timestamps.read(moment) == moment
 
 

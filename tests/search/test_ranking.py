@@ -98,7 +98,7 @@ def talk(*speakers: str, with_machine: bool = False) -> tuple[View, Said]:
     names = ("", *dict.fromkeys(speakers))
     said_by = np.array([names.index(speaker) for speaker in speakers])
     said = Said(names, said_by, np.arange(3), np.array([3, 6, 1]), asks, np.full(3, with_machine))
-    assert said.names_of(np.arange(3)) == list(speakers)
+    assert said.speaker_names(np.arange(3)) == list(speakers)
     return view, said
 
 
