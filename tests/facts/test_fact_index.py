@@ -1,4 +1,4 @@
-"""Which facts hold: the rivals that are shown, and the time that many facts of one speaker take."""
+"""Test which facts hold: the shown rivals, and the time for many facts of one speaker."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_rivals_are_the_first_of_another_value(values: Sequence[str], are_events
 
 @given(st.lists(st.sampled_from(["Ann", "Ann Lee", "Tom", "Tom Lee"]), max_size=30))
 def test_a_former_value_is_of_the_only_attribute_that_had_it(values: Sequence[str]) -> None:
-    """Each value gives up the one before, and names no attribute but at first."""
+    """Each value gives up the one before; only the first names its attribute."""
     facts = [a_fact(0, "boss", "Eve"), a_fact(0, "dentist", "Max")]
     for index, (former, value) in enumerate(zip(["Eve", *values], values, strict=False), 1):
         facts.append(a_fact(index, "", value, former=former, at=float(index)))

@@ -1,4 +1,4 @@
-"""What holds now comes before what it superseded; what is past, of another, or later than asked does not count."""
+"""Test that what holds now comes before what it superseded; past, foreign and later statements do not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds now is found without reading a value: of statements about one matter the newest comes first."""
+"""Test that the newest of the statements about one matter comes first, without reading a value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BUS, BIKE, LUNCH = "I take the bus to the lab.", "So it's the bike to the lab no
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
-    """With the packaged embedder: what is tried is what its vectors tell."""
+    """A memory with the packaged embedder, because the test depends on its vectors."""
     parts = options(layers=())
     del parts["embedder"]
     with Memory(":memory:", **parts) as memory:
@@ -30,7 +30,7 @@ def memory() -> Iterator[Memory]:
 
 
 def results(*said: tuple[str, str, float], speaker: str = "user") -> tuple[list[Evidence], dict]:
-    """Texts with the day in May on which each was said and its cosine to the question, best first."""
+    """Return texts with their day in May and their cosine to the question, best first."""
     items, found = [], {}
     for place, (text, moment, cosine) in enumerate(said):
         time = f"2026-05-{moment}T10:00" if moment else ""

@@ -1,4 +1,4 @@
-"""Which words of a turn are its speaker's own: what is quoted, pasted, forwarded or said by another states nothing."""
+"""Test which words of a turn are its speaker's own: quoted, pasted, forwarded and foreign words state nothing."""
 
 from __future__ import annotations
 

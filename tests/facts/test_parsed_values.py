@@ -1,4 +1,4 @@
-"""What people say of themselves, by the grammar of their clauses: what is read, and what is left alone."""
+"""Test which values of people's statements the grammar of a clause gives, and which clauses give none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two values told in one clause: which was given up for which, and what gives up nothing."""
+"""Test clauses with two values: which value replaced which, and which clauses replace nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people say of themselves, by rules: what is read, and what is left alone."""
+"""Test which statements the rules read from people's sentences, and which sentences state nothing."""
 
 from __future__ import annotations
 

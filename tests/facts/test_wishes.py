@@ -1,4 +1,4 @@
-"""Instructions and preferences of a user are given with what they bear on; what superseded them counts."""
+"""Test that a user's instructions and preferences come with queries for which they matter, without superseded ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUBJECTS = ("metric units", "dates", "dependencies", "short replies", "coffee")
 
 
 class BySubject:
-    """Texts are near one another where they name the same subjects."""
+    """Embeds texts so that texts with the same subjects are near one another."""
 
     name, dimension = "by subject", len(SUBJECTS) + 1
 

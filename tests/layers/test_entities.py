@@ -1,4 +1,4 @@
-"""Entities: whether mentions stand where they say, and what names what."""
+"""Test entities: the places of mentions, and which texts name which entity."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def of_kind(kind: str, text: str, **more) -> list[str]:
 
 
 def assert_sound(rows: LayerRows, of: SplitDocument) -> None:
-    """Every mention stands at its place, within its segment, in order, once, under the id of its name."""
+    """Check that every mention is at its place, within its segment, in order, once, with the id of its name."""
     text = "".join(segment.text for segment in of.segments)
     order = {segment.id: segment for segment in of.segments}
     places = []

@@ -1,4 +1,4 @@
-"""The library over a hand-made graph whose vectors are given: its shape, its texts, and what a change costs."""
+"""Test the library over a hand-made graph with given vectors: its shape, its texts, and the cost of a change."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def segment(name: str, record: DocumentRecord, place: int, is_echo: bool) -> Seg
 
 
 class Shelves:
-    """What the layer reads of a memory. Each document is one text, or a list of them; a key is its title, too."""
+    """The part of a memory that the layer reads. A document is a text or a list of texts; its key is its title."""
 
     def __init__(self, vectors: Matrix, *, namespace: str = "tests", segments: int = 1) -> None:
         self.namespace = namespace
@@ -58,7 +58,7 @@ class Shelves:
             self.put(f"document {number:04}", np.tile(vector, (segments, 1)))
 
     def put(self, key: str, vectors: Matrix, content: str = "") -> None:
-        """Add a document, or replace it: what rests on it goes."""
+        """Add or replace a document, and drop the overviews that rest on it."""
         document_id = make_id(self.namespace, "document", key)
         self.vectors[key], self.contents[key] = vectors.astype(np.float32), content or f"This is what {key} says."
         self.library = {name: kept for name, kept in self.library.items() if document_id not in kept[0].documents}
@@ -110,7 +110,7 @@ class Shelves:
 
 
 class WithoutLanguage(FakeModels):
-    """Where no language model is."""
+    """Models without a language model."""
 
     embedder = FakeEmbedder(DIMENSION)
 
@@ -130,7 +130,7 @@ def deepen(
     language: FakeLanguageModel | None = None,
     notes: Counter[str] | None = None,
 ) -> int:
-    """Store what the layer gives, as far as ``most`` transactions; how many overviews it wrote."""
+    """Store the layer's rows, at most ``most`` transactions, and return how many overviews were written."""
     models = WithoutLanguage() if language is None else FakeModels(language, embedder=FakeEmbedder(DIMENSION))
     written = 0
     for rows in islice((layer or LibraryLayer(bounds=BOUNDS)).build(cast("MemoryGraph", shelves), models=models), most):
@@ -142,7 +142,7 @@ def deepen(
 
 
 def random_vectors(count: int, *, topics: int = 5, seed: int = 0) -> Matrix:
-    """Rows of length 1 around some topics."""
+    """Return rows of length 1 around some topics."""
     generator = np.random.default_rng(seed)
     centres = generator.normal(size=(topics, DIMENSION))
     rows = centres[generator.integers(topics, size=count)] + 0.5 * generator.normal(size=(count, DIMENSION))
@@ -150,7 +150,7 @@ def random_vectors(count: int, *, topics: int = 5, seed: int = 0) -> Matrix:
 
 
 def check_shape(shelves: Shelves, bounds: Bounds = BOUNDS) -> None:
-    """What holds of every library of two documents or more."""
+    """Check the invariants of every library of two documents or more."""
     by_level: dict[int, list[Overview]] = {}
     for overview in shelves.overviews("library"):
         by_level.setdefault(overview.level, []).append(overview)

@@ -1,4 +1,4 @@
-"""Triples of an OpenIE file as relations of a memory, and files that are none."""
+"""Test triples of an OpenIE file as relations of a memory, and files that are refused."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def relations_of(path: Path, tmp_path: Path, *, key: str = "ann", title: str = "") -> tuple[list[str], dict[str, int]]:
-    """What a document of the text says then, and what its receipt counts."""
+    """Return the relations of a document with the text, and the counts in its receipt."""
     layers = ("entities", OpenIE(path))
     with Memory(tmp_path / "m.lbug", **options(layers=layers, segment_tokens=300)) as memory:
         receipt = memory.add(TEXT, key=key, title=title)

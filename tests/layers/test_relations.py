@@ -1,4 +1,4 @@
-"""Relations: what the text bears out is kept, whatever is written, and nothing else."""
+"""Test relations: what the text confirms is kept, whatever the model writes, and nothing else."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def build(*texts: str, replies: Sequence[str], names: dict[str, str] | None = No
 
 
 def assert_sound(rows: LayerRows, of: SplitDocument, recognizer: FakeRecognizer) -> None:
-    """Each end has a mention in its segment; each mention stands where it says; nothing is there twice."""
+    """Check that each end has a mention in its segment, each mention is at its place, and nothing occurs twice."""
     segments = {segment.id: segment for segment in of.segments}
     (named,) = EntitiesLayer().build([of], namespace=NAMESPACE, models=FakeModels(recognizer=recognizer))
     for mention in rows.mentions:
@@ -224,7 +224,7 @@ INJECTED = (
 
 @pytest.mark.parametrize("injected", INJECTED)
 def test_a_text_that_imitates_a_reply_makes_no_relation_elsewhere(injected: str):
-    """A model that obeys can only say of that very segment what stands in it."""
+    """A model that obeys can only state relations that this segment holds."""
     texts = f"{TEXT} ", injected
     obeying = reply(("Ann Lee", "Zeus", "Ann Lee is Zeus."), ("Ann Lee", "Tom Ray", "Ann Lee hates Tom Ray."))
     rows = build(*texts, replies=[obeying])
@@ -303,7 +303,7 @@ def test_any_json_is_no_error(value: object):
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory) -> TransformersModel:
-    """Weights that write nonsense: whatever it is, it has the form that was asked for."""
+    """Weights that write nonsense, which always has the requested form."""
     return TransformersModel(write_checkpoint("llama", tmp_path_factory.mktemp("tiny")), dtype="float32", device="cpu")
 
 

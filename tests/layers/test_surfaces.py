@@ -1,4 +1,4 @@
-"""Where a name stands in a text."""
+"""Test where a name occurs in a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Days in a text, in whatever form, and what a search compares of them."""
+"""Test how days are found in any form, and how a search compares them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names may mean one thing, by their words."""
+"""Test which names may mean the same thing, by their words."""
 
 from __future__ import annotations
 

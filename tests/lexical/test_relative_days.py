@@ -1,4 +1,4 @@
-"""Relative words name the days of a calendar, by the day on which they were said; what is not certain names none."""
+"""Test which days relative words name by the day of their text; uncertain words name none."""
 
 from __future__ import annotations
 

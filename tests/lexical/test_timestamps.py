@@ -1,4 +1,4 @@
-"""ISO 8601 is read alike on every Python; what is none gives no moment."""
+"""Test that ISO 8601 is read alike on every Python, and that other texts give no time."""
 
 from __future__ import annotations
 

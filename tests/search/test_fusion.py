@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion: the formula, the ties, and that no list's scale matters."""
+"""Test reciprocal rank fusion: the formula, the ties, and that the scale of a list does not matter."""
 
 from __future__ import annotations
 

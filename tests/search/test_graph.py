@@ -1,4 +1,4 @@
-"""Graph search: what it finds, what it says of it, and that the order follows from the question alone."""
+"""Test graph search: its results, their reasons, and that the order depends on the question alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RECOGNIZER = FakeRecognizer()
 
 
 class Shelf:
-    """The part of a graph reader that an index reads, over documents that come and go."""
+    """The part of a graph reader that an index reads, over documents that may change."""
 
     namespace = "tests"
 
@@ -96,7 +96,7 @@ def find(search: GraphSearch, question: str, *, k: int = 10, **limits: object) -
 
 
 def films() -> Shelf:
-    """A film, its director, who is told of elsewhere without the film's name, and others that say nothing of them."""
+    """A film, its director, whom another text describes without the film's name, and unrelated texts."""
     shelf = Shelf()
     shelf.put("film", ["Red Harbour is a silent film by Otto Brandt about sailors."], title="Red Harbour")
     shelf.put("director", ["Otto Brandt grew up in Lund, where his mother taught."], title="Otto Brandt")
@@ -165,7 +165,7 @@ def test_turn_of_the_speaker_asked_for_comes_first() -> None:
 
 
 def chat() -> Shelf:
-    """A user's short lines between long answers, which say them again in several segments."""
+    """A user's short messages between long answers, which repeat them in several segments."""
     shelf = Shelf()
     texts: list[str] = []
     speakers: list[str] = []

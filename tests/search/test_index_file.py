@@ -1,4 +1,4 @@
-"""The index of a namespace in a file: it is what was written or nothing, and nothing that was forgotten stays in it."""
+"""Test the index file of a namespace: it returns what was written or nothing, and keeps nothing that was forgotten."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def found(memory: Memory) -> list[tuple[str, float, Any]]:
 
 
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The versions since which segments are read from now on."""
+    """Collect the versions since which segments are read from now on."""
     calls: list[int] = []
     read = LadybugStore.indexed_segments
     monkeypatch.setattr(
@@ -144,7 +144,7 @@ def test_foreign_file_with_its_name_is_ignored(tales: Path) -> None:
 
 
 def test_index_of_another_state_of_the_file_is_not_read(tales: Path, tmp_path: Path) -> None:
-    """A copy went on elsewhere and comes back, with as many writes and documents as the file that it replaces."""
+    """A copy continues elsewhere and returns with as many writes and documents as the file that it replaces."""
     elsewhere = tmp_path / "elsewhere.lbug"
     with opened(tales) as memory:
         memory.session(user="ann").add([{"role": "ann", "content": "Good morning.", "time": "2026-01-01"}])

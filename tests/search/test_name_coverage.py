@@ -1,4 +1,4 @@
-"""Names that a question tells, and whether a text holds them."""
+"""Test which names a question holds, and whether a text holds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph search over a pool that the database draws: against the search in memory, and what it reads."""
+"""Test graph search over a pool from the database: its results against the search in memory, and its reads."""
 
 from __future__ import annotations
 

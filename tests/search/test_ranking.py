@@ -1,4 +1,4 @@
-"""The figures by which candidates are ordered, by hand."""
+"""Test the features by which candidates are ordered, against values computed by hand."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def view() -> View:
 
 
 def told(view: View, words: KeywordIndex, question: str) -> dict[str, list[float]]:
-    """By figure, those of all four; the starts are the film and the director."""
+    """Return each feature of all four candidates by name; the starts are the film and the director."""
     cosines = np.array([0.5, 0.1, 0.3, 0.1])
     start = Start(words.terms(question), cosines, cosines[::-1], np.array([0.4, 0.1, 0.2, 0.0]), (0, 2))
     figures = features(view, words, [*TITLES, TITLES[0], TITLES[2]], start, PLACES)

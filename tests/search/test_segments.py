@@ -1,4 +1,4 @@
-"""Segment search: each mode's order, scores and reasons, on a graph whose lists are given."""
+"""Test segment search: the order, scores and reasons of each mode, on a graph with given lists."""
 
 from __future__ import annotations
 

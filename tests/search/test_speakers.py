@@ -1,4 +1,4 @@
-"""Whose words a question asks for, and who says them instead."""
+"""Test whose words a question asks for, and which other speaker says them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The word that was meant where one is misspelt."""
+"""Test the correction of misspelt words."""
 
 from __future__ import annotations
 

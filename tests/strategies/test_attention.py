@@ -1,4 +1,4 @@
-"""What a strategy does with a session that tells no attention: it refuses with what to do, or reads without."""
+"""Test strategies with a session without attention: they refuse with advice, or read without attention."""
 
 from __future__ import annotations
 

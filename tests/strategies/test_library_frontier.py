@@ -1,4 +1,4 @@
-"""Reading from the root of a library: what is reached, in which order, and what the trace says of it."""
+"""Test reading from the root of a library: the reached nodes, their order, and the notes in the trace."""
 
 from __future__ import annotations
 

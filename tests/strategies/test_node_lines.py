@@ -1,4 +1,4 @@
-"""A node is read under the title of its document, where there is room, and never in part."""
+"""Test that a node is read after its document's title if the title fits, and never in part."""
 
 from __future__ import annotations
 

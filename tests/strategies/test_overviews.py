@@ -1,4 +1,4 @@
-"""What a question about the whole reads: the tops of a layer, what of it is nearest, passages in turns; or it walks."""
+"""Test what a question about a whole memory reads: top overviews, nearest overviews, passages in turns; or the walk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walk against a slow twin that recomputes the whole of PECAN's loop from full matrices at every step."""
+"""Test the walk against a slow twin that computes PECAN's loop from full matrices at every step."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def without(part: str) -> Pecan:
 def plain_walk(
     world: World, *, threshold: float, needed: int, linear: bool, similarity_weight: float
 ) -> list[tuple[str, float, float, float | None, StopReason | None]]:
-    """Seeds §1, "Search loop", steps 1 to 6, and §0, decisions 5 to 7. Nothing is kept from step to step but S."""
+    """Follow Seeds §1, "Search loop", steps 1 to 6, and §0, decisions 5 to 7; only S is kept from step to step."""
     names = sorted(node.id for node in world.nodes)
     place = {name: at for at, name in enumerate(names)}
     tokens = {node.id: node.tokens + 4 for node in world.nodes}
@@ -369,7 +369,7 @@ def test_empty_graph_gives_no_step() -> None:
 
 
 def tree() -> World:
-    """Two points over three segments; the model says Yes at once, and the point of less likeness leads to "low"."""
+    """Two points over three segments; the model says Yes at once, and the less similar point leads to "low"."""
     return World(
         [
             point("top"),
@@ -388,7 +388,7 @@ def tree() -> World:
     [(None, ["top", "side", "low", "near", "far"]), (4, ["top", "side", "low", "near"]), (3, ["top", "near", "far"])],
 )
 def test_without_stop_a_fixed_count_is_read(count: int | None, read: list[str]) -> None:
-    """Of a count of four over two levels the start set has two nodes, of three it has one."""
+    """A count of four over two levels gives a start set of two nodes, a count of three gives one."""
     assert ids(tree().walk(find_strategy("pecan"))) == ["top", "side"]
     steps = tree().walk(without("stop"), limits=Limits(nodes=count))
     assert ids(steps) == read

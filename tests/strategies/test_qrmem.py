@@ -1,4 +1,4 @@
-"""QRMeM on graphs where the right way is known, and what it lets go of when the window is full."""
+"""Test QRMeM on graphs with a known right way, and which segments it drops from a full window."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_a_circle_ends_and_each_segment_is_read_once() -> None:
 
 
 class Fading(HandMadeGraph):
-    """A graph of which what is ``gone`` is still found, and not there any more when it is read."""
+    """A graph whose ``gone`` nodes are still found, but no longer there when they are read."""
 
     gone: frozenset[str] = frozenset()
 

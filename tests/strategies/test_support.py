@@ -1,4 +1,4 @@
-"""From what was read to segments: path products against the enumeration of every path."""
+"""Test the segments that support a trace: path products against the enumeration of every path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def step(node: Node, attention: float, score: float = 0.0) -> Step:
 
 
 def paths_down(node: Node, graph: HandMadeGraph) -> list[tuple[str, float]]:
-    """Segment and product of edge weights at the end of every path."""
+    """Return the segment and the product of edge weights of every path."""
     if node.level == 0:
         return [(node.id, 1.0)]
     return [

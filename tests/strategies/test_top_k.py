@@ -1,4 +1,4 @@
-"""Flat retrieval: what search finds is read in its order, as far as the window reaches."""
+"""Test flat retrieval: the results of a search are read in order until the window is full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walk against a slow twin that adds up every score anew, and on graphs where the right way is known."""
+"""Test the walk against a slow twin that adds up every score again, and on graphs with a known right way."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALL = 99  # segments: more than there are
 
 @dataclass
 class World:
-    """A graph, what search finds in it, and all numbers; ``entry`` are ids."""
+    """A graph, the results of its search, and all numbers; ``entry`` are ids."""
 
     nodes: list[Node]
     entry: list[str]
@@ -91,7 +91,7 @@ def shelf(count: int, *, tokens: int = 10) -> list[Node]:
 
 
 def plain_scores(world: World, weights: Weights, read: Sequence[str]) -> dict[str, float]:
-    """The score of every unread node after these were read, from the world's own tables."""
+    """Return the score of every unread node after these nodes were read, from the world's own tables."""
     nodes = {node.id: node for node in world.nodes}
     attended = {
         name: world.attention.get(name, 0.0) * (1 if world.calibration else place) for place, name in enumerate(read, 2)

@@ -1,4 +1,4 @@
-"""Which sentences the memory said itself, and where they are found again."""
+"""Test which sentences are echoes of the memory's answers, and where they are found again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def known(text: str, *read: Segment) -> dict[str, frozenset[str]]:
 
 
 def echoes(*texts: str, of: str = ANSWER, read: tuple[Segment, ...] = (), speaker: str = "") -> list[bool]:
-    """Of the segments of one document, which are echoes of an answer."""
+    """Return for each segment of a document whether it is an echo of an answer."""
     segments = [segment(text, document="new", index=place, speaker=speaker) for place, text in enumerate(texts)]
     return [checked.echo for checked in mark_segments(SPACE, segments, known(of, *read))]
 

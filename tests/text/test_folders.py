@@ -1,4 +1,4 @@
-"""Which files of a folder are sources, in which order, and what is said of the others."""
+"""Test which files of a folder are sources, in which order, and the reasons for leaving out the others."""
 
 from __future__ import annotations
 

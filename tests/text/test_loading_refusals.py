@@ -1,4 +1,4 @@
-"""What cannot be loaded: each refusal says what was expected, what came, and what to do."""
+"""Test sources that cannot be loaded: each refusal says what was expected, what was given, and what to do."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_plain_metadata_is_copied():
 
 
 class Name(str):
-    """What another library may take its strings for."""
+    """A subclass of str, as other libraries may use."""
 
     __slots__ = ()
 
