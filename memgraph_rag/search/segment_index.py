@@ -7,7 +7,6 @@ neighbours only if their indexes in the document differ by one.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from memgraph_rag.lexical.bm25 import KeywordIndex
-from memgraph_rag.lexical.roles import is_machine
+from memgraph_rag.lexical.roles import head_length, is_machine
 from memgraph_rag.lexical.timestamps import day_of, instant
 from memgraph_rag.lexical.tokenize import STOP_WORDS, unaccented, words
 from memgraph_rag.types import Extent, IndexedSegment, Matrix
@@ -229,7 +228,7 @@ class SegmentIndex:
     def _append_said(self, segments: Sequence[IndexedSegment]) -> None:
         said_by = [self._speakers.setdefault(segment.speaker, len(self._speakers)) for segment in segments]
         self._said_by = np.concatenate([self._said_by, np.array(said_by, np.int64)])
-        begins = [_message_start(segment) for segment in segments]
+        begins = [head_length(segment.text, segment.speaker) for segment in segments]
         said = [segment.text[begin:] for segment, begin in zip(segments, begins, strict=True)]
         starts = [
             begin > 0 or not segment.speaker or not place or not _follows(segments[place - 1], segment)
@@ -479,12 +478,6 @@ def _index_texts(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]
 def _follows(before: IndexedSegment, segment: IndexedSegment) -> bool:
     """Return whether ``segment`` directly follows ``before`` in the same document."""
     return (before.document_id, before.index + 1) == (segment.document_id, segment.index)
-
-
-def _message_start(segment: IndexedSegment) -> int:
-    """Return where the message begins after "speaker (time): "; 0 if the text does not begin with the speaker."""
-    head = re.match(rf"{re.escape(segment.speaker)}(?: \([^()]*\))?: ", segment.text) if segment.speaker else None
-    return head.end() if head else 0
 
 
 def _divisors(matrix: sparse.csr_matrix) -> NDArray[np.float64]:
