@@ -189,7 +189,7 @@ def _split_former(values: list[Fact]) -> list[Fact]:
     """Return the values; a statement that gives up a value becomes two values of one attribute.
 
     The attribute is the one whose value was the former at that time, if there is only one, else the one that the
-    statement names. A home counts as given up only if the statement names it as home: leaving a place for another may
+    statement names. A home counts as given up only if the statement names an attribute: leaving a place for another may
     be a journey.
     """
     voices = {fact.key[:2] for fact in values if fact.former}

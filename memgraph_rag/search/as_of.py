@@ -31,9 +31,9 @@ class AsOf:
         extent: the time span.
         segments: ids of the segments that were said in the time span.
         documents: ids of the documents that have such a segment.
-        whole: ids of the documents whose segments were all said in the time span. A point counts only if its document
-            is in this set: a point stores only its strongest edges, so its edges do not name all segments that it sums
-            up.
+        whole: ids of the documents whose segments were all said in the time span. A point or overview counts only if
+            all its documents are in this set: points store only their strongest edges, so the edges do not name all
+            segments that a point sums up.
     """
 
     extent: Extent
