@@ -172,14 +172,13 @@ class GraphSearch:
         else:
             fused = _fuse_lists({"graph": lists["graph"]}, view)
             places, scores = [place for place, _ in fused], [score for _, score in fused]
-        if len(places) < k:  # beyond the pool by the first walk alone, so that the head does not depend on k
+        if len(places) < k:  # after the pool the first walk alone decides, so that the first results do not depend on k
             positions = set(places)
             rest = (int(place) for place in rank_places(first.on_segments, view, count=len(view.rows)))
             places = [*places, *(place for place in rest if place not in positions)]
             scores = [*scores, *[0.0] * (len(places) - len(scores))]
         ranks = {
-            name: {int(place): rank for rank, place in enumerate(places_to_ranks, 1)}
-            for name, places_to_ranks in lists.items()
+            name: {int(place): rank for rank, place in enumerate(list_places, 1)} for name, list_places in lists.items()
         }
         return _Order(view, places, scores, ranks, first, seeds)
 

@@ -27,7 +27,7 @@ from memgraph_rag.types import as_line
 
 __all__ = ["read"]
 
-# "Please note that broken PDF files might cause other Exceptions" (pypdf.errors): what parsers trip over.
+# "Please note that broken PDF files might cause other Exceptions" (pypdf.errors): errors of its parsers.
 _DAMAGE = (
     PyPdfError,
     ArithmeticError,
@@ -43,10 +43,10 @@ _DAMAGE = (
     zlib.error,
 )
 
-# Bytes of streams (page contents, forms, fonts' tables), counted each time one is used, unpacked: so many for any file,
-# so many for each of its bytes, and never more. pypdf reads about one million of them a second.
+# Limit on the unpacked bytes of streams (page contents, forms, fonts' tables), counted at each use: an allowance for
+# any file, plus one for each of its bytes, up to a maximum. pypdf reads about one million of these bytes a second.
 _ANY_CONTENT, _CONTENT_PER_BYTE, _MOST_CONTENT = 2 * 1024**2, 32, 128 * 1024**2
-_ANY_SECONDS, _SECONDS_PER_BYTE = 10.0, 60 / 1024**2  # of this thread, for what costs more than its length
+_ANY_SECONDS, _SECONDS_PER_BYTE = 10.0, 60 / 1024**2  # of this thread, for work that grows faster than the length
 
 
 def read(data: bytes, path: Path) -> tuple[str, str]:
