@@ -94,7 +94,7 @@ def test_users_and_speakers_do_not_supersede_each_other(memory: Memory) -> None:
     assert texts(memory.search("Where does Eve live?", user="ann"))[0] == "I live in Rome."
 
 
-def test_what_is_said_ten_times_is_one_value_with_ten_occurrences(memory: Memory) -> None:
+def test_repeated_value_counts_its_occurrences(memory: Memory) -> None:
     for month in range(1, 11):
         say(memory, "My car is a Volvo.", day=f"2024-{month:02}-01")
     say(memory, "You drive a Volvo.", day="2024-11-01", role="assistant")

@@ -58,11 +58,11 @@ def test_a_quoted_statement_supersedes_nothing() -> None:
     assert newest((BUS, "01", 0.8), (f"> {BIKE}", "12", 0.75), *OTHERS) == BUS
 
 
-def test_what_is_later_and_of_another_matter_supersedes_nothing() -> None:
+def test_later_statement_of_other_matter_supersedes_nothing() -> None:
     assert newest((BUS, "01", 0.8), *OTHERS) == BUS
 
 
-def test_what_a_machine_or_nobody_at_a_known_time_said_is_no_candidate() -> None:
+def test_words_of_machine_or_without_time_are_no_candidate() -> None:
     assert newest((BUS, "01", 0.8), *OTHERS, speaker="assistant") is None
     assert newest((BUS, "", 0.8)) is None
 

@@ -154,7 +154,7 @@ def test_each_sentence_states_something_by_itself(said: str) -> None:
 
 @pytest.mark.parametrize("frame", FRAMES)
 @given(sentences=st.lists(st.sampled_from(SAID), min_size=1, max_size=4))
-def test_what_another_says_states_nothing(frame: str, sentences: list[str]) -> None:
+def test_words_of_another_person_state_nothing(frame: str, sentences: list[str]) -> None:
     assert read(framed(frame, sentences)) == []
 
 

@@ -112,7 +112,7 @@ def test_two_kinds_at_one_place_are_two_mentions_and_equal_ones_are_one() -> Non
     assert told(rows) == [("ORG", "ann", "Ann"), ("PERSON", "ann", "Ann")]
 
 
-def test_what_names_nothing_is_counted() -> None:
+def test_unusable_name_is_counted() -> None:
     class Odd:
         name = "odd"
 

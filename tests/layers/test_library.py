@@ -363,7 +363,7 @@ def test_one_document_of_a_thousand_costs_little(change: str) -> None:
     assert max(written) <= 20, "two ways up to the root, and what some neighbours join"
 
 
-def test_an_interrupted_build_goes_on_from_there() -> None:
+def test_interrupted_build_continues() -> None:
     whole, killed = Shelves(random_vectors(600)), Shelves(random_vectors(600))
     total = deepen(whole, LibraryLayer(bounds=Bounds(2, 4, 6)))
     before = deepen(killed, most=2)
@@ -391,7 +391,7 @@ def test_library_of_two_concurrent_builds_is_repaired() -> None:
     assert deepen(shelves) == 0
 
 
-def test_new_documents_join_what_is_near() -> None:
+def test_new_documents_join_near_groups() -> None:
     topics = np.repeat(np.eye(3, DIMENSION, dtype=np.float32), 4, axis=0)
     shelves = Shelves(topics)
     deepen(shelves)

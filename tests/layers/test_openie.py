@@ -131,7 +131,7 @@ def test_other_files_are_refused(name: str, write: Write) -> None:
         OpenIE(write(HOSTILE[name]))
 
 
-def test_what_is_no_readable_file_is_refused(tmp_path: Path) -> None:
+def test_unreadable_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"\xff\xfe\x00{")
     for path in (tmp_path / "none.json", tmp_path, tmp_path / "latin", Path("a\0b")):
         with pytest.raises(DocumentError, match="Expected an OpenIE file"):

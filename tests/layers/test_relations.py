@@ -195,7 +195,7 @@ def test_five_hundred_names_are_bounded():
         (("Ann Lee", "Tom Ray", " "), "relation without two names and a sentence"),
     ],
 )
-def test_what_the_text_does_not_hold_is_dropped_and_counted(relation: Sequence[str], note: str):
+def test_relation_missing_in_text_is_dropped_and_counted(relation: Sequence[str], note: str):
     rows = build(TEXT, replies=[reply(relation)])
     assert rows.relations == ()
     assert rows.notes[note] == 1
@@ -246,7 +246,7 @@ def test_an_unreadable_reply_is_counted(text: str):
     assert sum(notes.values()) == (1 if text not in ("{", '{"names": 1, "relations": {}}') else sum(notes.values()))
 
 
-def test_what_is_complete_in_a_cut_reply_is_kept():
+def test_complete_parts_of_truncated_reply_are_kept():
     whole = reply(("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray."), names=["Ann Lee"])
     usable, notes = parse_extraction(whole[: whole.index("married Tom") + 14] + "]")
     assert usable.relations == ()
@@ -430,7 +430,7 @@ def test_any_proposal_is_no_error(text: str, most: int):
     ("Ann", True, True), ("she", False, False), ("1963", False, True), ("red mill", True, False),
     ("狐狸", True, True), ("", False, True), ("...", False, True), ("iPhone", True, True),
 ])  # fmt: skip
-def test_what_can_be_a_name(text: str, can: bool, proper: bool):
+def test_names_differ_from_pronouns_and_numbers(text: str, can: bool, proper: bool):
     assert can_name(text) is can
     assert is_proper(text) is proper
 

@@ -50,7 +50,7 @@ def test_relative_words_name_days(text: str, first: str, last: str) -> None:
         "999 years ago back",
     ],
 )
-def test_what_is_not_certain_names_no_day(text: str) -> None:
+def test_uncertain_words_name_no_day(text: str) -> None:
     assert [days for days in relative_days(text, SAID) if days.first.year > 2000] == []
 
 

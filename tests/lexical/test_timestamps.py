@@ -67,7 +67,7 @@ def test_iso_is_read(text: str, moment: str):
         "1714557600",
     ],
 )
-def test_what_is_no_iso_is_no_moment(text: str):
+def test_text_outside_iso_is_no_time(text: str):
     assert timestamps.read(text) == ""
 
 
@@ -75,7 +75,7 @@ zones = st.none() | st.integers(-1439, 1439).map(lambda minutes: timezone(timede
 
 
 @given(st.dates() | st.datetimes(timezones=zones))
-def test_what_python_writes_is_read_as_itself(moment: date | datetime):
+def test_isoformat_of_python_is_read_unchanged(moment: date | datetime):
     assert timestamps.read(moment.isoformat()) == moment.isoformat()
 
 

@@ -259,7 +259,7 @@ def test_a_name_within_a_longer_known_one_is_not_meant() -> None:
     assert [search.index.entity_id(seed) for seed in seeds] == [make_id("tests", "entity", "my cousin from lund")]
 
 
-def test_in_a_conversation_the_turns_around_count_and_names_do_not_spread() -> None:
+def test_conversation_counts_neighbours_and_walks_no_names() -> None:
     shelf = Shelf()
     shelf.put(
         "chat",
@@ -303,7 +303,7 @@ def test_small_memories() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_the_order_does_not_depend_on_how_the_index_came_about(seed: int) -> None:
+def test_order_is_independent_of_history_of_index(seed: int) -> None:
     names = ["Ada", "Bob", "Cid", "Dora", "Ede"]
     shuffled = random.Random(seed)
     texts = {
@@ -336,7 +336,7 @@ def test_equal_segments_are_ordered_by_id() -> None:
     assert [hit.id for hit in find(search_of(shelf), "Who saw Bob?")] == ["a-0", "b-0", "c-0"]
 
 
-def test_some_documents_are_searched_as_if_there_were_no_others() -> None:
+def test_search_of_documents_ignores_all_others() -> None:
     shelf, alone = films(), Shelf()
     kept = ["film", "director", "other3", "other7"]
     for document in kept:
@@ -418,7 +418,7 @@ def test_replaced_segments_do_not_count_in_limit() -> None:
 
 
 @pytest.mark.parametrize("place", ["_index_texts", "_seconds", "_append_rows", "unaccented"])
-def test_what_is_interrupted_is_read_anew(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_is_rebuilt_after_interrupted_refresh(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = films()
     search = search_of(shelf)
     find(search, "Otto")

@@ -99,7 +99,7 @@ def test_an_empty_graph_has_no_evidence() -> None:
 
 
 @pytest.mark.parametrize("mode", ["graphs", "", None, ["hybrid"]])
-def test_an_unknown_mode_is_refused_with_the_known_ones(mode: object) -> None:
+def test_unknown_mode_is_refused_with_known_names(mode: object) -> None:
     with pytest.raises(SettingsError, match="graph, hybrid, keywords, vector") as raised:
         SEARCH.find("fox", k=5, mode=mode)
     assert raised.value.mode == mode

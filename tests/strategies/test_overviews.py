@@ -81,7 +81,7 @@ def test_communities_are_read_where_there_is_no_library() -> None:
     assert ids(read(Overviews(), [*NODES[:2], NODES[-1]])) == ["community", "s0", "s1"]
 
 
-def test_nothing_is_read_over_other_documents() -> None:
+def test_overviews_read_only_allowed_documents() -> None:
     assert ids(read(Overviews(), documents=["a", "b"])) == ["one", "two"], "the tops of what is left"
 
 

@@ -229,7 +229,7 @@ def test_position_none_takes_attention_as_it_is() -> None:
     assert ids(world.walk(Pecan(position="none")))[2] == "s0"
 
 
-def test_similarity_reaches_nodes_that_no_edge_reaches() -> None:
+def test_similarity_reaches_nodes_without_edges() -> None:
     world = example(edges=[Summarizes("p0", "s0", 1.0)], similarity={"s2": 1.0})
     assert ids(world.walk())[2:] == ["s0", "s2", "s1"], "a tie of 1 and 1 goes by id"
     assert ids(world.walk(Pecan(similarity_weight=2.0)))[2] == "s2"
@@ -315,7 +315,7 @@ def test_start_set_above_half_the_window_keeps_the_most_similar() -> None:
     assert ids(first) == ["p1", "p3", "p5"]
 
 
-def test_a_start_node_above_half_the_window_is_read_all_the_same() -> None:
+def test_large_start_node_is_still_read() -> None:
     world = World([segment("s0", tokens=60), segment("s1", index=1, tokens=60)], similarity={"s1": 0.5}, window=100)
     assert [ids(of_pass) for of_pass in world.passes()] == [["s1"]]
     assert world.walk()[-1].stop is StopReason.WINDOW
@@ -348,11 +348,11 @@ def test_few_documents_are_all_walked() -> None:
     assert len(library(8).walk()) == 8
 
 
-def test_of_many_documents_those_are_walked_that_search_finds_first() -> None:
+def test_first_documents_of_search_are_walked() -> None:
     assert ids(library(30).walk()) == [f"s{i:02}" for i in range(8)]
 
 
-def test_given_documents_are_walked_and_no_other() -> None:
+def test_only_given_documents_are_walked() -> None:
     assert set(ids(library(30).walk(documents=["d20", "d03"]))) == {"s20", "s03"}
 
 

@@ -203,7 +203,7 @@ def test_ablation_avoids_relations_to_open_entities() -> None:
 
 
 @pytest.mark.parametrize(("name", "times"), [("", 1), ("without_update", 0)])
-def test_without_update_the_graph_stays_as_it_is(name: str, times: int) -> None:
+def test_qrmem_without_update_keeps_graph(name: str, times: int) -> None:
     given: list[Sequence[Segment]] = []
     read(Qrmem(**Qrmem.ablations[name] if name else {}), extract=lambda _, segments: given.append(segments))
     assert len(given) == times

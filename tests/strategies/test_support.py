@@ -85,7 +85,7 @@ def test_the_heaviest_are_kept_and_ties_go_by_id() -> None:
     assert [node.id for node, _ in segments_under(trace, graph, most=3)] == ["s3", "s0", "s1"]
 
 
-def test_what_was_forgotten_meanwhile_is_passed_over() -> None:
+def test_forgotten_node_is_skipped() -> None:
     p0, s0 = point("p0"), segment("s0")
     graph = HandMadeGraph([s0], [Summarizes("p0", "s0", 0.5), Summarizes("p0", "gone", 0.5)])
     assert segments_under([step(p0, 1.0), step(segment("gone too"), 0.0)], graph) == [(s0, 0.5)]

@@ -70,7 +70,7 @@ def test_default_strategy_exists() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "walk-on", "PECAN", None, 3, ["pecan"]])
-def test_an_unknown_strategy_is_refused_with_the_known_ones(name: object) -> None:
+def test_unknown_strategy_is_refused_with_known_names(name: object) -> None:
     with pytest.raises(StrategyError, match="walk, pecan, qrmem") as raised:
         find_strategy(name)
     assert raised.value.name == name

@@ -417,7 +417,7 @@ def test_forgotten_node_stays_out_after_second_search(monkeypatch: pytest.Monkey
     assert sum("s01" in asked for asked in reads) == 1
 
 
-def test_only_the_documents_asked_for_are_read() -> None:
+def test_walk_reads_only_requested_documents() -> None:
     way = relation("Ann", "Ben", "s03")
     world = World(shelf(4), ["s00", "s01", "s02"], relations=[way], mentions={"s00": ["Ann"]},
                   similarity={way.id: 1.0}, attention={"s00": 1.0})  # fmt: skip

@@ -206,7 +206,7 @@ def test_links_of_any_kind_need_an_equal_one(link: str) -> None:
 @pytest.mark.parametrize(
     "text", ["Node.js 20.1", "e.g. this", "at 10:30", "v1.2.3.4", "config.py", "ratio 3:4", "a/b", "//"]
 )
-def test_what_is_no_link(text: str) -> None:
+def test_ordinary_words_are_no_link(text: str) -> None:
     assert unsupported_links(f"See {text} there.", []) == []
 
 

@@ -72,7 +72,7 @@ def test_empty_text_is_refused(source: object):
         (Document("two", "key", turns=(Turn(0, 2, "user"), Turn(2, 1, "user"))), "got [2, 1)"),
     ],
 )
-def test_what_is_no_source_is_refused(source: object, hint: str):
+def test_other_types_of_source_are_refused(source: object, hint: str):
     assert hint in refusal(source)
 
 
@@ -101,7 +101,7 @@ def test_dates_in_metadata_become_iso():
     assert document.metadata == {"date": "2024-05-01", "time": "2024-05-01T10:00:00"}
 
 
-def test_all_but_the_text_is_short():
+def test_long_fields_except_text_are_refused():
     assert "at most 1,000" in refusal("text", title="t" * (MAX_TITLE + 1))
     assert "at most 65,536 bytes" in refusal("text", metadata={"a": "x" * MAX_METADATA})
     assert "at most 65,536 bytes" in refusal("text", metadata={f"{n:06}": 1 for n in range(10_000)})

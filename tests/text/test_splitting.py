@@ -75,7 +75,7 @@ prose = st.lists(
 @example("He came. She left.", 40, words, [4, 9, 9, 0, 18])
 @example("one  \n\n  two", 3, characters, [5])
 @example("a\n\n\n\nb", 40, words, [1, 5])
-def test_what_lies_between_cuts_is_split_by_itself(text: str, limit: int, count: TokenCounter, cuts: list[int]):
+def test_text_between_cuts_is_split_alone(text: str, limit: int, count: TokenCounter, cuts: list[int]):
     spans = split(text, count_tokens=count, max_tokens=limit, cuts=cuts)
     edges = [0, *sorted({cut for cut in cuts if 0 < cut < len(text)}), len(text)]
     assert spans == [
