@@ -27,7 +27,7 @@ from memgraph_rag import Evidence, Memory
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.metrics import interval
 from memgraph_rag.facts import likeness
-from memgraph_rag.facts.likeness import FIGURES, Candidates, candidates_of
+from memgraph_rag.facts.likeness import FIGURES, Candidates, find_candidates
 
 MEASURES = ("newest", "as of")
 ROUNDS = 20  # most; the last figure rests on the weights of the others
@@ -94,7 +94,7 @@ def collect(memory: Memory, person: Acquaintance) -> list[Asked]:
     for matter in person.matters:
 
         def record(*given: Any) -> Evidence | None:
-            candidates = candidates_of(*given)
+            candidates = find_candidates(*given)
             if candidates is not None:
                 said = [item.text.partition(": ")[2].strip() in matter.said for item in candidates.results]  # noqa: B023
                 asked.append(Asked(candidates, np.array(said, np.float64)))

@@ -43,11 +43,11 @@ from memgraph_rag.search.ranking import (
     TURN_WEIGHTS,
     WHOEVER,
     features,
+    score_positions,
     shares,
-    told_before,
 )
 from memgraph_rag.search.segment_index import View
-from memgraph_rag.search.speakers import asked_of, said_instead
+from memgraph_rag.search.speakers import find_only_speaker, find_other_speaker
 from memgraph_rag.types import Segment
 
 FOLDS = 10
@@ -76,7 +76,7 @@ class Asked:
 
     def recalls(self, weights: np.ndarray | None) -> list[float]:
         """Recall at each cut-off, in percent; without weights that of the order before."""
-        before = told_before(len(self.units)) if self.figures.shape[1] == len(FEATURES) else 0.0
+        before = score_positions(len(self.units)) if self.figures.shape[1] == len(FEATURES) else 0.0
         scores = -np.arange(len(self.units)) if weights is None else self.figures @ weights + before
         order = np.argsort(-scores, kind="stable")
         ranked = distinct(self.units[place] for place in order)
@@ -84,9 +84,9 @@ class Asked:
 
     def is_refused(self, weights: np.ndarray) -> bool:
         """Whether another speaker than the one whom it names is told to have said what it asks."""
-        wanted = asked_of(self.text, self.speakers)
+        wanted = find_only_speaker(self.text, self.speakers)
         likely = shares(self.figures @ (weights * WHOEVER))
-        return wanted is not None and said_instead(wanted, self.speakers, likely) is not None
+        return wanted is not None and find_other_speaker(wanted, self.speakers, likely) is not None
 
 
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:

@@ -33,8 +33,8 @@ from memgraph_rag.text.session_pages import (
     Page,
     PageTurn,
     StoredTurn,
-    known_again,
-    page_of,
+    count_repeated,
+    parse_page,
     read_turns,
 )
 from memgraph_rag.types import (
@@ -247,7 +247,7 @@ class Session:
     def _known_again(self, turns: Sequence[PageTurn], stored: dict[str, StoredTurn]) -> int:
         """How many of the first turns repeat the end of the session, as it is stored now."""
         last = [stored[turn_id] for turn_id in islice(reversed(stored), len(turns))]
-        known = known_again(turns, last[::-1])
+        known = count_repeated(turns, last[::-1])
         if known:
             self._require_stored(self._last)
         return known
@@ -326,7 +326,7 @@ class Session:
         """New segments, those marked that say again what the memory answered."""
         namespace = self._store.namespace
         known = self._answers.find(echoes.sentence_ids(namespace, segments))
-        return echoes.marked(namespace, segments, known)
+        return echoes.mark_segments(namespace, segments, known)
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -362,7 +362,7 @@ class Session:
         segments = self._store.segments_of(document_id)
         if not records or records != self._store.documents([document_id]):
             raise DocumentChanged(f"Expected page {number} of a session, got none. Read the session again.")
-        return page_of(self._conversation, number, records[0], segments)
+        return parse_page(self._conversation, number, records[0], segments)
 
 
 def _record(

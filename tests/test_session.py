@@ -19,7 +19,7 @@ from memgraph_rag.errors import DocumentError, SettingsError, StoreReadOnly
 from memgraph_rag.facts.layer import facts_in
 from memgraph_rag.session import Session
 from memgraph_rag.text import session_pages
-from memgraph_rag.text.session_pages import MOST_TURNS, Conversation, PageTurn, known_again
+from memgraph_rag.text.session_pages import MOST_TURNS, Conversation, PageTurn, count_repeated
 from memgraph_rag.types import DocumentGraph
 
 HOSTILE = ["o'neil", 'a "b" \\c', "a/b", "a%2Fb", "../..", "$x {y} `z`", "ann", "Ann", "ann ", "日本", "x" * 10_000]
@@ -133,7 +133,7 @@ def test_call_after_a_crash_stores_the_rest(before: str, call: str, stored: int)
     """However many turns of a call are stored when it ends, the same call again stores what one clean call would."""
 
     def after(session: str, said: str) -> str:
-        return session + said[known_again(pages_of(said), pages_of(session)) :]
+        return session + said[count_repeated(pages_of(said), pages_of(session)) :]
 
     def pages_of(text: str) -> list[PageTurn]:
         return [PageTurn("", letter, "user", "") for letter in text]

@@ -63,7 +63,7 @@ class SearchContext(Protocol):
         ...
 
     def evidence(self, matches: Sequence[Any]) -> list[Evidence]:
-        """Return matches (``search.graph.Found``) with their segments; segments forgotten meanwhile are left out."""
+        """Return the matches (``search.graph.SegmentMatch``) as evidence, without forgotten segments."""
         ...
 
 

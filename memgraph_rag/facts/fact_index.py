@@ -1,8 +1,8 @@
-"""The facts of a namespace in memory, and which of them hold: decided here, by when they were said.
+"""Keep the facts of a namespace in memory, and decide which of them hold by when they were said.
 
-It knows the graph through the reader only, no model and no ranking. Invariants: after ``refresh`` it holds what the
-store held at some moment since the call began; validity follows from what is stored now, so that what is forgotten
-closes nothing; statements of different users or speakers never close one another.
+The module reads the graph through a reader; it knows no model and no ranking. Invariants: after ``refresh`` it holds
+what the store held at some moment since the call began; validity follows from the stored facts only, so a forgotten
+statement supersedes nothing; statements of different users or speakers never supersede one another.
 """
 
 from __future__ import annotations
@@ -21,22 +21,26 @@ from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.types import Annotation, DocumentRecord, Extent
 from memgraph_rag.types.facts import Rival, Standing
 
-__all__ = ["Fact", "FactIndex", "FactKey", "by_subject", "standings", "user_of", "within"]
+__all__ = ["Fact", "FactIndex", "FactKey", "find_user", "group_by_subject", "standings", "within"]
 
 _LAYER = "facts"
-_DAYS = "days"  # the kind of those annotations that are no statements
+_DAYS = "days"  # the kind of annotations that are not statements
 _MOST_RIVALS = 8
-_MOST_COMPARED = 256  # attributes with a word of the value that is given up
+_MOST_COMPARED = 256  # attributes that share a word with a former value
 
 FactKey = tuple[str, str, str]
-"""User, speaker (in lower case) and attribute: of these one value holds at a time."""
+"""(user, speaker in lower case, attribute). One value holds at a time for a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A statement with its place; ``at`` is when it was said, in seconds since 1970, ``said`` the same as ISO 8601.
+    """A statement with its place.
 
-    ``former`` is the value that it says to be given up. Then its key may name no attribute.
+    Attributes:
+        value: the value; "never" for an event that the speaker denies.
+        said: when it was said, ISO 8601.
+        at: when it was said, in seconds since 1970.
+        former: the value that the statement says to be given up; the key may then have no attribute.
     """
 
     key: FactKey
@@ -53,22 +57,22 @@ class Fact:
 
     @property
     def form(self) -> str:
-        """The value as it is compared."""
+        """The value in the form in which values are compared."""
         return _form(self.value)
 
     @property
     def rival(self) -> Rival:
-        """The fact as another one's rival."""
+        """The fact as the rival of another fact."""
         return Rival(self.segment_id, self.value, self.quote, self.said)
 
 
 @lru_cache(maxsize=4096)
 def _form(value: str) -> str:
-    return value_form(value) or value  # a search compares each value with all others of its attribute
+    return value_form(value) or value  # cached: a search compares each value with all others of its attribute
 
 
 class FactIndex:
-    """All facts of one namespace. May be used from several threads."""
+    """The facts of one namespace. Several threads may use it."""
 
     def __init__(self, graph: SearchedGraph) -> None:
         self._graph = graph
@@ -76,51 +80,54 @@ class FactIndex:
         self._version = -1
         self._facts: dict[str, tuple[Fact, ...]] = {}  # by document
         self.users: Mapping[str, str] = {}
-        """The user of each document that has one, by id, as of the last refresh; none where nothing is stated."""
+        """The users by document id, as of the last refresh; empty if there are no facts."""
 
     def refresh(self, version: int | None = None) -> tuple[Fact, ...]:
-        """All facts as they are stored now, by document.
+        """Return all facts as they are stored now, sorted by document.
 
         Args:
-            version: of the namespace, where it was read before; what was written up to it is among the facts.
+            version: the namespace's version, if the caller has already read it; the facts then include all writes up to
+                it.
         """
         with self._lock:
             version = self._graph.version() if version is None else max(version, self._version)
             if version != self._version:
-                self._renew(version)
+                self._reload(version)
             return tuple(fact for facts in self._facts.values() for fact in facts)
 
-    def _renew(self, version: int) -> None:
+    def _reload(self, version: int) -> None:
         annotations = self._graph.layer_annotations(_LAYER, since=self._version)
         if annotations or self._facts:
-            first = self._version if self._facts else -1  # users of those that stated nothing are wanted too
+            first = self._version if self._facts else -1  # documents without facts have users, too
             records = {record.id: record for record in self._graph.written_documents(since=first)}
             facts = dict(self._facts)
             for document_id in records:
                 facts.pop(document_id, None)
-            said = (item for item in annotations if item.kind != _DAYS)
-            for document_id, of_document in groupby(said, key=lambda item: item.document_id):
+            statements = (item for item in annotations if item.kind != _DAYS)
+            for document_id, document_facts in groupby(statements, key=lambda item: item.document_id):
                 if document_id in records:
-                    facts[document_id] = tuple(_fact(item, records[document_id]) for item in of_document)
-            there = set(self._graph.document_ids())
-            self._facts = {document_id: facts[document_id] for document_id in sorted(facts.keys() & there)}
-            users = {**self.users, **{document_id: user_of(record) for document_id, record in records.items()}}
-            self.users = {document_id: user for document_id, user in users.items() if user and document_id in there}
+                    facts[document_id] = tuple(_make_fact(item, records[document_id]) for item in document_facts)
+            stored_ids = set(self._graph.document_ids())
+            self._facts = {document_id: facts[document_id] for document_id in sorted(facts.keys() & stored_ids)}
+            users = {**self.users, **{document_id: find_user(record) for document_id, record in records.items()}}
+            self.users = {
+                document_id: user for document_id, user in users.items() if user and document_id in stored_ids
+            }
         self._version = version
 
 
-def user_of(record: DocumentRecord) -> str:
-    """The user whose scope a document is in; empty where it has none."""
+def find_user(record: DocumentRecord) -> str:
+    """Return the user of a document; empty if it has none."""
     return str(record.metadata.get("user", ""))
 
 
-def _fact(annotation: Annotation, record: DocumentRecord) -> Fact:
+def _make_fact(annotation: Annotation, record: DocumentRecord) -> Fact:
     properties = {name: str(value) for name, value in annotation.properties.items()}
     said = properties.get("said") or record.added_at
     moment = instant(said)
     speaker, attribute = properties.get("speaker", ""), properties.get("attribute", "")
     return Fact(
-        (user_of(record), speaker.casefold(), attribute),
+        (find_user(record), speaker.casefold(), attribute),
         annotation.kind,
         properties.get("value", ""),
         annotation.text,
@@ -142,18 +149,18 @@ def within(facts: Iterable[Fact], extent: Extent) -> list[Fact]:
     return [fact for fact in facts if begin <= fact.at < end and (documents is None or fact.document_id in documents)]
 
 
-def by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
-    """The facts about one thing together: the values of an attribute; a deed that is denied with those who deny it.
+def group_by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
+    """Return the facts by key: the values of an attribute, or a denied deed with statements that it was done.
 
-    A statement that gives up a value tells two, the former first. Left out are values that their speaker takes back
-    later; deeds that nobody denies, since nothing supersedes them; instructions and preferences, which name no
-    attribute.
+    A statement that gives up a value counts twice, its former value first. Left out are values that their speaker
+    denies later; deeds that nobody denies, because nothing supersedes them; and instructions and preferences, which
+    have no attribute.
     """
     by_key: dict[FactKey, list[Fact]] = {}
     denied: dict[FactKey, list[Fact]] = {}
     done: dict[FactKey, list[Fact]] = {}  # by user, speaker and verb
     known = list(facts)
-    for fact in _told_apart(_not_taken_back(known)):
+    for fact in _split_former(_drop_denied(known)):
         by_key.setdefault(fact.key, []).append(fact)
     for fact in known:
         if fact.kind == "event" and fact.value == "never":
@@ -167,8 +174,8 @@ def by_subject(facts: Iterable[Fact]) -> dict[FactKey, list[Fact]]:
     return by_key
 
 
-def _not_taken_back(facts: Sequence[Fact]) -> list[Fact]:
-    """The values that their speaker does not deny later."""
+def _drop_denied(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the values that their speaker does not deny later."""
     denied: dict[tuple[FactKey, str], float] = {}
     for fact in facts:
         if fact.kind == "denial":
@@ -178,46 +185,47 @@ def _not_taken_back(facts: Sequence[Fact]) -> list[Fact]:
     ]
 
 
-def _told_apart(values: list[Fact]) -> list[Fact]:
-    """Values, of which those that give up another one are of its attribute, behind it.
+def _split_former(values: list[Fact]) -> list[Fact]:
+    """Return the values; a statement that gives up a value becomes two values of one attribute.
 
-    The attribute is the only one whose value was the former when it was said, and else the one that the statement
-    names. Where people live is named, or moved from: to leave a place for another may be a journey.
+    The attribute is the one whose value was the former at that time, if there is only one, else the one that the
+    statement names. A home counts as given up only if the statement names an attribute: leaving a place for another may
+    be a journey.
     """
     voices = {fact.key[:2] for fact in values if fact.former}
-    told = [fact for fact in values if fact.key[:2] not in voices]
-    held = _HeldValues()
+    values_by_attribute = [fact for fact in values if fact.key[:2] not in voices]
+    current = _CurrentValues()
     others = (fact for fact in values if fact.key[:2] in voices)
     for fact in sorted(others, key=lambda fact: (fact.at, fact.document_id, fact.index)):
         former = frozenset(_form(fact.former).split()) if fact.former else frozenset[str]()
-        keys = held.keys_of(fact.key[:2], former)
+        keys = current.find_keys(fact.key[:2], former)
         key = keys[0] if len(keys) == 1 and (fact.key[2] or keys[0][2] != "home") else fact.key
         if not key[2]:
             continue
         if former and key not in keys:
-            told.append(replace(fact, key=key, value=fact.former, former=""))
-        told.append(replace(fact, key=key, former=""))
-        held.hold(key, frozenset(fact.form.split()))
-    return told
+            values_by_attribute.append(replace(fact, key=key, value=fact.former, former=""))
+        values_by_attribute.append(replace(fact, key=key, former=""))
+        current.set_value(key, frozenset(fact.form.split()))
+    return values_by_attribute
 
 
-class _HeldValues:
-    """The value that each attribute has so far, found by its words."""
+class _CurrentValues:
+    """The present value of each attribute, indexed by its words."""
 
     def __init__(self) -> None:
         self._words: dict[FactKey, frozenset[str]] = {}
         self._keys: dict[tuple[str, str, str], dict[FactKey, None]] = {}  # by user, speaker and word
 
-    def hold(self, key: FactKey, words: frozenset[str]) -> None:
-        """Give an attribute another value."""
+    def set_value(self, key: FactKey, words: frozenset[str]) -> None:
+        """Set the value of an attribute."""
         for word in self._words.get(key, ()):
             del self._keys[(*key[:2], word)][key]
         self._words[key] = words
         for word in words:
             self._keys.setdefault((*key[:2], word), {})[key] = None
 
-    def keys_of(self, voice: tuple[str, str], words: frozenset[str]) -> list[FactKey]:
-        """The attributes whose value may be the same: "Weber" and "Dr. Weber"."""
+    def find_keys(self, voice: tuple[str, str], words: frozenset[str]) -> list[FactKey]:
+        """Return the attributes whose value may be the same: "Weber" and "Dr. Weber"."""
         sharing = chain.from_iterable(self._keys.get((*voice, word), ()) for word in sorted(words))
         keys = dict.fromkeys(islice(sharing, _MOST_COMPARED))
         return [key for key in keys if words <= self._words[key] or self._words[key] <= words]
@@ -228,18 +236,18 @@ def _verb_key(key: FactKey) -> FactKey:
 
 
 def standings(facts: Sequence[Fact]) -> dict[tuple[str, int], Standing]:
-    """How each of the facts of one key stands, by (segment id, index).
+    """Return the standing of each fact of one key, by (segment id, index).
 
-    Values are in the order in which they were said, in one document also by place. Of several values that were said at
-    the same moment in different documents none supersedes another, nor is "never" superseded by what was done.
+    Values are ordered by when they were said, within a document also by place. Values that were said at the same time
+    in different documents do not supersede each other, and neither does a deed supersede "never".
     """
     ordered = sorted(facts, key=lambda fact: (fact.at, fact.document_id, fact.index))
-    clashing = _clashing(ordered)
+    clashing = _find_clashing(ordered)
     clashing_places = {(fact.segment_id, fact.index) for fact in clashing}
-    first_clashing = _first_of_each_value(clashing)
+    first_clashing = _take_first(clashing)
     runs = [list(run) for _, run in groupby(ordered, key=lambda fact: fact.form)]
     former = [run[-1] for run in reversed(runs[-1 - _MOST_RIVALS : -1])]
-    stood: dict[tuple[str, int], Standing] = {}
+    standing_by_fact: dict[tuple[str, int], Standing] = {}
     for place, run in enumerate(runs):
         is_last = place == len(runs) - 1
         following = runs[place + 1][0].said if not is_last else ""
@@ -247,16 +255,16 @@ def standings(facts: Sequence[Fact]) -> dict[tuple[str, int], Standing]:
             key = fact.segment_id, fact.index
             rivals = [other for other in first_clashing if other.form != fact.form] if key in clashing_places else []
             if rivals:
-                stood[key] = _standing("contradicted", fact, run, "", rivals)
+                standing_by_fact[key] = _make_standing("contradicted", fact, run, "", rivals)
             elif is_last:
-                stood[key] = _standing("holds", fact, run, "", former)
+                standing_by_fact[key] = _make_standing("holds", fact, run, "", former)
             else:
-                stood[key] = _standing("superseded", fact, run, following, [runs[-1][-1]])
-    return stood
+                standing_by_fact[key] = _make_standing("superseded", fact, run, following, [runs[-1][-1]])
+    return standing_by_fact
 
 
-def _first_of_each_value(facts: Sequence[Fact]) -> list[Fact]:
-    """The first facts, at most as many of a value as are shown; of another value than any there are as many."""
+def _take_first(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the first facts, at most eight of each value and sixteen in all."""
     first: list[Fact] = []
     counts: Counter[str] = Counter()
     for fact in facts:
@@ -268,8 +276,8 @@ def _first_of_each_value(facts: Sequence[Fact]) -> list[Fact]:
     return first
 
 
-def _clashing(ordered: Sequence[Fact]) -> list[Fact]:
-    """Those facts of one key of which no order tells which holds."""
+def _find_clashing(ordered: Sequence[Fact]) -> list[Fact]:
+    """Return the facts of one key that contradict each other, because no order decides which of them holds."""
     if ordered and ordered[0].kind == "event":
         return list(ordered) if len({fact.form for fact in ordered}) > 1 else []
     last = [fact for fact in ordered if fact.at == ordered[-1].at]
@@ -277,8 +285,8 @@ def _clashing(ordered: Sequence[Fact]) -> list[Fact]:
     return list(newest.values()) if len({fact.form for fact in newest.values()}) > 1 else []
 
 
-def _standing(state: str, fact: Fact, run: Sequence[Fact], until: str, rivals: Sequence[Fact]) -> Standing:
-    """How a fact stands; ``run`` are the facts of its value, from the first on, without another one in between."""
+def _make_standing(state: str, fact: Fact, run: Sequence[Fact], until: str, rivals: Sequence[Fact]) -> Standing:
+    """Return a fact's standing; ``run`` are the consecutive facts with its value."""
     return Standing(
         state,  # pyright: ignore[reportArgumentType] - one of the three
         fact.key[2],

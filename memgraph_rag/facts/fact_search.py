@@ -1,7 +1,7 @@
-"""The search of a memory: what holds now comes before what was superseded.
+"""The search of a memory: statements that hold now come before statements that they superseded.
 
-It asks ``search.segments`` for a larger pool, and orders the pool by the facts of the namespace and by likeness.
-Invariant: where nobody stated anything and the query does not ask for now, the order is that of the plain search.
+The module gets a larger pool from ``search.segments`` and orders it by the namespace's facts and by likeness.
+Invariant: without facts, and for a query that does not ask for the present, the order is that of the plain search.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode
-from memgraph_rag.facts.fact_index import FactIndex, user_of
+from memgraph_rag.facts.fact_index import FactIndex, find_user
 from memgraph_rag.facts.grammar.asked_attributes import asks_for_now
-from memgraph_rag.facts.holding import POOL, arranged
+from memgraph_rag.facts.holding import POOL, arrange
 from memgraph_rag.facts.likeness import newest_alike
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import Evidence, Extent
@@ -21,7 +21,7 @@ __all__ = ["FactSearch"]
 
 
 class FactSearch(SegmentSearch):
-    """A search over one namespace whose results begin with what holds now. Takes what ``SegmentSearch`` takes."""
+    """A search over one namespace that puts what holds now first; it takes the arguments of ``SegmentSearch``."""
 
     def __init__(self, graph: SearchedGraph, embedder: Embedder, recognizer: EntityRecognizer, **options: Any) -> None:
         super().__init__(graph, embedder, recognizer, **options)
@@ -35,25 +35,25 @@ class FactSearch(SegmentSearch):
         mode: str | SearchMode = "graph",
         extent: Extent = Extent(),  # noqa: B008 - it is frozen
     ) -> list[Evidence]:
-        """Return the k best segments of an extent, those that hold now first. See ``SegmentSearch.find``."""
+        """Return the k best segments of an extent, those that hold now first; see ``SegmentSearch.find``."""
         if not isinstance(mode, str) or mode not in MODES:
             return super().find(query, k=k, mode=mode, extent=extent)
         facts = self.facts.refresh(self._version)
         by_likeness = mode == "graph" and asks_for_now(query)
         most, most_said = max(k, POOL) if facts else k, max(k, POOL) if by_likeness else k
-        pool, matches = self.found(query, most, mode, extent, most_said=most_said)
+        pool, matches = self.search_core(query, most, mode, extent, most_said=most_said)
         users = self.facts.users if facts or not by_likeness else self._users_of(pool)
         newest = newest_alike(query, pool, matches, users) if by_likeness else None
         if not pool or not (facts or newest):
             return pool[:k]
         is_calibrated = getattr(self._embedder, "relevance_curve", None) is not None
-        return arranged(
-            query, pool, facts, self.evidence_of, k=k, embedder=self._embedder if is_calibrated else None,
+        return arrange(
+            query, pool, facts, self.read_evidence, k=k, embedder=self._embedder if is_calibrated else None,
             users=users, extent=extent, newest=newest,
         )  # fmt: skip
 
     def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
-        """Return the user of each document in which somebody says one of these results, by document id."""
+        """Return the users of the documents with a spoken result, by document id."""
         spoken = sorted({item.segment.document_id for item in results if item.segment.speaker})
         records = self._graph.documents(spoken) if spoken else []
-        return {record.id: user for record in records if (user := user_of(record))}
+        return {record.id: user for record in records if (user := find_user(record))}

@@ -1,7 +1,7 @@
-"""What holds now before what was superseded: search results in the order of what people said last.
+"""Order search results so that what holds now comes before what it superseded.
 
-It knows facts and results, no model. Invariants: nothing is left out because it is old, only placed behind what took
-its place; a question about the past, or about nothing that anybody states, changes no order.
+The module knows facts and results, no model. Invariants: no result is left out because it is old, it is only placed
+after the one that replaced it; a question about the past, or about something that nobody states, changes no order.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from memgraph_rag.contracts import Embedder
-from memgraph_rag.facts.fact_index import Fact, FactKey, by_subject, standings, within
+from memgraph_rag.facts.fact_index import Fact, FactKey, group_by_subject, standings, within
 from memgraph_rag.facts.grammar.asked_attributes import AskedAttribute, asked_among, asked_attribute
 from memgraph_rag.facts.grammar.deeds import asked_deed, denies
 from memgraph_rag.facts.grammar.statements import may_state
-from memgraph_rag.facts.inferred_facts import inferred_deeds
+from memgraph_rag.facts.inferred_facts import infer_deeds
 from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.types import Evidence, Extent
 from memgraph_rag.types.facts import Standing
 
-__all__ = ["POOL", "arranged"]
+__all__ = ["POOL", "arrange"]
 
-POOL = 50  # results that are looked at, whatever k is
+POOL = 50  # results that are ordered, whatever k is
 
-_MOST_PEOPLE = 3  # of whom an attribute that several state is placed first
+_MOST_PEOPLE = 3  # speakers whose statements of an attribute are put first
 _KIN = {
     "home": "home live lives living moved relocated based settled residing address town city flat",
     "job": "job work working profession occupation career role hired employed",
@@ -33,13 +33,13 @@ _KIN = {
     "car": "car drive driving vehicle",
     "partner": "partner dating married engaged girlfriend boyfriend wife husband",
 }
-"""Words by which an attribute is spoken of, beside its own."""
+"""Further words by which an attribute is mentioned."""
 
 Find = Callable[[Sequence[str]], Mapping[str, Evidence]]
-"""The results of segments by id, with the score 0; what is not stored any more is left out."""
+"""Return the results of segments by id, with the score 0, without segments that are no longer stored."""
 
 
-def arranged(
+def arrange(
     question: str,
     results: Sequence[Evidence],
     facts: Iterable[Fact],
@@ -51,46 +51,45 @@ def arranged(
     users: Mapping[str, str] | None = None,
     newest: Evidence | None = None,
 ) -> list[Evidence]:
-    """The k best results, those that state something with their standing, what holds before what it superseded.
+    """Return the k best results with their standing, so that what holds comes before what it superseded.
 
     Args:
-        results: best first, more than k where there are.
-        facts: of the namespace.
-        find: for what holds and is not among the results.
-        embedder: compares deeds that no rule joins, where its cosines are calibrated; else None.
-        users: of the documents that have one, by id.
+        results: best first, more than k if there are more.
+        facts: the facts of the namespace.
+        find: reads the segments that hold but are not among the results.
+        embedder: compares deeds that no rule joins, if its cosines are calibrated; else None.
+        users: the users by document id.
         extent: only facts within it count.
-        newest: of the results, that which by likeness says what holds of what is asked for; first where no fact is
-            of that.
+        newest: the result that by likeness says what holds; it comes first if no fact is about what the question asks.
     """
     known = within(facts, extent)
     if not known and newest is None:
         return list(results[:k])
-    by_key = by_subject(known)
-    asked = _asked_for(question, by_key)
+    by_key = group_by_subject(known)
+    asked = _find_asked(question, by_key)
     if embedder is not None and asked_deed(question) and not any(_is_asked(key, asked) for key in by_key):
-        inferred = inferred_deeds(question, results[:POOL], embedder, users=users or {})
+        inferred = infer_deeds(question, results[:POOL], embedder, users=users or {})
         asked = AskedAttribute(inferred[0].key[2]) if inferred else asked
         for fact in inferred:
             by_key.setdefault(fact.key, []).append(fact)
-    stood = _standings(by_key, results, asked)
+    standing_by_id = _find_standings(by_key, results, asked)
     ordered = list(results)
     if newest is not None and not any(_is_asked(key, asked) for key in by_key):
-        ordered = _moved_first(ordered, [newest.segment.id], find)
+        ordered = _move_first(ordered, [newest.segment.id], find)
     if asked is not None and not asked.is_past:
-        ordered = _asked_first(ordered, asked, by_key, find)
+        ordered = _put_asked_first(ordered, asked, by_key, find)
     if asked is None or not asked.is_past:
-        ordered = _newest_in_place(ordered, by_key, asked)
-    ordered = _with_rivals(ordered, stood, find)[:k]
-    scores = [item.score for item in results] + [0.0] * len(ordered)  # who takes a place takes its score
+        ordered = _exchange_newest(ordered, by_key, asked)
+    ordered = _insert_rivals(ordered, standing_by_id, find)[:k]
+    scores = [item.score for item in results] + [0.0] * len(ordered)  # each place keeps its score
     return [
-        replace(item, score=score, standing=stood.get(item.segment.id))
+        replace(item, score=score, standing=standing_by_id.get(item.segment.id))
         for item, score in zip(ordered, scores, strict=False)
     ]
 
 
-def _asked_for(question: str, by_key: Mapping[FactKey, list[Fact]]) -> AskedAttribute | None:
-    """The attribute that the question asks for, or the deed that somebody denies; in its own words where none fits."""
+def _find_asked(question: str, by_key: Mapping[FactKey, list[Fact]]) -> AskedAttribute | None:
+    """Return the attribute or the denied deed that the question asks for; None if the question asks for neither."""
     attributes = {key[2] for key in by_key}
     asked = asked_attribute(question)
     if asked is not None and asked.attribute in attributes:
@@ -102,22 +101,25 @@ def _asked_for(question: str, by_key: Mapping[FactKey, list[Fact]]) -> AskedAttr
     return asked_among(question, attributes) or asked
 
 
-def _standings(
+def _find_standings(
     by_key: Mapping[FactKey, list[Fact]], results: Sequence[Evidence], asked: AskedAttribute | None
 ) -> dict[str, Standing]:
-    """How the segments of these results, and what is stated of the same things, stand; first what is asked for."""
-    there = {item.segment.id for item in results}
-    stood: dict[str, Standing] = {}
-    keys = [key for key, facts in by_key.items() if _is_asked(key, asked) or there & {f.segment_id for f in facts}]
+    """Return the standing of the results' segments and of all statements with the same key, by segment id.
+
+    If a segment has several standings, that of the asked attribute counts.
+    """
+    result_ids = {item.segment.id for item in results}
+    standing_by_id: dict[str, Standing] = {}
+    keys = [key for key, facts in by_key.items() if _is_asked(key, asked) or result_ids & {f.segment_id for f in facts}]
     for key in sorted(keys, key=lambda key: (not _is_asked(key, asked), key)):
         for (segment_id, _), standing in standings(by_key[key]).items():
-            former = stood.get(segment_id)
+            former = standing_by_id.get(segment_id)
             if former is None or (former.state == "holds" and standing.state != "holds" and former.attribute != key[2]):
                 if former is None or not _is_asked(("", "", former.attribute), asked):
-                    stood[segment_id] = standing
+                    standing_by_id[segment_id] = standing
             elif former.attribute == key[2]:
-                stood[segment_id] = standing  # the last word of a turn that corrects itself
-    return stood
+                standing_by_id[segment_id] = standing  # the last statement of a turn that corrects itself
+    return standing_by_id
 
 
 def _is_asked(key: FactKey, asked: AskedAttribute | None) -> bool:
@@ -128,10 +130,10 @@ def _is_speaker(speaker: str, asked: AskedAttribute) -> bool:
     return not asked.speaker or set(words(asked.speaker)) <= set(words(speaker)) or not speaker
 
 
-def _asked_first(
+def _put_asked_first(
     results: list[Evidence], asked: AskedAttribute, by_key: Mapping[FactKey, list[Fact]], find: Find
 ) -> list[Evidence]:
-    """What was said last of what is asked for first, person by person; also what no rule has read, by its words."""
+    """Put the last statement about the asked attribute first, for each speaker, also one that no rule has read."""
     places = {item.segment.id: place for place, item in enumerate(results)}
     keys = [key for key in by_key if _is_asked(key, asked)]
 
@@ -139,22 +141,24 @@ def _asked_first(
         return min(places.get(fact.segment_id, len(results)) for fact in by_key[key]), key
 
     read = {fact.segment_id for facts in by_key.values() for fact in facts if fact.kind == "value"}
-    unread = _unread(results, asked, read)
+    unread = _find_unread(results, asked, read)
     if not keys:
-        return _moved_first(results, [segment_id for _, _, segment_id in sorted(unread, reverse=True)], find)
+        return _move_first(results, [segment_id for _, _, segment_id in sorted(unread, reverse=True)], find)
     first: list[str] = []
     for key in sorted(keys, key=best_place)[:_MOST_PEOPLE]:
         newest = max(by_key[key], key=lambda fact: (fact.at, fact.index))
         later = [item for item in unread if item[0] > newest.at and item[1] == newest.speaker.casefold()]
         first += [*(segment_id for _, _, segment_id in sorted(later, reverse=True)), newest.segment_id]
-    return _moved_first(results, list(dict.fromkeys(first)), find)
+    return _move_first(results, list(dict.fromkeys(first)), find)
 
 
-def _unread(results: Sequence[Evidence], asked: AskedAttribute, read: Collection[str]) -> list[tuple[float, str, str]]:
-    """(time, speaker, segment id) of results that speak of what is asked for, in the first person, as no rule reads.
+def _find_unread(
+    results: Sequence[Evidence], asked: AskedAttribute, read: Collection[str]
+) -> list[tuple[float, str, str]]:
+    """Return (time, speaker, segment id) of results in the first person about what is asked that no rule reads.
 
     Args:
-        read: the segments of which a rule has read something.
+        read: the ids of segments in which a rule has read something.
     """
     cues = _KIN.get(asked.attribute, "").split()
     unread: list[tuple[float, str, str]] = []
@@ -170,17 +174,17 @@ def _unread(results: Sequence[Evidence], asked: AskedAttribute, read: Collection
     return unread
 
 
-def _moved_first(results: list[Evidence], first: Sequence[str], find: Find) -> list[Evidence]:
-    there = {item.segment.id: item for item in results}
-    there |= find([segment_id for segment_id in first if segment_id not in there])
-    moved = [there[segment_id] for segment_id in first if segment_id in there]
+def _move_first(results: list[Evidence], first: Sequence[str], find: Find) -> list[Evidence]:
+    results_by_id = {item.segment.id: item for item in results}
+    results_by_id |= find([segment_id for segment_id in first if segment_id not in results_by_id])
+    moved = [results_by_id[segment_id] for segment_id in first if segment_id in results_by_id]
     return [*moved, *(item for item in results if item.segment.id not in set(first))]
 
 
-def _newest_in_place(
+def _exchange_newest(
     results: list[Evidence], by_key: Mapping[FactKey, list[Fact]], asked: AskedAttribute | None
 ) -> list[Evidence]:
-    """Statements about one thing trade places, so that the newest stands where the best of them stood."""
+    """Exchange the places of statements about one key, so that the newest has the best of their places."""
     latest = {
         fact.segment_id: (key, fact.at, fact.index)
         for key, facts in by_key.items()
@@ -202,20 +206,20 @@ def _newest_in_place(
     return ordered
 
 
-def _with_rivals(results: list[Evidence], stood: Mapping[str, Standing], find: Find) -> list[Evidence]:
-    """Behind the first result that is contradicted what contradicts it: both are read together."""
-    place = next((n for n, item in enumerate(results) if _is_contradicted(stood, item)), None)
+def _insert_rivals(results: list[Evidence], standing_by_id: Mapping[str, Standing], find: Find) -> list[Evidence]:
+    """Put the statements that contradict the first contradicted result after it, so that both are read."""
+    place = next((n for n, item in enumerate(results) if _is_contradicted(standing_by_id, item)), None)
     if place is None:
         return results
-    rivals = [rival.segment_id for rival in stood[results[place].segment.id].rivals]
-    there = {item.segment.id: item for item in results}
-    there |= find([segment_id for segment_id in rivals if segment_id not in there])
-    beside = [there[segment_id] for segment_id in rivals if segment_id in there]
+    rivals = [rival.segment_id for rival in standing_by_id[results[place].segment.id].rivals]
+    results_by_id = {item.segment.id: item for item in results}
+    results_by_id |= find([segment_id for segment_id in rivals if segment_id not in results_by_id])
+    rival_results = [results_by_id[segment_id] for segment_id in rivals if segment_id in results_by_id]
     head = [item for item in results[: place + 1] if item.segment.id not in rivals]
     tail = [item for item in results[place + 1 :] if item.segment.id not in rivals]
-    return [*head, *beside, *tail]
+    return [*head, *rival_results, *tail]
 
 
-def _is_contradicted(stood: Mapping[str, Standing], item: Evidence) -> bool:
-    standing = stood.get(item.segment.id)
+def _is_contradicted(standing_by_id: Mapping[str, Standing], item: Evidence) -> bool:
+    standing = standing_by_id.get(item.segment.id)
     return standing is not None and standing.state == "contradicted"

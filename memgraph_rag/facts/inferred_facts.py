@@ -1,9 +1,9 @@
-"""Facts of deeds that no rule joins, inferred from results: "I flew to Peru" answers "have I been to Peru".
+"""Infer facts about deeds that no rule joins from results: "I flew to Peru" answers "have I been to Peru".
 
-It knows results, facts and an embedder, no store and no language model. Invariants: an inferred fact is never stored;
-it is about the deed that was asked for, whose objects it names; what a machine said, or nobody at a known time, gives
-none. What somebody's state is (where it lives) is not inferred: of sentences that the cosine took for statements of it
-nearly all were none, in real conversations (docs/decisions/conversations.md).
+The module knows results, facts and an embedder, no store and no language model. Invariants: an inferred fact is never
+stored; it is about the asked deed and names the deed's objects; words of a machine, and words without a known time,
+give no facts. States (where somebody lives) are not inferred: in real conversations nearly all sentences that the
+cosine took for statements of a state were wrong (docs/decisions/conversations.md).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import stem, words
 from memgraph_rag.types import Evidence
 
-__all__ = ["inferred_deeds"]
+__all__ = ["infer_deeds"]
 
-_FIRST_INDEX = 1_000  # behind the facts that the rules read in a segment
-_SAME_DEED = 0.5  # the least cosine of a clause to the deed asked for, whose objects it names
+_FIRST_INDEX = 1_000  # after the indexes of facts that the rules read
+_SAME_DEED = 0.5  # smallest cosine of a clause to the asked deed
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """A clause of a result, with its sentence, in which somebody speaks of itself."""
+class _OwnClause:
+    """A clause of a result in which somebody speaks of themselves, with its sentence."""
 
     item: Evidence
     clause: str
@@ -36,26 +36,31 @@ class _Said:
     index: int
 
 
-def inferred_deeds(
+def infer_deeds(
     question: str, results: Sequence[Evidence], embedder: Embedder, *, users: Mapping[str, str]
 ) -> list[Fact]:
-    """A fact for each result that tells or denies the deed that is asked for; none where only one of both is said.
+    """Return a fact for each result that tells or denies the asked deed; empty if only one of both is said.
 
-    The objects are compared by words, the verb by meaning. Those of a speaker count where some tell and some deny.
+    The deed's objects are compared by words, the verb by meaning. A speaker's facts count only if some tell and some
+    deny the deed.
 
     Args:
-        users: of the documents that have one, by id.
+        users: the users by document id.
     """
     _, *objects = asked_deed(question).split() or [""]
-    said = [each for each in _said(results) if objects and set(objects) <= {stem(word) for word in words(each.clause)}]
-    denied = [denies_ever(each.clause) for each in said]
+    own = [
+        each
+        for each in _find_own_clauses(results)
+        if objects and set(objects) <= {stem(word) for word in words(each.clause)}
+    ]
+    denied = [denies_ever(each.clause) for each in own]
     if all(denied) or not any(denied):
         return []
     name = " ".join(question.split()[2:]).rstrip("?")
-    deed, *clauses = embedder.embed([f"I have {name}", *(each.clause for each in said)])
+    deed, *clauses = embedder.embed([f"I have {name}", *(each.clause for each in own)])
     facts = [
-        _fact(each, name, "never" if is_denied else "yes", users)
-        for each, is_denied, clause in zip(said, denied, clauses, strict=True)
+        _make_fact(each, name, "never" if is_denied else "yes", users)
+        for each, is_denied, clause in zip(own, denied, clauses, strict=True)
         if float(clause @ deed) >= _SAME_DEED and (is_denied or tells_deed(each.clause))
     ]
     values: dict[FactKey, set[str]] = {}
@@ -64,28 +69,28 @@ def inferred_deeds(
     return [fact for fact in facts if len(values[fact.key]) > 1]
 
 
-def _said(results: Sequence[Evidence]) -> Iterator[_Said]:
+def _find_own_clauses(results: Sequence[Evidence]) -> Iterator[_OwnClause]:
     for item in results:
         segment = item.segment
         if instant(segment.time) is None:
             continue
         (spoken,) = own_words([segment])
         for place, clause in enumerate(own_clauses(spoken)):
-            yield _Said(item, clause.text, spoken[clause.start : clause.end].strip(), _FIRST_INDEX + place)
+            yield _OwnClause(item, clause.text, spoken[clause.start : clause.end].strip(), _FIRST_INDEX + place)
 
 
-def _fact(said: _Said, attribute: str, value: str, users: Mapping[str, str]) -> Fact:
-    segment = said.item.segment
+def _make_fact(own: _OwnClause, attribute: str, value: str, users: Mapping[str, str]) -> Fact:
+    segment = own.item.segment
     moment = instant(segment.time)
     return Fact(
         (users.get(segment.document_id, ""), segment.speaker.casefold(), attribute),
         "event",
         value,
-        said.quote,
+        own.quote,
         segment.speaker,
         segment.time,
         moment.timestamp() if moment else 0.0,
         segment.document_id,
         segment.id,
-        said.index,
+        own.index,
     )

@@ -1,9 +1,9 @@
-"""Facts: what people say of themselves in conversations, and the days that they name, as annotations of the segments.
+"""The layer ``facts``: statements of people about themselves, and the days that they name, as annotations of segments.
 
-It knows no database and no model: the rules are ``facts.grammar.statements`` and ``lexical.relative_days``. Which of
-several values holds is not said here, since it follows from other documents too (``holding``). Invariants: a fact rests
-on the own words of a person's turn (``facts.own_words``), and a wish on those of the user's; it follows from that
-turn alone, so that a page that grows keeps the facts that it had.
+The module knows no database and no model: the rules are ``facts.grammar.statements`` and ``lexical.relative_days``.
+Which of several values holds is decided in ``fact_index``, because it depends on other documents. Invariants: a fact
+rests on the own words of a person's turn (``facts.own_words``), a wish on the user's own words; a fact depends on its
+turn alone, so a growing page keeps its facts.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ FACTS = "facts"
 """The layer's name."""
 
 DAYS = "days"
-"""The kind of an annotation that says which days relative words ("last week") name."""
+"""The kind of annotations that resolve relative days ("last week")."""
 
 _MOST_FACTS = 32  # of one segment
 _WISHES = frozenset({"instruction", "preference"})
 
 
 class FactsLayer:
-    """Finds facts; needs no model.
+    """The layer that finds facts. It needs no model.
 
     Args:
-        known: by id of a segment the facts that were found in it before.
+        known: the facts that were already found, by segment id.
     """
 
     name = FACTS
@@ -49,16 +49,16 @@ class FactsLayer:
         self,
         documents: Sequence[SplitDocument],
         *,
-        namespace: str,  # noqa: ARG002 - this and the progress are the contract's
+        namespace: str,  # noqa: ARG002 - part of the contract, like the progress
         models: Models,
         progress: Progress | None = None,  # noqa: ARG002
     ) -> list[LayerRows]:
-        """The facts of each document, in order."""
+        """Return the facts of each document, in order."""
         parse = models.parser.parse if models.parser else None
-        facts_of = [self._facts_of(document.segments, parse) for document in documents]
+        facts_of = [self._read_facts(document.segments, parse) for document in documents]
         return [LayerRows(annotations=tuple(chain.from_iterable(facts))) for facts in facts_of]
 
-    def _facts_of(self, segments: Sequence[Segment], parse: Parse | None) -> Iterator[Sequence[Annotation]]:
+    def _read_facts(self, segments: Sequence[Segment], parse: Parse | None) -> Iterator[Sequence[Annotation]]:
         first = next((n for n, segment in enumerate(segments) if segment.id not in self._known), len(segments))
         yield from (self._known[segment.id] for segment in segments[:first])
         for segment, words in zip(segments[first:], own_words(segments[first:]), strict=True):
@@ -67,39 +67,38 @@ class FactsLayer:
 
 
 def facts_in(segment: Segment, words: str, parse: Parse | None = None) -> list[Annotation]:
-    """The facts that a segment states: nothing where nobody, or a machine, says it.
+    """Return the facts that a segment states, and the days that it names; empty without own words of a person.
 
-    ``text`` is the sentence, ``kind`` that of ``grammar.statements.Statement``; the properties are attribute, value,
-    speaker and said (ISO 8601; empty where it is not known), and former where a value is said to be given up. Of the
-    kind ``DAYS`` ``text`` is the words, and the properties are first and last day (ISO 8601), resolved against the day
-    of the turn.
+    The text of a fact is its sentence, its kind that of ``grammar.statements.Statement``. Its properties are attribute,
+    value, speaker and said (ISO 8601; empty if unknown), and former for a value that is given up. The text of a
+    ``DAYS`` annotation is the relative words; its properties are first and last (ISO 8601), resolved by the turn's day.
 
     Args:
-        words: the segment's own words, as ``facts.own_words`` gives them.
+        words: the segment's own words, as ``facts.own_words`` returns them.
     """
     if not words.strip():
         return []
-    return [*islice(_facts(segment, words, parse), _MOST_FACTS), *_days(segment, words)]
+    return [*islice(_find_facts(segment, words, parse), _MOST_FACTS), *_find_days(segment, words)]
 
 
-def _days(segment: Segment, words: str) -> Iterator[Annotation]:
+def _find_days(segment: Segment, words: str) -> Iterator[Annotation]:
     for days in relative_days(words, segment.time):
         properties = {"first": days.first.isoformat(), "last": days.last.isoformat()}
         yield Annotation(days.words, (segment.id,), DAYS, properties)
 
 
-def _facts(segment: Segment, words: str, parse: Parse | None) -> Iterator[Annotation]:
-    for said in statements(words, parse):
-        if said.kind in _WISHES and not is_user(segment.speaker):
+def _find_facts(segment: Segment, words: str, parse: Parse | None) -> Iterator[Annotation]:
+    for statement in statements(words, parse):
+        if statement.kind in _WISHES and not is_user(segment.speaker):
             continue
         properties = {
-            "attribute": said.attribute,
-            "value": said.value,
+            "attribute": statement.attribute,
+            "value": statement.value,
             "speaker": segment.speaker,
             "said": segment.time,
         }
-        if said.former:
-            properties["former"] = said.former
-        own = words[said.start : said.end]
-        start, end = said.end - len(own.lstrip()), said.start + len(own.rstrip())
-        yield Annotation(segment.text[start:end], (segment.id,), said.kind, properties)
+        if statement.former:
+            properties["former"] = statement.former
+        own = words[statement.start : statement.end]
+        start, end = statement.end - len(own.lstrip()), statement.start + len(own.rstrip())
+        yield Annotation(segment.text[start:end], (segment.id,), statement.kind, properties)

@@ -1,8 +1,8 @@
-"""The forms of texts that people paste: forwarded mails, letters, lines of chats, and how people announce them.
+"""Recognise forms of pasted texts: forwarded mails, letters, lines of chats, and announcements of such texts.
 
-It knows one line, or a few lines, at a time. Announcements are English; headers and attributions are those that mail
-and chat programs write in the larger languages of Europe. Invariant: a label that people write before their own words
-("Update: …", "My diet: …") names nobody.
+The module knows one line, or a few lines, at a time. Announcements are English; headers and attributions are those of
+mail and chat programs in the larger languages of Europe. Invariant: a label that people write before their own words
+("Update: …", "My diet: …") is not a name.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ _OWN_LABELS = frozenset(
 
 
 def begins_pasted(lines: Sequence[str]) -> bool:
-    """Whether the first of these lines begins a text of another: a forwarded mail, or its headers.
+    """Return whether the first of these lines begins a forwarded mail or its headers.
 
     >>> begins_pasted(["-------- Forwarded message --------"]), begins_pasted(["From: Tom", "Subject: Move"])
     (True, True)
@@ -129,10 +129,10 @@ def begins_pasted(lines: Sequence[str]) -> bool:
 
 
 def begins_letter(line: str, *, is_closed: bool) -> bool:
-    """Whether a line is a letter's salutation.
+    """Return whether a line is a letter's salutation.
 
     Args:
-        is_closed: a letter's closing line follows, so that "Hi Ann," alone on a line is one too.
+        is_closed: whether a letter's closing line follows, so that "Hi Ann," alone on a line is a salutation, too.
 
     >>> begins_letter("Dear Ann, I live in Bonn.", is_closed=False), begins_letter("Hi Ann,", is_closed=False)
     (True, False)
@@ -141,12 +141,12 @@ def begins_letter(line: str, *, is_closed: bool) -> bool:
 
 
 def ends_letter(line: str) -> bool:
-    """Whether a line is a letter's closing: "Best regards,"."""
+    """Return whether a line is a letter's closing: "Best regards,"."""
     return len(line) <= _MOST_LINE and bool(_CLOSING.match(line))
 
 
 def is_announcement(line: str) -> bool:
-    """Whether a line says that another one's words follow.
+    """Return whether a line announces another person's words.
 
     >>> is_announcement("Here is the mail that I got:"), is_announcement("On Mon, Tom wrote:")
     (True, True)
@@ -161,7 +161,7 @@ def is_announcement(line: str) -> bool:
 
 
 def label_end(line: str, speaker: str) -> int:
-    """Where a line's words begin behind the name of another who says them; 0 where it names nobody else.
+    """Return where a line's words begin after the name of another person; 0 if the line names no other person.
 
     >>> label_end("Tom: I live in Bonn", "Ann"), label_end("Ann: I live in Bonn", "Ann"), label_end("Update: Hi", "Ann")
     (5, 0, 0)

@@ -1,10 +1,10 @@
-"""Which words of a turn are its speaker's own: no quotation, code, pasted or forwarded text, or line of another person.
+"""Find the words of a turn that are its speaker's own: no quotation, code, pasted or forwarded text, or another's line.
 
-It knows the text of a turn, and neither facts nor wishes: whatever reads what people say of themselves reads these
-words alone. Invariants: a character that is not the speaker's own becomes a line break, all others keep their place;
-what stands between marks (quotation marks, fences, tags) is the speaker's only where it can be a name; a text that has
-no marks, but is announced ("Here is the mail:") or begins as a mail does, is another one's up to the turn's end; the
-time is linear in the text's length.
+The module knows the text of a turn, and neither facts nor wishes: all readers of statements use only these words.
+Invariants: a character that is not the speaker's own becomes a line break, and all others keep their place; text
+between marks (quotation marks, fences, tags) is the speaker's only if it can be a name; an announced text without marks
+("Here is the mail:"), or a text that begins as a mail does, is foreign up to the turn's end; the time is linear in the
+text's length.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ _MOST_COLONS = 32  # of a line
 
 
 def own_words(segments: Sequence[Segment]) -> list[str]:
-    r"""The text of each segment, in order, with a line break for each character that its speaker does not say itself.
+    r"""Return the text of each segment, in order, with a line break for each character that is not the speaker's own.
 
-    Of a machine's turn, and of what nobody says, no word is left. So is none of who speaks and when.
+    A machine's turn, a text without a speaker, and the head of a turn (speaker and time) keep no word.
 
     Args:
-        segments: of one document. Those of one turn are read together: a quotation may begin in one and end in another.
+        segments: segments of one document. Those of one turn are read together: a quotation may end in another segment.
 
     >>> turn = Segment("1", "2", 0, 'Ann: I moved. Tom said "I live in Bonn".', 0, 40, 10, "Ann")
     >>> own_words([turn])[0].split("\n")
     ['', '', '', '', '', 'I moved. Tom said ', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '.']
     """
     own: list[str] = []
-    for turn in _turns(segments):
+    for turn in _group_turns(segments):
         text = "".join(segment.text for segment in turn)
         speaker = turn[0].speaker
         head = head_length(text, speaker)
         is_persons = bool(speaker) and not is_machine(speaker)
         spans = [(start + head, end + head) for start, end in foreign_spans(text[head:], speaker)] if is_persons else []
-        plain = _blanked(text, [(0, head), *spans] if is_persons else [(0, len(text))])
+        plain = _blank(text, [(0, head), *spans] if is_persons else [(0, len(text))])
         for segment in turn:
             own.append(plain[: len(segment.text)])
             plain = plain[len(segment.text) :]
@@ -62,7 +62,7 @@ def own_words(segments: Sequence[Segment]) -> list[str]:
 
 
 def pasted_words(segment: Segment) -> str:
-    """The words of a person's turn that are not its own: quoted, pasted or forwarded; each part begins a line."""
+    """Return the quoted, pasted or forwarded words of a person's turn, one part a line."""
     if not segment.speaker or is_machine(segment.speaker):
         return ""
     text = segment.text[head_length(segment.text, segment.speaker) :]
@@ -70,22 +70,22 @@ def pasted_words(segment: Segment) -> str:
 
 
 def foreign_spans(text: str, speaker: str) -> list[Span]:
-    r"""The places in a turn of what its speaker does not say itself, in order; none touches another.
+    r"""Return the places in a turn that are not the speaker's own words, in order, without touching spans.
 
     Args:
-        text: the turn without who speaks and when.
+        text: the turn without speaker and time.
 
     >>> text = "Here is our chat:\n\nTom: I live in Bonn."
     >>> [text[start:end] for start, end in foreign_spans(text, "Ann")]
     ['\nTom: I live in Bonn.']
     """
     text = _BREAK.sub(lambda match: "\n" * len(match[0]), text)
-    marked = _merged([*code_blocks(text), *quoted_spans(text)])
-    return _merged([*marked, *_lines_of_others(text, speaker, marked)])
+    marked = _merge([*code_blocks(text), *quoted_spans(text)])
+    return _merge([*marked, *_find_foreign_lines(text, speaker, marked)])
 
 
-def _turns(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
-    """The segments of each turn together: one that begins with its speaker begins a turn."""
+def _group_turns(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
+    """Yield the segments of each turn together; a segment that begins with its speaker begins a turn."""
     turn: list[Segment] = []
     for segment in segments:
         last = turn[-1] if turn else None
@@ -103,8 +103,8 @@ def _turns(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
         yield turn
 
 
-def _lines_of_others(text: str, speaker: str, marked: Sequence[Span]) -> Iterator[Span]:
-    """The places of quoted lines, of lines under another name, and of pasted texts without marks."""
+def _find_foreign_lines(text: str, speaker: str, marked: Sequence[Span]) -> Iterator[Span]:
+    """Yield the places of quoted lines, of lines under another name, and of pasted texts without marks."""
     lines = [line for line in _LINE.finditer(text) if line[0]]
     last_closing = max((n for n, line in enumerate(lines) if ends_letter(line[0].strip())), default=-1)
     is_under_name = False
@@ -119,19 +119,19 @@ def _lines_of_others(text: str, speaker: str, marked: Sequence[Span]) -> Iterato
         elif _begins_pasted(lines[n : n + _HEADER_LINES], is_closed=last_closing > n):
             yield line.start(), len(text)
             return
-        elif is_announcement(words.strip()) and not _is_marked_behind(text, line.end(), marked):
+        elif is_announcement(words.strip()) and not _is_marked_after(text, line.end(), marked):
             yield line.end(), len(text)
             return
         elif is_under_name := is_under_name or _is_under_name(text, line, speaker, marked):
             yield line.span()
         else:
-            yield from _announced_inline(words, line.start())
+            yield from _find_announced(words, line.start())
 
 
 def _is_under_name(text: str, line: re.Match[str], speaker: str, marked: Sequence[Span]) -> bool:
-    """Whether a line begins with another's name; a word above a quotation ("See:") is none."""
+    """Return whether a line begins with another person's name; a word before a quotation ("See:") is not a name."""
     end = label_end(line[0], speaker)
-    return end > 0 and (bool(line[0][end:].strip()) or not _is_marked_behind(text, line.end(), marked))
+    return end > 0 and (bool(line[0][end:].strip()) or not _is_marked_after(text, line.end(), marked))
 
 
 def _begins_pasted(lines: Sequence[re.Match[str]], *, is_closed: bool) -> bool:
@@ -139,8 +139,8 @@ def _begins_pasted(lines: Sequence[re.Match[str]], *, is_closed: bool) -> bool:
     return begins_pasted(words) or begins_letter(words[0], is_closed=is_closed)
 
 
-def _announced_inline(line: str, start: int) -> Iterator[Span]:
-    """What follows in a line in which another's words are announced: "Tom said: I live in Bonn"."""
+def _find_announced(line: str, start: int) -> Iterator[Span]:
+    """Yield the rest of a line after an announcement of another's words: "Tom said: I live in Bonn"."""
     for colon in islice(_INLINE.finditer(line), _MOST_COLONS):
         sentence = max(line.rfind(mark, colon.start() - _MOST_ANNOUNCING, colon.start()) for mark in ".!?") + 1
         if is_announcement(line[max(sentence, colon.start() - _MOST_ANNOUNCING) : colon.end()]):
@@ -153,13 +153,13 @@ def _is_marked(place: int, marked: Sequence[Span]) -> bool:
     return n >= 0 and marked[n][0] <= place < marked[n][1]
 
 
-def _is_marked_behind(text: str, place: int, marked: Sequence[Span]) -> bool:
-    """Whether marks say what of the text behind a place is another's."""
+def _is_marked_after(text: str, place: int, marked: Sequence[Span]) -> bool:
+    """Return whether the text after a place is inside marks or is a quoted line."""
     following = _WORD_START.search(text, place)
     return following is not None and (_is_marked(following.start(), marked) or following[0] == ">")
 
 
-def _merged(spans: Iterable[Span]) -> list[Span]:
+def _merge(spans: Iterable[Span]) -> list[Span]:
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -169,7 +169,7 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
     return merged
 
 
-def _blanked(text: str, spans: Iterable[Span]) -> str:
+def _blank(text: str, spans: Iterable[Span]) -> str:
     parts: list[str] = []
     last = 0
     for start, end in spans:

@@ -1,7 +1,7 @@
-"""Where a text stands between marks: quotation marks of any kind, backticks, tags, comments.
+"""Find text between marks: quotation marks of any kind, backticks, tags, comments.
 
-It knows the marks, not who wrote what. Invariants: spans begin and end with their marks; an apostrophe, a mark of
-inches or an unpaired mark opens nothing; the time is linear in the text's length.
+The module knows the marks, not who wrote the text. Invariants: spans begin and end with their marks; an apostrophe, a
+mark of inches or an unpaired mark opens nothing; the time is linear in the text's length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_SINGLE = 500  # characters between single marks, which may be apostrophes
 _PLAIN_TAGS = frozenset(
     "a abbr b big br center div em font hr i img ins li mark ol p s small span strike strong sub sup u ul".split()  # noqa: SIM905
 )
-"""Tags of the speaker's own layout; what stands in any other is a document of its own."""
+"""Tags of the speaker's own layout; text in any other tag is a separate document."""
 
 _BEFORE_OPENING = frozenset("([{<-–—:/=*_\"'“„‘‚«‹`")
 _MOST_OPEN = 16
@@ -40,27 +40,27 @@ _NO_NAME = frozenset(
 
 
 def quoted_spans(text: str) -> list[tuple[int, int]]:
-    r"""The places of what stands between marks, but for names (the speaker may write "Dune" so), in no order.
+    r"""Return the places of text between marks, unsorted, except for names (the speaker may write "Dune" in marks).
 
     >>> text = 'Tom said "I live in Bonn" of my "Dune", <mail>I am 6\' tall</mail>.'
     >>> [text[start:end] for start, end in quoted_spans(text)]
     ['"I live in Bonn"', "<mail>I am 6' tall</mail>"]
     """
-    return list(_spans(text))
+    return list(_find_spans(text))
 
 
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    opened: list[tuple[tuple[str, ...], int, int]] = []  # what closes it, and where the mark begins and ends
+def _find_spans(text: str) -> Iterator[tuple[int, int]]:
+    opened: list[tuple[tuple[str, ...], int, int]] = []  # (closing marks, begin, end) of each open mark
     first_tags: dict[str, int] = {}
     for match in _MARK.finditer(text):
-        closes, opens = _roles(text, match)
+        closes, opens = _find_roles(text, match)
         depth = next((n for n in range(len(opened) - 1, -1, -1) if closes and closes in opened[n][0]), None)
         if depth is not None and _may_pair(text, opened[depth], match.start()):
             _, start, inner = opened[depth]
             del opened[depth:]
             if match["tag"] or match["comment_end"] or not _is_name(text, start, inner, match.start()):
                 yield start, match.end()
-        elif match["end"] and closes in first_tags:  # a text within tags that closes them before its end
+        elif match["end"] and closes in first_tags:  # the text in the tags closed them before its end
             yield first_tags[closes], match.end()
         elif opens:
             opened = [*opened[1 - _MOST_OPEN :], (opens, match.start(), match.end())]
@@ -71,8 +71,8 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
             yield start, len(text)
 
 
-def _roles(text: str, match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
-    """What a mark may close, and what would close it where it opens; empty where it does not."""
+def _find_roles(text: str, match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    """Return what a mark may close, and what would close it as an opening mark; empty if it does not close or open."""
     mark = match[0]
     if match["code"]:
         return mark, (mark,)
@@ -91,7 +91,7 @@ def _roles(text: str, match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _may_pair(text: str, opened: tuple[tuple[str, ...], int, int], end: int) -> bool:
-    """Whether a mark may be closed so far behind it: single marks pair within a paragraph."""
+    """Return whether a mark may be closed at ``end``: single marks pair only within a paragraph."""
     closers, start, _ = opened
     if not {"'", "’"}.intersection(closers):
         return True
@@ -104,7 +104,7 @@ def _is_line(text: str, start: int, end: int) -> bool:
 
 
 def _is_name(text: str, start: int, inner: int, end: int) -> bool:
-    """Whether the words between two marks can be no more than a name: one or two words, or a title."""
+    """Return whether the words between two marks can be a name: one or two words, or a title."""
     if end - inner > 80:
         return False
     words = text[inner:end].replace("’", "'").split()

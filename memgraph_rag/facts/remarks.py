@@ -1,6 +1,7 @@
-"""What is said of a segment beside its text: whether a statement still holds, and the days that its words name.
+"""Remarks that the model reads with each segment: whether its statement still holds, and the days that its words name.
 
-It knows the facts of a namespace. Invariant: a segment's text stays as it is; a remark follows from what is stored now.
+The module knows the facts of a namespace. Invariant: a segment's text is unchanged; a remark depends on the stored
+facts only.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from memgraph_rag.calls.record_list import RecordList
-from memgraph_rag.facts.fact_index import FactIndex, by_subject, standings, within
+from memgraph_rag.facts.fact_index import FactIndex, group_by_subject, standings, within
 from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.types import Evidence, Extent, Node, RelativeDays, Segment, Standing
@@ -18,42 +19,43 @@ __all__ = ["Remarks", "days_in", "with_days"]
 
 
 class Remarks:
-    """Tells what to read beside segments."""
+    """The writer of remarks on segments."""
 
     def __init__(self, facts: FactIndex) -> None:
         self._facts = facts
 
     def of(self, nodes: Sequence[Node], extent: Extent) -> list[str]:
-        """A remark on each node, empty where there is nothing to say; statements within the extent count."""
+        """Return a remark for each node, empty if there is none; only statements within the extent count."""
         segments = {node.id: node for node in nodes if isinstance(node, Segment) and node.speaker}
-        stood = self._standings(set(segments), extent) if segments else {}
+        standing_by_id = self._find_standings(set(segments), extent) if segments else {}
         return [
-            _remark(stood.get(node.id), days_in(segments[node.id])) if node.id in segments else "" for node in nodes
+            _write_remark(standing_by_id.get(node.id), days_in(segments[node.id])) if node.id in segments else ""
+            for node in nodes
         ]
 
-    def _standings(self, wanted: Collection[str], extent: Extent) -> dict[str, Standing]:
-        """How these segments stand, where another statement is beside theirs."""
+    def _find_standings(self, wanted: Collection[str], extent: Extent) -> dict[str, Standing]:
+        """Return the standings of these segments that have rivals, by segment id."""
         known = within(self._facts.refresh(), extent)
-        stood: dict[str, Standing] = {}
-        for facts in by_subject(known).values():
+        standing_by_id: dict[str, Standing] = {}
+        for facts in group_by_subject(known).values():
             if len(facts) < 2 or not any(fact.segment_id in wanted for fact in facts):
                 continue
             for (segment_id, _), standing in standings(facts).items():
                 if segment_id in wanted and standing.rivals:
-                    stood[segment_id] = standing
-        return stood
+                    standing_by_id[segment_id] = standing
+        return standing_by_id
 
 
 def days_in(segment: Segment) -> tuple[RelativeDays, ...]:
-    """The days that a person's own words name relatively, as they were stored beside its turn."""
+    """Return the days that a person's own words in a segment name relatively."""
     (words,) = own_words([segment])
     return relative_days(words, segment.time)
 
 
 def with_days(evidence: Sequence[Evidence]) -> RecordList[Evidence]:
-    """The evidence with the days that its words name."""
+    """Return the evidence with the days that its words name."""
     return RecordList(replace(item, days=days) if (days := days_in(item.segment)) else item for item in evidence)
 
 
-def _remark(standing: Standing | None, days: Sequence[RelativeDays]) -> str:
+def _write_remark(standing: Standing | None, days: Sequence[RelativeDays]) -> str:
     return "; ".join([*([str(standing)] if standing else []), *map(str, days)])

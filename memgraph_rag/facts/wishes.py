@@ -1,7 +1,8 @@
-"""The user's instructions and preferences that bear on a query: "always answer in metric units".
+"""Find the user's instructions and preferences that matter for a query: "always answer in metric units".
 
-It knows the facts of a namespace and the store; which wish bears on what is told by the embedder. Invariants: at most
-``MOST_WISHES`` are given, the newest first; of two that are about the same the older one is left out.
+The module knows the facts of a namespace and the store; the embedder decides which wish matters for which query.
+Invariants: at most ``MOST_WISHES`` are returned, the newest first; of two wishes about the same the older one is left
+out.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from memgraph_rag.types import Evidence, Extent, Matrix, Segment, Standing
 __all__ = ["MOST_WISHES", "WISHES", "Wishes"]
 
 MOST_WISHES = 3
-"""Given with one query."""
+"""Most wishes for one query."""
 
 WISHES = ("instruction", "preference")
-"""The kinds of facts; the name of the list in ``Evidence.why`` by which a wish was found."""
+"""The kinds of facts that are wishes; a kind is also the list's name in ``Evidence.why``."""
 
-_MOST_COMPARED = 64  # of the newest
-_SAME = 0.75  # cosine from which on two wishes are about the same; not measured
-_BEARS = 0.2  # cosine from which on a wish bears on a query; see docs/conversations.md
+_MOST_COMPARED = 64  # the newest wishes
+_SAME = 0.75  # cosine at which two wishes are about the same; not measured
+_BEARS = 0.2  # cosine at which a wish matters for a query; see docs/conversations.md
 _ON_CONDITION = re.compile(
     r"\b(?:when(?:ever)?|if|every time|as soon as|where) (?:i|you|we)\b|\bwhen (?:asked|answering|writing|"
     r"discussing|talking)\b",
@@ -34,25 +35,24 @@ _ON_CONDITION = re.compile(
 
 
 class Wishes:
-    """Finds wishes by what they are about. May be used from several threads."""
+    """A search for wishes by their meaning. Several threads may use it."""
 
     def __init__(self, facts: FactIndex, graph: GraphReader, embedder: Embedder) -> None:
         self._facts, self._graph, self._embedder = facts, graph, embedder
-        self._vectors: dict[str, Matrix] = {}  # of wishes, by their words
+        self._vectors: dict[str, Matrix] = {}  # embeddings of wishes by their words
 
     def bearing_on(self, query: str, extent: Extent) -> list[Evidence]:
-        """The segments of the wishes within an extent that bear on a query, the newest first.
+        """Return the segments of the wishes within an extent that matter for a query, the newest first.
 
-        ``why`` and ``standing.attribute`` name the kind, ``standing.value`` is the wish in the user's words.
-
-        An instruction without a condition ("when I ask about dates") bears on every query.
+        ``why`` and ``standing.attribute`` name the kind; ``standing.value`` is the wish in the user's words. An
+        instruction without a condition ("when I ask about dates") matters for every query.
         """
         known = within(self._facts.refresh(), extent)
         wishes = [fact for fact in known if fact.kind in WISHES]
         wishes = sorted(wishes, key=lambda fact: (fact.at, fact.document_id, fact.index), reverse=True)[:_MOST_COMPARED]
         if not wishes:
             return []
-        vectors = np.concatenate([self._vector(fact.value) for fact in wishes])
+        vectors = np.concatenate([self._embed(fact.value) for fact in wishes])
         (asked,) = self._embedder.embed([query])
         cosines = vectors @ asked
         bearing: list[tuple[float, int]] = []
@@ -64,7 +64,7 @@ class Wishes:
         places = sorted(place for _, place in sorted(bearing)[:MOST_WISHES])
         return self._evidence(list({wishes[place].segment_id: wishes[place] for place in places}.values()))
 
-    def _vector(self, words: str) -> Matrix:
+    def _embed(self, words: str) -> Matrix:
         if words not in self._vectors:
             if len(self._vectors) > _MOST_KEPT:
                 self._vectors = {}
@@ -75,7 +75,7 @@ class Wishes:
         nodes = {node.id: node for node in self._graph.nodes([fact.segment_id for fact in facts])}
         keys = {record.id: record.key for record in self._graph.documents(sorted({f.document_id for f in facts}))}
         return [
-            Evidence(segment, keys[fact.document_id], 0.0, {fact.kind: rank}, standing=_standing(fact))
+            Evidence(segment, keys[fact.document_id], 0.0, {fact.kind: rank}, standing=_make_standing(fact))
             for rank, fact in enumerate(facts, 1)
             if isinstance(segment := nodes.get(fact.segment_id), Segment) and fact.document_id in keys
         ]
@@ -84,7 +84,7 @@ class Wishes:
 _MOST_KEPT = 4_096  # vectors
 
 
-def _standing(fact: Fact) -> Standing:
+def _make_standing(fact: Fact) -> Standing:
     return Standing("holds", fact.kind, fact.value, fact.speaker, fact.said)
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.strategies.support import segments_under
-from memgraph_rag.text.echoes import Origins, answered
+from memgraph_rag.text.echoes import Origins, find_origins
 from memgraph_rag.types import Node, Question
 
 __all__ = ["GivenAnswers"]
@@ -44,7 +44,7 @@ class GivenAnswers:
             read: the nodes that the answer may have copied sentences from.
             begun: what ``begin`` returned.
         """
-        origins_by_id = answered(self._store.namespace, text, read)
+        origins_by_id = find_origins(self._store.namespace, text, read)
         with self._lock:
             if begun != self._clearings:
                 return
@@ -91,4 +91,4 @@ class GivenAnswers:
         read: dict[str, Node] = {node.id: node for node in self._store.nodes(cited)}
         read |= {segment.id: segment for segment, _ in segments_under(answer.trace, self._store, most=_MOST_SUPPORT)}
         read |= {step.node.id: step.node for step in answer.trace if not step.node.level}
-        return answered(self._store.namespace, answer.text, list(read.values()), answer.citations)
+        return find_origins(self._store.namespace, answer.text, list(read.values()), answer.citations)

@@ -278,7 +278,7 @@ class Planner:
             plans,
             [
                 plan.with_segments(
-                    echoes.marked(
+                    echoes.mark_segments(
                         namespace,
                         plan.segments,
                         {key: origins[key] for key in sentence_ids[plan.record.id] & origins.keys()},

@@ -1,7 +1,7 @@
-"""Batches: consecutive nodes that one prompt gives the model to read.
+"""Split nodes into batches: consecutive nodes that one prompt shows to the model.
 
-It knows no layer. Invariants: layers that are given the same nodes and limits make the same batches; prompts that are
-made here begin with the same words, so that what one task has read, the next need not read again.
+The module knows no layer. Invariants: layers with the same nodes and limits get the same batches; all prompts for one
+batch begin with the same words, so the model can reuse what it has read for another task.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ __all__ = ["AROUND_TOKENS", "HEAD", "Batch", "batches", "output_tokens", "prompt
 HEAD = "Below are consecutive pieces of a text, one on each line."
 
 AROUND_TOKENS = 144
-"""Of a head, a short task, and a chat template."""
+"""Tokens of a head, a short task and a chat template."""
 
 Batch = tuple[Node, ...]
 
 
 def output_tokens(language: LanguageModel, batch_tokens: int) -> int:
-    """How many tokens may be written to one batch: a quarter of what one prompt takes with its output."""
+    """Return how many tokens the model may write for one batch: a quarter of prompt and output together."""
     return min(batch_tokens, language.window) // 4
 
 
 def batches(
     nodes: Sequence[Node], language: LanguageModel, batch_tokens: int, *, around_tokens: int = AROUND_TOKENS
 ) -> Iterator[Batch]:
-    """Consecutive nodes that fit one prompt together (one node alone may be longer); blank ones say nothing.
+    """Yield batches of consecutive nodes that fit one prompt; a single longer node is a batch. Blank nodes are skipped.
 
     Args:
-        batch_tokens: prompt, inputs and output together; the model's window where that is smaller.
-        around_tokens: head, a layer's task, chat template.
+        batch_tokens: limit on prompt, nodes and output together; a smaller window of the model replaces it.
+        around_tokens: tokens of the head, the layer's task and the chat template.
     """
     room = min(batch_tokens, language.window) - output_tokens(language, batch_tokens) - around_tokens
     gathered: list[Node] = []
@@ -51,5 +51,5 @@ def batches(
 
 
 def prompt(batch: Batch, task: str = "", *, head: str = HEAD) -> Prompt:
-    """The head, the nodes, and what is to be done with them, where the head does not say that already."""
+    """Return the prompt of a batch: the head, one line for each node, and the task if the head does not contain it."""
     return Prompt(head, tuple(as_line(node.text) for node in batch), task)

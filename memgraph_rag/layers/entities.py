@@ -1,7 +1,8 @@
-"""Entities: what segments, headings, titles and speakers name, as rows of mentions and titles.
+"""The entities layer: names in segments, headings, titles and speakers become mentions and titles.
 
-It knows no database and no model but the one that is given. Invariants: a mention's surface is what stands at its
-place in the document; what cannot name anything is counted, never raised; equal input gives equal rows.
+The module knows no database and no model but the given recognizer. Invariants: a mention's surface is the document's
+text at the mention's place; a name that cannot be an entity is counted and raises nothing; equal input gives equal
+rows.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ _ROLES = frozenset("user assistant system tool function developer human ai bot m
 
 
 class EntitiesLayer:
-    """Finds entities.
+    """The layer that finds entities.
 
     Args:
-        most_mentions: of one segment; what comes after them is counted and left out.
+        most_mentions: most mentions of one segment; further ones are counted and left out.
     """
 
     name = "entities"
@@ -55,7 +56,7 @@ class EntitiesLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """The mentions and titles of each document, in order; all segments are read in one batch."""
+        """Return the mentions and titles of each document, in order. The recognizer reads all segments in one call."""
         texts = [segment.text for document in documents for segment in document.segments]
         if progress is not None and texts:
             progress("finding names", 0, len(texts))
@@ -69,21 +70,24 @@ class EntitiesLayer:
         mentions: list[Mention] = []
         for segment in document.segments:
             mentions += mentions_in(segment, next(names), namespace, notes, most=self._most_mentions)
-        titles = tuple(_titles(document.title, namespace))
+        titles = tuple(_find_titles(document.title, namespace))
         return LayerRows(mentions=tuple(mentions), titles=titles, notes=dict(+notes))
 
 
 def mentions_in(
     segment: Segment, names: Sequence[Named], namespace: str, notes: Counter[str], *, most: int = _MOST_MENTIONS
 ) -> list[Mention]:
-    """What a segment mentions: what the recognizer found, its headings and its speaker, by place."""
-    named = sorted({*names, *_headings(segment.text), *_speaker(segment)})
-    mentions = [mention for name in named if (mention := _mention(segment, name, namespace, notes))]
+    """Return the mentions of a segment by place: the recognizer's names, the headings and the speaker.
+
+    Names that cannot be entities, and mentions beyond ``most``, are counted in ``notes``.
+    """
+    named = sorted({*names, *_find_headings(segment.text), *_find_speaker(segment)})
+    mentions = [mention for name in named if (mention := _make_mention(segment, name, namespace, notes))]
     notes["mention beyond the limit"] += max(len(mentions) - most, 0)
     return mentions[:most]
 
 
-def _mention(segment: Segment, named: Named, namespace: str, notes: Counter[str]) -> Mention | None:
+def _make_mention(segment: Segment, named: Named, namespace: str, notes: Counter[str]) -> Mention | None:
     surface = segment.text[named.start : named.end]
     normal = normalise(surface)
     if not is_name(normal):
@@ -93,8 +97,8 @@ def _mention(segment: Segment, named: Named, namespace: str, notes: Counter[str]
     return Mention(entity_id(namespace, normal), normal, named.kind, surface, segment.id, start, start + len(surface))
 
 
-def _titles(title: str, namespace: str) -> Iterator[Title]:
-    """The entity of the whole title, and of the title without what is in parentheses at its end."""
+def _find_titles(title: str, namespace: str) -> Iterator[Title]:
+    """Yield the entity of the whole title, and the entity of the title without parentheses at its end."""
     whole = title.strip()
     surfaces = {normalise(surface): surface for surface in (_IN_PARENTHESES.sub("", whole).strip(), whole)}
     for normal, surface in reversed(surfaces.items()):
@@ -102,8 +106,8 @@ def _titles(title: str, namespace: str) -> Iterator[Title]:
             yield Title(entity_id(namespace, normal), normal, surface)
 
 
-def _headings(text: str) -> Iterator[Named]:
-    """The headings within a text, without their marks and numbers."""
+def _find_headings(text: str) -> Iterator[Named]:
+    """Yield the headings in a text, without their marks and numbers."""
     for pattern in (_MARKDOWN, _UNDERLINED, _CHAPTER):
         for match in pattern.finditer(text):
             group = match.lastgroup or 0
@@ -117,8 +121,8 @@ def _headings(text: str) -> Iterator[Named]:
                 yield Named(start, start + len(name.strip()), "heading")
 
 
-def _speaker(segment: Segment) -> Iterator[Named]:
-    """Where a chat message says by whom it is; roles are nobody's name."""
+def _find_speaker(segment: Segment) -> Iterator[Named]:
+    """Yield the place of the speaker's name in a chat message; a role such as "user" is not a name."""
     if segment.speaker and segment.speaker.casefold() not in _ROLES:
         match = re.search(rf"(?<!\w){re.escape(segment.speaker)}(?!\w)", segment.text)
         if match is not None:

@@ -1,9 +1,9 @@
-"""Extraction: how a model is asked for names and relations, and how its reply is read.
+"""Write the prompts that ask a model for names and relations, and parse its replies.
 
-It knows no segment: whether a text holds what the model says is for ``grounding.py``. Invariants: whatever a reply is,
-reading it raises nothing; what is complete in it is kept, what is not is counted.
+The module knows no segment; ``grounding.py`` checks whether a text contains what the model says. Invariants: parsing
+raises nothing, whatever the reply is; complete parts of a reply are kept, incomplete parts are counted.
 
-Source: QRMeM, prompts of entity and relation extraction (intent; the words are ours).
+Source: QRMeM, prompts of entity and relation extraction (their intent, in our words).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from memgraph_rag.types import Prompt, as_line
 
 __all__ = [
     "SCHEMA",
-    "Said",
+    "Extraction",
     "Triple",
     "about",
     "clean",
     "directed_task",
     "goes_in_circles",
     "list_of",
+    "parse_extraction",
     "read_reply",
-    "said",
     "strings",
     "task",
 ]
@@ -59,7 +59,9 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["names", "relations"],
     "additionalProperties": False,
 }
-"""Lists of lists, not of objects: their keys would be written again and again. All lists and strings are bounded."""
+"""The JSON schema of a reply. Lists replace objects, whose keys would cost tokens each time. All lengths are bounded.
+
+"""
 
 _FORM = (
     'Answer in this form:\n{"names": ["Mary Smith", "Leeds"], '
@@ -78,45 +80,45 @@ _DIRECTED_TASK = (
 )
 
 _LONGEST_TITLE = 100
-_MOST_USELESS = 3  # relations after one another
-_MOST_PAIRS = 2  # of which one sentence may tell
+_MOST_USELESS = 3  # useless relations in a row
+_MOST_PAIRS = 2  # pairs of names with the same sentence
 _PRONOUNS = frozenset({"it", "he", "she", "they"})
 _UNREADABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 Triple = tuple[str, str, str]
-"""A name, another name, and a sentence that holds both."""
+"""(name, other name, a sentence that holds both names)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What is usable of a reply."""
+class Extraction:
+    """The usable names and relations of a reply."""
 
     names: tuple[str, ...] = ()
     relations: tuple[Triple, ...] = ()
 
 
 def task(title: str) -> str:
-    """What is asked about any text of that title (perhaps empty)."""
+    """Return the task that asks for names and relations in a text with that title, which may be empty."""
     return about(title) + _TASK
 
 
 def directed_task(title: str, questions: Sequence[str]) -> str:
-    """What is asked where questions have to be answered."""
+    """Return the task that asks for names and relations that help to answer the questions."""
     return about(title) + _DIRECTED_TASK + " ".join(map(as_line, questions))
 
 
 def about(title: str) -> str:
-    """The background that costs next to nothing: "it" is often what the title names."""
+    """Return a line with the title, because "it" in a text often means the title; empty for an empty title."""
     line = as_line(title)
     return f"The text is from: {line[:_LONGEST_TITLE]}\n" if line else ""
 
 
-def said(text: str) -> tuple[Said, Counter[str]]:
-    """What a reply says, and what is odd about it, counted; of one that was cut, what is complete.
+def parse_extraction(text: str) -> tuple[Extraction, Counter[str]]:
+    """Return what a reply says, and counts of what is wrong with it. A truncated reply gives its complete parts.
 
-    >>> said('{"names": ["Ann", "Tom"], "relations": [["Ann", "Tom", "She met Tom."], ["Tom", "An')
-    (Said(names=('Ann', 'Tom'), relations=(('Ann', 'Tom', 'Ann met Tom.'),)), Counter({'relations cut off': 1}))
+    >>> parse_extraction('{"names": ["Ann", "Tom"], "relations": [["Ann", "Tom", "She met Tom."], ["Tom", "An')
+    (Extraction(names=('Ann', 'Tom'), relations=(('Ann', 'Tom', 'Ann met Tom.'),)), Counter({'relations cut off': 1}))
     """
     notes: Counter[str] = Counter()
     fields = read_reply(text, "relations", notes)
@@ -127,22 +129,22 @@ def said(text: str) -> tuple[Said, Counter[str]]:
     listed = list_of(fields.get("relations"))
     if listed and notes["relations cut off"] and not _is_triple(listed[-1]):
         listed = listed[:-1]
-    relations = [relation for relation in _judged(listed, notes) if relation is not None]
+    relations = [relation for relation in _check_relations(listed, notes) if relation is not None]
     notes["name or relation beyond the limit"] += max(len(usable) - _MOST_NAMES, 0)
     notes["name or relation beyond the limit"] += max(len(relations) - _MOST_RELATIONS, 0)
-    return Said(tuple(usable[:_MOST_NAMES]), tuple(relations[:_MOST_RELATIONS])), +notes
+    return Extraction(tuple(usable[:_MOST_NAMES]), tuple(relations[:_MOST_RELATIONS])), +notes
 
 
-def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001 - what ``generate`` calls it with
-    """Whether the last relations of a reply are all of no use, so that more of it would be worthless."""
+def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001 - the signature that ``generate`` calls
+    """Return whether the last three relations of a reply are useless, so that generation should stop."""
     notes: Counter[str] = Counter()
     listed = [item for item in list_of(read_reply(text, "relations", notes).get("relations")) if _is_triple(item)]
-    last = list(_judged(listed, notes))[-_MOST_USELESS:]
+    last = list(_check_relations(listed, notes))[-_MOST_USELESS:]
     return len(last) == _MOST_USELESS and not any(last)
 
 
-def _judged(listed: Sequence[Any], notes: Counter[str]) -> Iterator[Triple | None]:
-    """What is usable of each item of a list of relations: a new sentence that holds two names."""
+def _check_relations(listed: Sequence[Any], notes: Counter[str]) -> Iterator[Triple | None]:
+    """Yield the relation of each item if it is a new sentence with two names, else None; count the reasons."""
     pairs: set[tuple[frozenset[str], str]] = set()
     times: Counter[str] = Counter()
     for item in listed:
@@ -158,7 +160,7 @@ def _judged(listed: Sequence[Any], notes: Counter[str]) -> Iterator[Triple | Non
             if pair in pairs or times[known] > _MOST_PAIRS:
                 notes["repeated relation"] += 1
             elif len(description) >= _LONGEST_DESCRIPTION:
-                notes["relation too long"] += 1  # or cut in the middle of it
+                notes["relation too long"] += 1  # or truncated
             elif not sentence:
                 notes["sentence without the two names"] += 1
             else:
@@ -168,7 +170,7 @@ def _judged(listed: Sequence[Any], notes: Counter[str]) -> Iterator[Triple | Non
 
 
 def _sentence(subject: str, object_name: str, description: str) -> str:
-    """A description that holds both names, the first one put in for its pronoun; empty where that cannot be had."""
+    """Return a description that holds both names, with the first name in place of a pronoun; empty if that fails."""
     first, _, rest = description.partition(" ")
     if not _holds(description, subject) and first.casefold() in _PRONOUNS and rest:
         description = f"{subject} {rest}"
@@ -178,25 +180,28 @@ def _sentence(subject: str, object_name: str, description: str) -> str:
         return ""
     longer, shorter = sorted((subject.casefold(), object_name.casefold()), key=len, reverse=True)
     if shorter != longer and shorter in longer and not _holds(description.casefold().replace(longer, " "), shorter):
-        return ""  # "Sims", where only "Sims Museum" is named
+        return ""  # "Sims", but the description holds only "Sims Museum"
     return description
 
 
 def _holds(description: str, name: str) -> bool:
-    """Whether a description says most words of a name."""
-    of_name = words(name) - {"the", "a", "an"}
-    return 2 * len(of_name & words(description)) >= len(of_name) > 0
+    """Return whether a description holds at least half of the words of a name."""
+    name_words = words(name) - {"the", "a", "an"}
+    return 2 * len(name_words & words(description)) >= len(name_words) > 0
 
 
 def strings(text: str, key: str) -> tuple[list[str], Counter[str]]:
-    """The list of strings under a key of a reply, without empty ones, and what was odd about the reply, counted."""
+    """Return the non-empty strings of the list under ``key`` in a reply, and counts of what is wrong with the reply."""
     notes: Counter[str] = Counter()
     listed = (clean(item) for item in list_of(read_reply(text, key, notes).get(key)) if isinstance(item, str))
     return [item for item in listed if item], notes
 
 
 def read_reply(text: str, what: str, notes: Counter[str]) -> dict[str, Any]:
-    """The object that a reply is, or the beginning of one; what is odd is counted under ``what``."""
+    """Return the JSON object of a reply, complete or truncated; empty if there is none.
+
+    Problems are counted in ``notes``; ``what`` names the content in these notes.
+    """
     encoded = text.encode("utf-8", "replace")
     try:
         parsed = from_json(encoded)
@@ -214,7 +219,7 @@ def read_reply(text: str, what: str, notes: Counter[str]) -> dict[str, Any]:
 
 
 def list_of(value: object) -> list[Any]:
-    """A list as it is; nothing of anything else."""
+    """Return a list unchanged, and an empty list for any other value."""
     return value if isinstance(value, list) else []
 
 
@@ -223,5 +228,5 @@ def _is_triple(value: object) -> bool:
 
 
 def clean(text: str) -> str:
-    """On one line, without what no store takes."""
+    """Return the text on one line, without characters that a store refuses."""
     return as_line(_UNREADABLE.sub(" ", text))

@@ -1,7 +1,7 @@
-"""Grounding: looks up what a model says it has read in the segment that it has read.
+"""Check what a model says about a segment against the segment's text.
 
-It knows no model. Invariants: a mention's surface is what stands at its place in the document; an entity that the
-recognizer found in a segment gets no second mention there.
+The module knows no model. Invariants: a mention's surface is the document's text at the mention's place; an entity that
+the recognizer found in a segment gets no second mention there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memgraph_rag.types import OPEN_KIND, Mention, Segment, entity_id
 __all__ = ["Ground", "Vocabulary", "can_name", "is_proper", "share_borne_out"]
 
 _MOST_MENTIONS = 256  # of one segment
-_STEM = 5  # characters by which two forms of a word are known as one
+_STEM = 5  # first characters that two forms of one word share
 _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
 _NOBODY = frozenset(
     """
@@ -35,24 +35,24 @@ _FUNCTION_WORDS = frozenset(
 
 
 class Vocabulary:
-    """The names that were said of one document, to be looked for in each of its segments."""
+    """The extracted names of one document, indexed by their first word; each segment is searched for them."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._by_word: dict[str, list[str]] = {}
         for name in dict.fromkeys(names):
             self._by_word.setdefault(first_word(name), []).append(name)
 
-    def possible_in(self, of_text: frozenset[str]) -> list[str]:
-        """Those that a text with these words may hold."""
-        return [name for word in ("", *sorted(of_text)) for name in self._by_word.get(word, ())]
+    def find_possible(self, text_words: frozenset[str]) -> list[str]:
+        """Return the names that a text with these words may contain."""
+        return [name for word in ("", *sorted(text_words)) for name in self._by_word.get(word, ())]
 
 
 class Ground:
-    """A segment, and the entities that it names.
+    """A segment and the entities that it names.
 
     Args:
-        mentions: the recognizer's.
-        vocabulary: further names to look for.
+        mentions: the recognizer's mentions.
+        vocabulary: further names, which the constructor searches in the segment.
     """
 
     def __init__(
@@ -64,41 +64,41 @@ class Ground:
         self._namespace = namespace
         self._known = mentions
         self._entities = {mention.normal: mention.entity_id for mention in mentions}
-        of_text = words(segment.text)
-        self._words = of_text
-        for name in vocabulary.possible_in(of_text):
-            self._look_for(name)
+        text_words = words(segment.text)
+        self._words = text_words
+        for name in vocabulary.find_possible(text_words):
+            self._add_name(name)
 
     def entity(self, name: str) -> str:
-        """The id of the entity of that name, if it stands here; else empty."""
+        """Return the id of the entity with that name in this segment; empty if the segment does not name it."""
         return self._entities.get(normalise(name), "")
 
     def bears_out(self, description: str, names: Sequence[str]) -> float:
-        """Of the words of a description that say something beside the names, the share that stands here too."""
+        """Return the share of a description's content words, without the names, that this segment contains."""
         return share_borne_out(description, names, self._words)
 
-    def _look_for(self, name: str) -> None:
-        """Note where a name stands, unless the recognizer has found it here."""
+    def _add_name(self, name: str) -> None:
+        """Add mentions of a name, unless the recognizer has found that entity in the segment."""
         normal = normalise(name)
         if normal in self._entities:
             return
         offset = self.segment.start
         spans = [(offset + start, offset + end) for start, end in occurrences(name, self.segment.text)]
-        wholes = [self._whole(span) for span in spans]
+        wholes = [self._find_longer(span) for span in spans]
         free = [span for span, whole in zip(spans, wholes, strict=True) if not whole]
         if free:
             self._entities[normal] = entity_id(self._namespace, normal)
-            self._mention(normal, free)
-        elif len(set(wholes)) == 1:  # "Darcy", where only "Mr. Darcy" stands
+            self._add_mentions(normal, free)
+        elif len(set(wholes)) == 1:  # "Darcy" in a text that holds only "Mr. Darcy"
             self._entities[normal] = wholes[0]
 
-    def _whole(self, span: tuple[int, int]) -> str:
-        """The entity whose longer name holds this span; empty where there is none."""
+    def _find_longer(self, span: tuple[int, int]) -> str:
+        """Return the entity whose longer mention contains this span; empty if there is none."""
         start, end = span
-        holding = (mention for mention in self._known if mention.start <= start and end <= mention.end)
-        return next((mention.entity_id for mention in holding if (mention.start, mention.end) != span), "")
+        longer = (mention for mention in self._known if mention.start <= start and end <= mention.end)
+        return next((mention.entity_id for mention in longer if (mention.start, mention.end) != span), "")
 
-    def _mention(self, normal: str, spans: Sequence[tuple[int, int]]) -> None:
+    def _add_mentions(self, normal: str, spans: Sequence[tuple[int, int]]) -> None:
         room = max(_MOST_MENTIONS - len(self._known) - len(self.found), 0)
         self.beyond += max(len(spans) - room, 0)
         for start, end in spans[:room]:
@@ -109,26 +109,30 @@ class Ground:
             del self._entities[normal]
 
 
-def share_borne_out(description: str, names: Iterable[str], of_text: Iterable[str]) -> float:
-    """Of the words of a description that say something beside the names, the share that a text with these words holds.
+def share_borne_out(description: str, names: Iterable[str], text_words: Iterable[str]) -> float:
+    """Return the share of a description's content words, without the names, that are in ``text_words``; 1 without any.
+
+    Words are compared by their first five characters.
 
     >>> share_borne_out("Ann found a red fox.", ["Ann"], words("Ann finally found it: the fox!"))
     0.6666666666666666
     """
-    of_names = {word for name in names for word in words(name)}
-    telling = [word for word in words(description) - of_names - _FUNCTION_WORDS if len(word) > 2 or not word.isascii()]
-    stems = {word[:_STEM] for word in of_text}
-    return sum(word[:_STEM] in stems for word in telling) / len(telling) if telling else 1.0
+    name_words = {word for name in names for word in words(name)}
+    content_words = [
+        word for word in words(description) - name_words - _FUNCTION_WORDS if len(word) > 2 or not word.isascii()
+    ]
+    stems = {word[:_STEM] for word in text_words}
+    return sum(word[:_STEM] in stems for word in content_words) / len(content_words) if content_words else 1.0
 
 
 def can_name(text: str) -> bool:
-    """Whether what was said to be a name can name something: pronouns and bare numbers do not."""
+    """Return whether an extracted name can name something: pronouns and bare numbers cannot."""
     normal = normalise(text)
     return is_name(normal) and normal not in _NOBODY
 
 
 def is_proper(surface: str) -> bool:
-    """Whether a surface is written like a proper name: with a capital or a digit, or in a script without capitals."""
+    """Return whether a surface looks like a proper name: a capital, a digit, or a script without capitals."""
     article = _ARTICLE.match(surface)  # "The mill" begins a sentence
     name = surface[article.end() :] if article else surface
     return name != name.lower() or any(character.isdigit() for character in name) or name.upper() == name.lower()

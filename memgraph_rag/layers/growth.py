@@ -1,7 +1,7 @@
-"""Summaries above summaries: what the layers ``points`` and ``clusters`` share.
+"""Build summaries of summaries, level by level. The layers ``points`` and ``clusters`` share this module.
 
-It knows no prompt and no weights. Invariant: a document grows level by level until it is finished, or as high as a
-layer lets it; one level of all documents is written together.
+The module knows no prompt and no weights. Invariant: each document gets levels until it is finished or has
+``most_levels``; one level of all documents is generated together.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["Growth", "grow", "make_points"]
 
 @dataclass(slots=True)
 class Growth:
-    """The summary graph of one document while it grows.
+    """The unfinished summary graph of one document.
 
     Attributes:
-        nodes: what the next level sums up.
+        nodes: the nodes that the next level sums up.
     """
 
     document_id: str
@@ -35,7 +35,7 @@ class Growth:
 
     @property
     def rows(self) -> LayerRows:
-        """What has grown."""
+        """The points and edges so far, with notes and usage."""
         return LayerRows(
             points=tuple(self.points), summarizes=tuple(self.edges), notes=dict(self.notes), usage=self.usage
         )
@@ -47,7 +47,10 @@ AnyGrowth = TypeVar("AnyGrowth", bound=Growth)
 def grow(
     growths: Sequence[AnyGrowth], add_level: Callable[[list[AnyGrowth], int], None], *, most_levels: int
 ) -> list[LayerRows]:
-    """The rows of each document, in order; ``add_level`` adds a level, from 1, to those that are not finished."""
+    """Return the rows of each document, in order.
+
+    ``add_level(growths, level)`` adds a level, counted from 1, to the documents that are not finished.
+    """
     for level in range(1, most_levels + 1):
         growing = [growth for growth in growths if not growth.finished]
         if not growing:
@@ -59,7 +62,7 @@ def grow(
 def make_points(
     texts: Sequence[str], document_id: str, level: int, *, layer: PointLayer, namespace: str, language: LanguageModel
 ) -> list[InformationPoint]:
-    """The information points of one level of a document, in order."""
+    """Return the information points of one level of a document, one a text, in order."""
     counts = language.count_tokens(texts) if texts else []
     return [
         InformationPoint(

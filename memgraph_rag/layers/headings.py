@@ -1,6 +1,6 @@
-"""The headings that the text of a document marks.
+"""Find the headings that a document's text marks.
 
-It knows segments, and no layer. Invariant: a heading begins at its character in the document.
+The module knows segments and no layer. Invariant: a heading's position is its first character in the document.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["marked_headings", "text_of"]
 
 
 def marked_headings(document: SplitDocument) -> list[Heading]:
-    """All headings that a text marks; none in a conversation: what looks like a heading there stands in a turn."""
+    """Return all marked headings of a document; none for a conversation, whose turns only quote headings."""
     if any(segment.speaker for segment in document.segments):
         return []
     return [
@@ -26,7 +26,7 @@ def marked_headings(document: SplitDocument) -> list[Heading]:
 
 
 def text_of(segments: Iterable[Segment]) -> str:
-    """The text of these segments at its places in the document; what lies between them is blank."""
+    """Return the segments' text with each segment at its place in the document; gaps are filled with newlines."""
     pieces: list[str] = []
     at = 0
     for segment in segments:

@@ -1,6 +1,6 @@
-"""The language model of a layer that can do without one.
+"""Get the language model for a layer that also works without one.
 
-It knows the models by their contract. Invariant: that there is none is no error.
+The module knows the models by their contract. Invariant: a missing language model is not an error.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from memgraph_rag.contracts import LanguageModel, Models
 from memgraph_rag.errors import ModelNotFound
 
-__all__ = ["language_of"]
+__all__ = ["find_language"]
 
 
-def language_of(models: Models) -> LanguageModel | None:
-    """The language model, where there is one."""
+def find_language(models: Models) -> LanguageModel | None:
+    """Return the language model; None if the memory has none."""
     try:
         return models.language
     except ModelNotFound:

@@ -1,11 +1,11 @@
 """Information points: the summary graph above the segments, weighted by the model's own attention.
 
-Level by level, consecutive nodes are gathered into batches, the model writes one bullet list per batch, each
-bullet becomes a point, and what the model looked at while writing it becomes the weights of its edges; of a model that
-does not tell, the cosines of point and nodes do. It knows no database and no tokenizer. Invariants: the weights of a
-point's edges sum to 1; whatever the model writes is counted, never raised, and never costs a segment.
+Level by level, consecutive nodes are gathered into batches, and the model writes one bullet list for each batch. Each
+bullet becomes a point. The model's attention while it writes becomes the weights of the point's edges; for a model
+without attention the cosines of point and nodes do. The module knows no database and no tokenizer. Invariants: the
+weights of a point's edges sum to 1; faulty output of the model is counted, raises nothing and never costs a segment.
 
-Source: PECAN / GARLIC, section 3.1; the decisions that the paper leaves open are in ``docs/decisions``.
+Source: PECAN / GARLIC, section 3.1; ``docs/decisions`` decides what the paper leaves open.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ INSTRUCTION = (
 )
 
 SIMILARITY = "weights by similarity"
-"""Note of a receipt: how many points have edges weighted by cosine, as the model told no attention."""
+"""The receipt's note that counts points with weights from cosines, for a model without attention."""
 
 _BULLET = re.compile(r"\s*(?:[•‣●◦▪]\s*|(?:[*+·–—-]|\d{1,3}[.)])(?:\s+|$))")
 _BOLD = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)")  # not the power in x**2
 _MOST_POINTS = 64
 _MOST_REPETITIONS = 3
 _MOST_COPIES = 5
-_VARIANTS = 2  # so many of one pattern are kept
-_REACH = 8  # earlier points that a pattern is looked for in
-_ALIKE = 0.8  # share of the words, at the beginning and the end, that two points of one pattern have in common
+_VARIANTS = 2  # points of one pattern that are kept
+_REACH = 8  # earlier points with which a point is compared
+_ALIKE = 0.8  # share of equal words, at the beginning and the end, of two points of one pattern
 _SHRINK = 0.8
 
 
@@ -57,12 +57,12 @@ _Weights = list[tuple[str, float]]
 
 
 class PointsLayer:
-    """Builds information points.
+    """The layer that builds information points.
 
     Args:
-        batch_tokens: prompt, inputs and output of one batch together; the model's window where that is smaller.
-        edge_mass: of each point's edges the largest are kept, up to this share of the attention (1.0: the paper).
-        most_levels: the summary graph never grows higher.
+        batch_tokens: limit on prompt, inputs and output of one batch together; a smaller window replaces it.
+        edge_mass: the share of its attention that a point's edges keep, largest first (1.0: the paper).
+        most_levels: the largest number of levels.
     """
 
     name = "points"
@@ -83,10 +83,9 @@ class PointsLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """The points and edges of each document, in order.
+        """Return the points and edges of each document, in order.
 
-        One level of all documents is generated together. A document of a single segment gets no points: there is
-        nothing to gather.
+        One level of all documents is generated together. A document of a single segment gets no points.
         """
         growths = [
             Growth(document.id, document.segments, finished=len(document.segments) < 2) for document in documents
@@ -111,26 +110,36 @@ class PointsLayer:
                 progress(f"summarising, level {level}", done, count)
 
         generations = language.generate(
-            [prompt(batch, head=INSTRUCTION) for of_document in batches_of_documents for batch in of_document],
+            [
+                prompt(batch, head=INSTRUCTION)
+                for document_batches in batches_of_documents
+                for batch in document_batches
+            ],
             max_tokens=output_tokens(language, self._batch_tokens),
             stop=is_useless_from_here,
             progress=tell,
         )
-        nobody_looked = any(generation.attention is None for generation in generations)
+        lacks_attention = any(generation.attention is None for generation in generations)
         written = iter(generations)
-        for growth, of_document in zip(growing, batches_of_documents, strict=True):
-            bullets_of_batches = [_take(growth, batch, next(written), self._edge_mass, models) for batch in of_document]
+        for growth, document_batches in zip(growing, batches_of_documents, strict=True):
+            bullets_of_batches = [
+                _take(growth, batch, next(written), self._edge_mass, models) for batch in document_batches
+            ]
             self._grow(
-                growth, [pair for of_batch in bullets_of_batches for pair in of_batch], level, namespace, language
+                growth,
+                [pair for batch_bullets in bullets_of_batches for pair in batch_bullets],
+                level,
+                namespace,
+                language,
             )
-            growth.finished |= len(of_document) == 1
-            if nobody_looked:
+            growth.finished |= len(document_batches) == 1
+            if lacks_attention:
                 growth.notes[SIMILARITY] = len(growth.points)
 
     def _grow(
         self, growth: Growth, taken: list[tuple[str, _Weights]], level: int, namespace: str, language: LanguageModel
     ) -> None:
-        """Add a level of points with their edges, and decide whether it is the last."""
+        """Add a level of points and edges to a document, and mark the document as finished after its last level."""
         below = {as_line(node.text).casefold() for node in growth.nodes}
         copies = sum(as_line(text).casefold() in below for text, _ in taken)
         if level > 1 and 2 * copies > len(taken):
@@ -160,7 +169,7 @@ class PointsLayer:
 def _take(
     growth: Growth, batch: Batch, generation: Generation, mass: float, models: Models
 ) -> list[tuple[str, _Weights]]:
-    """The text and the weights of each point that was written to one batch."""
+    """Return the text and the weights of each point that the model wrote for one batch."""
     growth.usage += generation.usage
     spans, notes = bullets(generation.text, complete=generation.finish != "length")
     growth.notes.update(notes)
@@ -180,12 +189,12 @@ def _take(
 
 
 def bullets(text: str, *, complete: bool) -> tuple[list[tuple[int, int]], Counter[str]]:
-    r"""The character span of each usable point in what the model wrote, and what was odd about it, counted.
+    r"""Return the (start, end) characters of each usable point in the model's text, and counts of its problems.
 
-    A span leaves out the bullet mark and the newline. Where the model wrote no bullet at all, each line counts as
-    one. With ``complete=False`` (cut at the limit) a last line without its newline is dropped. A point counts as
-    repeated, too, where two of the last ones say the same but for a word or two: small models fall into loops such
-    as "Alice finds herself in a new house. Alice finds herself in a new room. …".
+    A span excludes the bullet mark and the newline. In a text without bullets each line is a point. With
+    ``complete=False`` (cut at the limit) a last line without a newline is dropped. A point also counts as repeated if
+    two of the last eight points differ from it by a word or two: small models fall into loops such as "Alice finds
+    herself in a new house. Alice finds herself in a new room. …".
 
     >>> bullets("Sure!\n* Tom ran.\n* \n* Tom ran.\n", complete=True)
     ([(8, 16)], Counter({'preamble': 1, 'empty point': 1, 'repeated point': 1}))
@@ -220,29 +229,31 @@ def bullets(text: str, *, complete: bool) -> tuple[list[tuple[int, int]], Counte
 
 
 def edge_weights(generation: Generation, start: int, end: int, *, mass: float) -> np.ndarray:
-    """(S,) float64 weights of a point (characters start to end) over its batch's inputs; they sum to 1.
+    """Return (S,) float64 the weights of a point (characters start to end) over its batch's S inputs; they sum to 1.
 
-    Mean over the point's tokens of the attention to each input, divided by its sum; of these the largest up to
-    ``mass`` are kept and divided by their sum again. PECAN, section 3.1.
+    The weights are the mean attention of the point's tokens to each input, scaled to sum 1. The largest weights up to
+    ``mass`` are kept and scaled again. PECAN, section 3.1.
     """
     assert generation.attention is not None
     inside = (generation.offsets[:, 0] < end) & (generation.offsets[:, 1] > start)
-    return _largest(generation.attention[inside].astype(np.float64).mean(axis=0), mass)
+    return _keep_largest(generation.attention[inside].astype(np.float64).mean(axis=0), mass)
 
 
 def similarity_weights(
     texts: Sequence[str], inputs: Sequence[str], embedder: Embedder, *, mass: float
 ) -> list[np.ndarray]:
-    """(S,) weights of each text by its cosines to the S inputs; all alike where none is above 0."""
+    """Return (S,) for each text the weights by its cosines to the S inputs; equal weights if no cosine is above 0."""
     if not texts:
         return []
     vectors = embedder.embed([*texts, *inputs]).astype(np.float64)
     cosines = np.maximum(vectors[: len(texts)] @ vectors[len(texts) :].T, 0.0)
-    return [_largest(of_point if of_point.any() else np.ones(len(inputs)), mass) for of_point in cosines]
+    return [
+        _keep_largest(point_cosines if point_cosines.any() else np.ones(len(inputs)), mass) for point_cosines in cosines
+    ]
 
 
-def _largest(shares: np.ndarray, mass: float) -> np.ndarray:
-    """The largest of these shares up to ``mass`` of their sum, the others 0; they sum to 1."""
+def _keep_largest(shares: np.ndarray, mass: float) -> np.ndarray:
+    """Return the largest shares up to ``mass`` of their sum, scaled to sum 1; the other shares are 0."""
     weights = shares / shares.sum()
     order = np.argsort(-weights, kind="stable")
     before = np.cumsum(weights[order]) - weights[order]
@@ -251,10 +262,10 @@ def _largest(shares: np.ndarray, mass: float) -> np.ndarray:
 
 
 def is_useless_from_here(prompt: Prompt, text: str) -> bool:
-    """Whether more of this list would be worthless.
+    """Return whether the list has become useless, so that generation should stop.
 
-    It is where the model goes round in circles, copies its inputs one by one, or has written too many points. One
-    repetition is no circle: the 1.5B model sometimes says a thing twice and then goes on with the story.
+    That is the case if the model repeats itself, copies its inputs one by one, or has written 64 points. A single
+    repetition does not stop it: the 1.5B model sometimes says a thing twice and then continues with the story.
     """
     spans, notes = bullets(text, complete=True)
     if notes["repeated point"] >= _MOST_REPETITIONS or len(spans) >= _MOST_POINTS:
@@ -264,7 +275,7 @@ def is_useless_from_here(prompt: Prompt, text: str) -> bool:
 
 
 def _is_variant(point: str, other: str) -> bool:
-    """True if two points differ in a word or two only, in one place."""
+    """Return whether two points differ by a word or two only, in one place."""
     words, others = point.split(), other.split()
     longest, shortest = max(len(words), len(others)), min(len(words), len(others))
     head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, others, strict=False)))
@@ -280,7 +291,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Without surrounding white space, and without the asterisks of half-finished Markdown."""
+    """Return the span without surrounding white space and without asterisks of unfinished Markdown."""
     while start < end and (text[start].isspace() or text[start] == "*"):
         start += 1
     while end > start and (text[end - 1].isspace() or text[end - 1] == "*"):

@@ -1,6 +1,6 @@
-"""What of a paragraph that a small model wrote can be used.
+"""Extract the usable part of a paragraph that a small model wrote.
 
-It knows no layer. Invariant: what is used is one span of what was written, without a sentence that it says twice.
+The module knows no layer. Invariant: the usable part is one span of the text without a repeated sentence.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = ["as_paragraph", "goes_in_circles", "usable_prose"]
 
 _PREAMBLE = re.compile(r"\s*[^\n.!?。！？]{0,120}:[ \t]*\n+")
 _BULLET = re.compile(r"\n[^\S\n]*(?:[*•‣●-]|\d{1,2}[.)])\s+")
-_MOST_TIMES = 3  # that a sentence is said before more of it is worthless
+_MOST_TIMES = 3  # repetitions of a sentence
 
 
 def usable_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, Counter[str]]:
-    r"""The span of a paragraph that can be used, None where there is none; and what was odd about it, counted.
+    r"""Return the usable (start, end) of a paragraph, or None, and counts of what is wrong with the text.
 
-    Left out are a line such as "Here is a summary:" before it, everything from the first repeated sentence on, and,
-    with ``complete=False`` (cut at the limit), what follows the last whole sentence, if there is one.
+    The span excludes an opening line such as "Here is a summary:" and everything from the first repeated sentence on.
+    With ``complete=False`` (cut at the limit) it ends with the last whole sentence, if there is one.
 
     >>> usable_prose("Here it is:\nTom ran. Ann sat. Tom ran.", complete=True)
     ((12, 29), Counter({'preamble': 1, 'repeated sentence': 1}))
@@ -45,12 +45,12 @@ def usable_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, 
             break
         seen.add(sentence)
         end = sentence_end
-    start, end = _trimmed(text, start, end)
+    start, end = _trim(text, start, end)
     return ((start, end) if any(map(str.isalnum, text[start:end])) else None), +notes
 
 
 def as_paragraph(text: str) -> str:
-    r"""The text on one line, without the bullets of a list that the model wrote instead.
+    r"""Return the text on one line, without bullets that the model wrote in place of a paragraph.
 
     >>> as_paragraph("Tom ran.\n* Ann sat.")
     'Tom ran. Ann sat.'
@@ -59,17 +59,17 @@ def as_paragraph(text: str) -> str:
 
 
 def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001
-    """Whether more of this paragraph would be worthless: a sentence of it was said again and again."""
-    said = Counter(as_line(text[start:end]).casefold() for start, end in sentences(text))
-    return max(said.values(), default=0) >= _MOST_TIMES
+    """Return whether the paragraph has repeated a sentence three times, so that generation should stop."""
+    counts = Counter(as_line(text[start:end]).casefold() for start, end in sentences(text))
+    return max(counts.values(), default=0) >= _MOST_TIMES
 
 
 def _is_whole(sentence: str) -> bool:
     return sentence.rstrip().endswith((".", "!", "?", "。", "！", "？", '."', ".”"))
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Without white space around it, and without the marks of a quotation or of bold text."""
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span without surrounding white space and without Markdown marks of headings and bold text."""
     while start < end and (text[start].isspace() or text[start] in "*#"):
         start += 1
     while end > start and (text[end - 1].isspace() or text[end - 1] == "*"):

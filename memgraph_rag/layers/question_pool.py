@@ -1,9 +1,9 @@
-"""The question pool: questions that a model asks of a text; for each, the text is read again.
+"""The question pool: questions that a model asks about a text. For each the text is read again.
 
-It knows no segment and no graph. Invariant: no two questions of a pool are much alike.
+The module knows no segment and no graph. Invariant: no two questions of a pool are much alike.
 
-Source: QRMeM, memory construction, step 3: a proposed question is kept only if its ROUGE-L with every question that is
-kept already is below 0.6. The paper does not say which of precision, recall and F is meant; it is F here.
+Source: QRMeM, memory construction, step 3: a proposed question is kept only if its ROUGE-L with every kept question is
+below 0.6. The paper does not say whether it means precision, recall or F; the pool uses F.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from importlib.util import find_spec
 from typing import Any
 
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.layers.extraction import Said, about, strings
+from memgraph_rag.layers.extraction import Extraction, about, strings
 from memgraph_rag.types import as_line
 
-__all__ = ["Pool", "pool_schema", "pool_task", "proposed", "require_rouge"]
+__all__ = ["Pool", "pool_schema", "pool_task", "read_questions", "require_rouge"]
 
 _ALIKE = 0.6
 _LONGEST_QUESTION = 200
-_SHOWN = 8  # of the names and of the relations that were found
+_SHOWN = 8  # names and relations that the prompt shows
 
 
 def require_rouge() -> None:
-    """Refuse a pool that cannot compare its questions, before a model writes any.
+    """Raise an error before a model writes questions if the pool cannot compare them.
 
     Raises:
         SettingsError: rouge-score is not installed.
@@ -41,13 +41,13 @@ def require_rouge() -> None:
 
 
 class Pool:
-    """The questions kept of one document."""
+    """The kept questions of one document."""
 
     def __init__(self) -> None:
         self.questions: list[str] = []
 
     def admit(self, question: str) -> bool:
-        """Keep a question, unless it is much like one that is kept."""
+        """Keep a question and return True; return False if it is much like a kept one."""
         if any(self._scorer.score(kept, question)["rougeL"].fmeasure >= _ALIKE for kept in self.questions):
             return False
         self.questions.append(question)
@@ -61,7 +61,7 @@ class Pool:
 
 
 def pool_schema(most: int) -> Mapping[str, Any]:
-    """The JSON Schema of at most so many questions."""
+    """Return the JSON Schema of a list of at most ``most`` questions."""
     question = {"type": "string", "minLength": 1, "maxLength": _LONGEST_QUESTION}
     return {
         "type": "object",
@@ -71,8 +71,8 @@ def pool_schema(most: int) -> Mapping[str, Any]:
     }
 
 
-def pool_task(title: str, most: int, extracted: Said) -> str:
-    """Asks for questions on a text of which this is known already."""
+def pool_task(title: str, most: int, extracted: Extraction) -> str:
+    """Return the task that asks for questions about what is not yet extracted from a text."""
     names = "; ".join(extracted.names[:_SHOWN])
     relations = " ".join(description for *_, description in extracted.relations[:_SHOWN])
     return (
@@ -82,10 +82,10 @@ def pool_task(title: str, most: int, extracted: Said) -> str:
     )
 
 
-def proposed(text: str, most: int) -> tuple[list[str], Counter[str]]:
-    """The questions in a reply, and what was odd about it, counted.
+def read_questions(text: str, most: int) -> tuple[list[str], Counter[str]]:
+    """Return the questions in a reply, and counts of what is wrong with the reply.
 
-    >>> proposed('{"questions": ["Who ran?", "Who ra', 3)
+    >>> read_questions('{"questions": ["Who ran?", "Who ra', 3)
     (['Who ran?'], Counter({'questions cut off': 1}))
     """
     questions, notes = strings(text, "questions")

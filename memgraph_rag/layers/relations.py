@@ -1,12 +1,12 @@
-"""Relations: what a text says of pairs of entities, one descriptive sentence each, tied to the segment that states it.
+"""The relations layer: one descriptive sentence for a pair of entities, tied to the segment that states it.
 
-The model lists names and relations of each batch of consecutive segments; each is then looked up in the segments. It
-knows no database and no tokenizer. Invariants: both ends of a relation have a mention in its segment, the recognizer's
-or one of its own, and most words of its description stand there too; whatever odd thing the model writes is counted,
-never raised, never silent; so nothing in a text can make a relation that the text does not hold.
+The model lists names and relations of each batch of consecutive segments, and each of them is then checked against the
+segments. The module knows no database and no tokenizer. Invariants: both ends of a relation have a mention in its
+segment, the recognizer's or a new one, and the segment contains most words of the relation's description; faulty output
+of the model is counted and raises nothing; so a text cannot make a relation that it does not contain.
 
-Source: QRMeM, memory construction (entities, open relations, links from entities to segments) and graph update; the
-decisions that the paper leaves open are in ``docs/decisions``.
+Source: QRMeM, memory construction (entities, open relations, links from entities to segments) and graph update;
+``docs/decisions`` decides what the paper leaves open.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers import extraction
 from memgraph_rag.layers.batches import batches, output_tokens, prompt
-from memgraph_rag.layers.extraction import SCHEMA, goes_in_circles, said
+from memgraph_rag.layers.extraction import SCHEMA, goes_in_circles, parse_extraction
 from memgraph_rag.layers.grounded_relations import Account, relation_rows
-from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, proposed, require_rouge
+from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, read_questions, require_rouge
 from memgraph_rag.types import LayerRows
 
 __all__ = ["RelationsLayer"]
@@ -29,7 +29,7 @@ __all__ = ["RelationsLayer"]
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """One prompt: the place of its batch in an account, and what is to be done with it."""
+    """One prompt: the index of its batch in an account, and the task."""
 
     account: Account
     place: int
@@ -37,12 +37,12 @@ class _Ask:
 
 
 class RelationsLayer:
-    """Finds relations, and the entities that no recognizer knows.
+    """The layer that finds relations, and entities that no recognizer finds.
 
     Args:
-        batch_tokens: as for the points, so that both layers read the same batches.
-        pool_questions: so many questions a batch are proposed, and what bears on them is looked for in a second pass;
-            0 is none. Two more calls a batch.
+        batch_tokens: as for ``PointsLayer``, so that both layers read the same batches.
+        pool_questions: how many questions the model proposes for a batch; a second pass extracts what helps to answer
+            them. 0 switches the pass off. It costs two more calls a batch.
     """
 
     name = "relations"
@@ -64,64 +64,68 @@ class RelationsLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """The relations of each document, with the mentions that they need beyond the recognizer's, in order."""
-        accounts = self._accounts(documents, models.language)
-        asks = _asks(accounts, extraction.task)
-        self._look(asks, models.language, progress)
+        """Return the relations of each document, in order, with mentions for names that the recognizer misses."""
+        accounts = self._make_accounts(documents, models.language)
+        asks = _make_asks(accounts, extraction.task)
+        self._extract(asks, models.language, progress)
         if self._pool_questions:
-            self._look(self._questions(asks, models.language, progress), models.language, progress)
+            self._extract(self._propose_questions(asks, models.language, progress), models.language, progress)
         return relation_rows(documents, accounts, namespace, models)
 
     def extract(
         self, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models
     ) -> list[LayerRows]:
-        """What bears on a question in some segments of each document: QRMeM's update of the graph.
+        """Extract relations that help to answer a question from segments of each document: QRMeM's graph update.
 
         Args:
-            documents: each with those of its segments that are to be looked into.
+            documents: documents with only those segments that are to be read.
 
         Returns:
-            The rows of each document, as ``build`` gives them, ready for ``GraphWriter.learn``.
+            The rows of each document, as from ``build``, ready for ``GraphWriter.learn``.
         """
-        accounts = self._accounts(documents, models.language)
-        self._look(_asks(accounts, partial(extraction.directed_task, questions=[question])), models.language, None)
+        accounts = self._make_accounts(documents, models.language)
+        self._extract(
+            _make_asks(accounts, partial(extraction.directed_task, questions=[question])), models.language, None
+        )
         return relation_rows(documents, accounts, namespace, models)
 
-    def _accounts(self, documents: Sequence[SplitDocument], language: LanguageModel) -> list[Account]:
+    def _make_accounts(self, documents: Sequence[SplitDocument], language: LanguageModel) -> list[Account]:
         batches_of_documents = [
             list(batches(document.segments, language, self._batch_tokens)) for document in documents
         ]
         return [
-            Account(document.title, of_document, [[] for _ in of_document])
-            for document, of_document in zip(documents, batches_of_documents, strict=True)
+            Account(document.title, document_batches, [[] for _ in document_batches])
+            for document, document_batches in zip(documents, batches_of_documents, strict=True)
         ]
 
-    def _look(self, asks: Sequence[_Ask], language: LanguageModel, progress: Progress | None) -> None:
-        """Let the model list names and relations, and note what it says."""
-        for ask, text in zip(asks, self._written(asks, SCHEMA, "finding relations", language, progress), strict=True):
-            extracted, notes = said(text)
+    def _extract(self, asks: Sequence[_Ask], language: LanguageModel, progress: Progress | None) -> None:
+        """Let the model list names and relations, and add them to the accounts."""
+        for ask, text in zip(asks, self._generate(asks, SCHEMA, "finding relations", language, progress), strict=True):
+            extracted, notes = parse_extraction(text)
             ask.account.said[ask.place].append(extracted)
             ask.account.notes.update(notes)
 
-    def _questions(self, asks: Sequence[_Ask], language: LanguageModel, progress: Progress | None) -> list[_Ask]:
-        """What is to be asked again: of the questions that the model proposes those that the document's pool admits."""
+    def _propose_questions(
+        self, asks: Sequence[_Ask], language: LanguageModel, progress: Progress | None
+    ) -> list[_Ask]:
+        """Let the model propose questions, and return a prompt for each batch with questions that its pool admits."""
         most = self._pool_questions
         proposing = [
             replace(ask, task=pool_task(ask.account.title, most, ask.account.said[ask.place][0])) for ask in asks
         ]
-        written = self._written(proposing, pool_schema(most), "proposing questions", language, progress)
+        written = self._generate(proposing, pool_schema(most), "proposing questions", language, progress)
         pools = {id(ask.account): Pool() for ask in asks}
         further = []
         for ask, text in zip(asks, written, strict=True):
-            questions, notes = proposed(text, most)
-            kept = [question for question in questions if pools[id(ask.account)].admit(question)]
+            questions, notes = read_questions(text, most)
+            admitted = [question for question in questions if pools[id(ask.account)].admit(question)]
             ask.account.notes.update(notes)
-            ask.account.notes["question like another"] += len(questions) - len(kept)
-            if kept:
-                further.append(replace(ask, task=extraction.directed_task(ask.account.title, kept)))
+            ask.account.notes["question like another"] += len(questions) - len(admitted)
+            if admitted:
+                further.append(replace(ask, task=extraction.directed_task(ask.account.title, admitted)))
         return further
 
-    def _written(
+    def _generate(
         self,
         asks: Sequence[_Ask],
         schema: Mapping[str, Any],
@@ -129,7 +133,7 @@ class RelationsLayer:
         language: LanguageModel,
         progress: Progress | None,
     ) -> Iterator[str]:
-        """The replies, for all documents together; each is charged to its document."""
+        """Yield the model's replies to all prompts, and add each one's usage to its account."""
 
         def tell(_: str, done: int, count: int) -> None:
             if progress is not None:
@@ -147,6 +151,6 @@ class RelationsLayer:
             yield generation.text
 
 
-def _asks(accounts: Sequence[Account], task: Callable[[str], str]) -> list[_Ask]:
-    """One prompt a batch, with the task that belongs to a document's title."""
+def _make_asks(accounts: Sequence[Account], task: Callable[[str], str]) -> list[_Ask]:
+    """Return one prompt a batch; ``task`` makes the task from the document's title."""
     return [_Ask(account, place, task(account.title)) for account in accounts for place in range(len(account.batches))]

@@ -1,7 +1,7 @@
-"""Finds where names stand in a text, so that what a model says it has read can be checked.
+"""Find where names occur in a text, to check what a model says about the text.
 
-It knows no model. Invariants: what is found has the normal form of the name that was looked for; the time is linear in
-the text for each name.
+The module knows no model. Invariants: a found span has the normal form of the name; the time for a name is linear in
+the length of the text.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from memgraph_rag.lexical.names import LONGEST_NAME, SAME_CHARACTERS, normalise
 
 __all__ = ["first_word", "occurrences", "words"]
 
-_MOST = 16  # of one name in one text
+_MOST = 16  # spans of one name in one text
 _CLASSES = {character: f"[{re.escape(same)}]" for same in SAME_CHARACTERS for character in same}
 _MARKS = r"\u0300-\u036f"
 _WORD = re.compile(r"[^\W_]+")
-_UNSPACED = re.compile(  # kana, ideographs, Hangul (particles hang on), Thai to Khmer: a name has no edge to be seen
+_UNSPACED = re.compile(  # kana, ideographs, Hangul (particles follow names), Thai to Khmer: names have no visible ends
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 )
 
 
 def occurrences(name: str, text: str) -> list[tuple[int, int]]:
-    r"""The character spans at which a name stands in a text, whole, in order; of many the first 16.
+    r"""Return the (start, end) characters of a whole name in a text, in order; at most the first 16.
 
-    Case, the kind of dashes and quotation marks, white space and composed or decomposed characters do not matter.
+    Case, kinds of dashes and quotation marks, white space, and composed or decomposed characters do not matter.
 
     >>> occurrences("mad hatter", "The Mad\nHatter and the mad hatters.")
     [(4, 14)]
@@ -44,13 +44,13 @@ def occurrences(name: str, text: str) -> list[tuple[int, int]]:
 
 
 def first_word(name: str) -> str:
-    """A word that a text must hold, case folded, to hold the name; empty where that cannot be told so simply."""
+    """Return a case-folded word that every text with the name contains; empty if there is no such word."""
     word = _WORD.search(normalise(name)) if name.isascii() and name.isprintable() else None
     return word.group() if word is not None else ""
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text, case folded; where words have no edges, its single characters.
+    """Return the case-folded words of a text; in scripts without spaces the single characters.
 
     >>> sorted(words("The fox, the FOX: 狐狸"))
     ['fox', 'the', '狐', '狸']
@@ -68,11 +68,11 @@ def _pattern(name: str, normal: str) -> re.Pattern[str]:
         for form in ("NFC", "NFD")
     }
     longest_first = sorted(forms, key=lambda spelling: (-len(spelling), spelling))
-    return re.compile("|".join(map(_bounded, longest_first)), re.IGNORECASE)
+    return re.compile("|".join(map(_bound, longest_first)), re.IGNORECASE)
 
 
-def _bounded(form: str) -> str:
-    """A form as a pattern that does not begin or end within a word, where words have edges."""
+def _bound(form: str) -> str:
+    """Return a pattern for a form that does not begin or end inside a word, in scripts with spaces."""
     inside = "".join(
         r"\s+" if character == " " else _CLASSES.get(character) or re.escape(character) for character in form
     )

@@ -1,8 +1,7 @@
 """BM25 over texts, in memory.
 
-It knows no room and no query language. Invariants: the index is a cache, all of which stands in the texts that it was
-given; a day that a text names counts in no text's length, so that a query that names none has the scores that it would
-have without days.
+The module knows no query language. Invariants: the index is a cache and can be built again from its texts; days do not
+count in a text's length, so a query without a day has the same scores as in an index without days.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = ["K1", "TITLE_WEIGHT", "B", "KeywordIndex"]
 
 
 K1, B = 0.9, 0.4
-"""How soon repetition stops to count, and how much long texts are held back: better here than 1.2 and 0.75."""
+"""BM25's saturation of repeated words, and its penalty of long texts: better here than 1.2 and 0.75."""
 
 TITLE_WEIGHT = 2
 """How often a word of the title counts."""
@@ -32,9 +31,9 @@ _ARRAYS = ("_is_day", "_terms", "_counts", "_starts", "_lengths")
 
 
 class KeywordIndex:
-    """BM25 over numbered rows, each a title and a text. Rows are appended and stay; who asks says which are meant.
+    """BM25 over numbered rows of a title and a text. Rows are only appended; each query names the rows that count.
 
-    A row's terms are its words and the days that it names (``dates.written``).
+    A row's terms are its words and its days (``dates.written``).
 
     Args:
         stemming: whether "marriages" finds "marriage".
@@ -46,7 +45,7 @@ class KeywordIndex:
         self._form: Callable[[str], str] = stem if stemming else str
         self._numbers: dict[str, int] = {}
         self._is_day = np.zeros(0, bool)  # for each number of a term
-        self._terms = np.zeros(0, np.int32)  # of all rows, one after the other, each once in its row
+        self._terms = np.zeros(0, np.int32)  # terms of all rows in sequence, each once in its row
         self._counts = np.zeros(0, np.int32)
         self._starts = np.zeros(1, np.int64)  # where each row's terms begin, and where the last ends
         self._lengths = np.zeros(0, np.int64)
@@ -56,34 +55,34 @@ class KeywordIndex:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its arrays, and about those of its vocabulary."""
+        """About how many bytes the arrays and the vocabulary take."""
         arrays = (self._terms, self._counts, self._starts, self._lengths)
         return sum(array.nbytes for array in arrays) + 150 * len(self._numbers)
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that it holds beside the terms themselves, by name."""
+        """The arrays of the index by name: its whole content except the terms."""
         return {name: getattr(self, name) for name in _ARRAYS}
 
     @property
     def numbered(self) -> list[str]:
-        """All terms, words and days, in the order of their numbers."""
+        """All terms, words and days, ordered by number."""
         return list(self._numbers)
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], numbered: Iterable[str]) -> None:
-        """Hold what another index held (``arrays``, ``numbered``); the arrays are never written to."""
+        """Replace the content by another index's ``arrays`` and ``numbered``; the arrays are never written to."""
         for name in _ARRAYS:
             setattr(self, name, arrays[name])
         self._numbers = {term: number for number, term in enumerate(numbered)}
 
     def copy(self) -> KeywordIndex:
-        """Another index of the same rows, to which others can be appended."""
+        """Return an index of the same rows, to which further rows can be appended separately."""
         other = copy.copy(self)
         other._numbers = {**self._numbers}
         return other
 
     def append(self, titles_and_texts: Iterable[tuple[str, str]]) -> None:
-        """Further rows, numbered from ``len``."""
+        """Append rows; their numbers start at ``len``."""
         terms: list[int] = []
         counts: list[int] = []
         starts: list[int] = []
@@ -94,7 +93,7 @@ class KeywordIndex:
             all_counts = Counter(words(text) + TITLE_WEIGHT * words(title))
             word_counts = {word: count for word, count in all_counts.items() if word not in STOP_WORDS}
             if self._form is stem:
-                word_counts = _merged(word_counts, stem)
+                word_counts = _merge_counts(word_counts, stem)
             lengths.append(sum(word_counts.values()))
             day_counts = Counter(dates.written(text) + TITLE_WEIGHT * dates.written(title))
             terms += [numbers.setdefault(term, len(numbers)) for term in (*word_counts, *day_counts)]
@@ -109,24 +108,24 @@ class KeywordIndex:
         self._is_day[[numbers[term] for term in all_days]] = True
 
     def terms(self, query: str) -> NDArray[np.int32]:
-        """The numbers of the query's words and days that some row holds, each once, sorted."""
+        """Return the sorted numbers of the query's words and days that some row holds, each once."""
         asked = (*map(self._form, keywords(query)), *dates.asked(query))
         known = {self._numbers.get(term, -1) for term in asked}
         return np.array(sorted(known - {-1}), np.int32)
 
-    def terms_of(self, row: int) -> NDArray[np.int32]:
-        """The numbers of a row's words and days, each once, sorted."""
+    def row_terms(self, row: int) -> NDArray[np.int32]:
+        """Return the sorted numbers of a row's words and days, each once."""
         return np.sort(self._terms[self._starts[row] : self._starts[row + 1]])
 
-    def held(self, words: Iterable[str], rows: NDArray[np.int64]) -> frozenset[str]:
-        """Which of these words some of the rows holds."""
+    def find_held(self, words: Iterable[str], rows: NDArray[np.int64]) -> frozenset[str]:
+        """Return those of the given words that at least one of the rows holds."""
         numbers = {word: number for word in words if (number := self._numbers.get(self._form(word))) is not None}
         terms = np.array(sorted({*numbers.values()}), np.int32)
         holding = {*terms[self.rarity(terms, rows) > 0].tolist()}
         return frozenset(word for word, number in numbers.items() if number in holding)
 
     def vocabulary(self, rows: NDArray[np.int64]) -> list[str]:
-        """The words of these rows; stems where words are compared by them."""
+        """Return the words of these rows; their stems if the index uses stemming."""
         is_meant = np.zeros(len(self), bool)
         is_meant[rows] = True
         there = np.zeros(len(self._numbers), bool)
@@ -134,47 +133,47 @@ class KeywordIndex:
         there[self._is_day] = False
         return [word for word, number in self._numbers.items() if there[number]]
 
-    def days_among(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Those of the terms that are days."""
+    def select_days(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return those of the terms that are days."""
         return terms[self._is_day[terms]]
 
-    def words_among(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The terms without the days."""
+    def select_words(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return those of the terms that are words."""
         return terms[~self._is_day[terms]]
 
     def scores(
         self, terms: NDArray[np.int32], rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """(len(rows),) BM25 of these rows, as if there were no others; 0 where a row holds none of the terms.
+        """Return (len(rows),) the BM25 scores of these rows, as if there were no others; 0 for a row without the terms.
 
         Args:
-            terms: as ``terms`` and ``terms_of`` give them, each once.
+            terms: distinct numbers, as from ``terms`` and ``row_terms``.
             rows: numbers of rows, rising.
-            weights: (len(rows),) how many texts each row stands for where words and lengths are counted; 1 by default.
+            weights: (len(rows),) how many texts each row represents in counts of words and lengths; 1 by default.
         """
         scores = np.zeros(len(rows))
-        hits, at, of = self._hits(terms, rows)
+        hits, at, of = self._find_hits(terms, rows)
         if not len(hits):
             return scores
         counts = self._counts[hits].astype(np.float64)
         lengths = self._lengths[rows]
         held_back = K1 * (1 - B + B * lengths / max(np.average(lengths, weights=weights), 1.0))
-        idf = _idf(*_frequencies(at, of, len(terms), len(rows), weights))
+        idf = _idf(*_count_texts(at, of, len(terms), len(rows), weights))
         np.add.at(scores, at, idf[of] * counts / (counts + held_back[at]))
         return scores
 
     def rarity(
         self, terms: NDArray[np.int32], rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """(len(terms),) how much each word tells among these rows: its idf; 0 where none of them holds it."""
-        _, at, of = self._hits(terms, rows)
-        holding, texts = _frequencies(at, of, len(terms), len(rows), weights)
+        """Return (len(terms),) the idf of each term among these rows; 0 for a term that no row holds."""
+        _, at, of = self._find_hits(terms, rows)
+        holding, texts = _count_texts(at, of, len(terms), len(rows), weights)
         return np.where(holding > 0, _idf(holding, texts), 0.0)
 
-    def _hits(
+    def _find_hits(
         self, terms: NDArray[np.int32], rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-        """Where these rows hold these terms: place in the list of all terms, place in ``rows``, place in ``terms``."""
+        """Return the hits of terms in rows as three arrays: places in all terms, in ``rows``, and in ``terms``."""
         if not len(terms) or not len(rows):
             nothing = np.zeros(0, np.int64)
             return nothing, nothing, np.zeros(0, np.int32)
@@ -189,10 +188,10 @@ class KeywordIndex:
         return hits, at, term[hits]
 
 
-def _frequencies(
+def _count_texts(
     at: NDArray[np.int64], of: NDArray[np.int32], terms: int, rows: int, weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], float]:
-    """(terms,) how many texts hold each term, from where the rows hold them; and how many texts there are."""
+    """Return (terms,) how many texts hold each term, and the number of texts."""
     counted = np.bincount(of, weights=None if weights is None else weights[at], minlength=terms)
     return counted.astype(np.float64), rows if weights is None else float(weights.sum())
 
@@ -201,7 +200,7 @@ def _idf(holding: NDArray[np.float64], rows: float) -> NDArray[np.float64]:
     return np.log1p((rows - holding + 0.5) / (holding + 0.5))
 
 
-def _merged(word_counts: Mapping[str, int], form: Callable[[str], str]) -> Counter[str]:
+def _merge_counts(word_counts: Mapping[str, int], form: Callable[[str], str]) -> Counter[str]:
     merged: Counter[str] = Counter()
     for word, count in word_counts.items():
         merged[form(word)] += count

@@ -1,11 +1,11 @@
-"""Whether a question asks about a whole (its themes, a summary) instead of something that some passage says.
+"""Tell whether a question asks about a whole text or memory (its themes, a summary) instead of a passage's fact.
 
-It knows words and no model. Invariant: a question that names what it asks for, and no whole, asks for a passage.
+The module knows words and no model. Invariant: a question without a word for a whole asks for a passage.
 
-Written with questions of fifteen sets in view, so that its figures there say little of others: of those about a whole
-(qmsum "general", squality "plot", beam "summarization") 44 of 44 are told; of 651 questions that need several documents
-(musique, hotpotqa, 2wiki and their further parts) none is taken for one, of 1,970 about one text (fairytaleqa, quality,
-covidqa) 6 are.
+The rules were written with questions of fifteen sets in view, so the figures on these sets are optimistic: 44 of 44
+questions about a whole are recognised (qmsum "general", squality "plot", beam "summarization"); wrongly recognised are
+0 of 651 questions that need several documents (musique, hotpotqa, 2wiki and their further parts) and 6 of 1,970 about
+one text (fairytaleqa, quality, covidqa).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WHOLE = re.compile(rf"\b(?:{_SUMMARY}|{_MAIN}|{_AS_A_WHOLE}|{_OF_ALL}|{_KINDS_O
 
 
 def asks_about_the_whole(question: str) -> bool:
-    """Whether it is about a whole.
+    """Return whether the question asks about a whole.
 
     >>> asks_about_the_whole("Which themes run through these notes?")
     True

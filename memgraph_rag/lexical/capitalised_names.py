@@ -1,7 +1,7 @@
-"""Names by capital letters alone: what can be found without any model, in every script that has case.
+"""Find names by capital letters alone, without a model, in every script with capitals.
 
-It knows no room, no model and no language but a few English function words and European particles. Invariants:
-spans are exact, in order, do not overlap and are not empty; the time is linear in the text, whatever it holds.
+The module knows no language except a few English function words and European particles. Invariants: spans are exact, in
+order, not empty, and do not overlap; the time is linear in the text, whatever it holds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LONGEST_WORD = 50
 _SHOUTED_WORDS = 4
 _LONGEST_NUMBER = 4
 
-# What begins a sentence, or a question, without naming anything.
+# Words that begin a sentence or a question without being a name.
 _FUNCTION_WORDS = frozenset(
     """
     a about above after again against all along already also although always am among an and another any anyone are
@@ -54,7 +54,7 @@ _NO_NAMES = frozenset("i i'm i'd i'll i've ok okay".split())  # noqa: SIM905
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word, and how it stands."""
+    """A word and its surroundings."""
 
     start: int
     end: int
@@ -62,43 +62,43 @@ class _Word:
     is_capital: bool
     is_number: bool
     is_first: bool  # of a sentence, a line with a mark before it, or a quotation
-    is_quoted: bool  # it is first only because of a quotation mark or a bracket right before it
-    follows: bool  # only white space, at most one line end, lies between it and the word before
+    is_quoted: bool  # first only because of a quotation mark or bracket before it
+    follows: bool  # only white space with at most one line end separates it from the word before
 
 
 def capitalised(text: str) -> list[tuple[int, int]]:
-    """The character spans of what is written like a name.
+    """Return the (start, end) characters of everything that is written like a name.
 
-    Words with a capital that follow one another are one name, with particles such as "of the" between them and a
-    number after them. The first word of a sentence is taken where another capitalised word follows, or where it is
-    capitalised inside a sentence elsewhere in the text; a function word there never is. In a sentence that is all
-    capitals only what is capitalised elsewhere is taken.
+    Adjacent capitalised words are one name, including particles such as "of the" between them and a number after them.
+    The first word of a sentence counts if another capitalised word follows, or if it is capitalised inside another
+    sentence; a function word there never counts. In a sentence of capitals only, a word counts only if it is
+    capitalised elsewhere.
 
     >>> text = "In London the Duke of York met Ann. Ann left. He stayed."
     >>> [text[start:end] for start, end in capitalised(text)]
     ['London', 'Duke of York', 'Ann', 'Ann']
     """
-    words = _words(text)
-    shouted = _shouted(text, words)
+    words = _find_words(text)
+    is_shouted = _find_shouted(text, words)
     known = {
         word.folded
-        for word, loud in zip(words, shouted, strict=True)
+        for word, loud in zip(words, is_shouted, strict=True)
         if word.is_capital and not word.is_first and not loud
     }
-    taken = [
+    is_name_part = [
         word.is_capital
         and len(word.folded) <= _LONGEST_WORD
         and word.folded not in _NO_NAMES
         and not (loud and word.folded not in known)
         and not (word.is_first and word.folded in _FUNCTION_WORDS)
-        for word, loud in zip(words, shouted, strict=True)
+        for word, loud in zip(words, is_shouted, strict=True)
     ]
     spans, place = [], 0
     while place < len(words):
-        if not taken[place]:
+        if not is_name_part[place]:
             place += 1
             continue
-        first, last = words[place], _last_of_name(words, taken, place)
+        first, last = words[place], _find_last_word(words, is_name_part, place)
         end = words[last].end
         if last > place or not first.is_first or first.folded in known or (first.is_quoted and _is_closed(text, end)):
             spans.append((first.start, end))
@@ -106,7 +106,7 @@ def capitalised(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _words(text: str) -> list[_Word]:
+def _find_words(text: str) -> list[_Word]:
     words: list[_Word] = []
     end = 0
     for match in _WORD.finditer(text):
@@ -132,32 +132,32 @@ def _words(text: str) -> list[_Word]:
 
 
 def _is_capital(word: str) -> bool:
-    """Whether a word begins with a capital, or is one like "iPhone"."""
+    """Return whether a word begins with a capital or looks like "iPhone"."""
     if word[0].isupper() or word[0].istitle():
         return True
     return word[0].islower() and not word.islower() and any(letter.isupper() for letter in word)
 
 
 def _begins_a_line(gap: str) -> bool:
-    """Whether the gap ends with a line end and a mark, such as a bullet."""
+    """Return whether the gap ends with a line end and a mark such as a bullet."""
     _, line_end, marks = gap.rpartition("\n")
     return bool(line_end) and bool(marks.strip()) and _LINE_MARKS.issuperset(marks)
 
 
 def _is_closed(text: str, end: int) -> bool:
-    """Whether a quotation ends right here."""
+    """Return whether a quotation ends at ``end``."""
     return text[end : end + 1] in _CLOSING and end < len(text)
 
 
 def _keeps_its_dot(text: str, word: _Word) -> bool:
-    """Whether a dot after this word does not end a sentence."""
+    """Return whether a dot after this word is part of an abbreviation or initial."""
     return word.folded in _ABBREVIATIONS or (
         word.is_capital and word.folded != "i" and bool(_INITIALS.fullmatch(text, word.start, word.end))
     )
 
 
-def _shouted(text: str, words: Sequence[_Word]) -> list[bool]:
-    """For each word whether its sentence is all capitals, and too long to be an abbreviation or a short name."""
+def _find_shouted(text: str, words: Sequence[_Word]) -> list[bool]:
+    """Return for each word whether its sentence is all capitals and too long for an abbreviation or a short name."""
     loud: list[bool] = []
     start = 0
     for place in range(1, len(words) + 1):
@@ -170,8 +170,8 @@ def _shouted(text: str, words: Sequence[_Word]) -> list[bool]:
     return loud
 
 
-def _last_of_name(words: Sequence[_Word], taken: Sequence[bool], first: int) -> int:
-    """The place of the last word of the name that begins with ``first``."""
+def _find_last_word(words: Sequence[_Word], is_name_part: Sequence[bool], first: int) -> int:
+    """Return the place of the last word of the name that begins at ``first``."""
     last = first
     while last - first < _MOST_WORDS - 1:
         place, particles = last + 1, 0
@@ -179,7 +179,7 @@ def _last_of_name(words: Sequence[_Word], taken: Sequence[bool], first: int) -> 
             place, particles = place + 1, particles + 1
         if place >= len(words) or not words[place].follows or words[place].is_first:
             break
-        if not taken[place] and (particles or not words[place].is_number):
+        if not is_name_part[place] and (particles or not words[place].is_number):
             break
         last = place
     return last

@@ -1,7 +1,7 @@
-"""Sentences in clauses, and whether a clause asserts something: "If I lived in Rome" asserts nothing.
+"""Split sentences into clauses, and tell whether a clause asserts something: "If I lived in Rome" does not.
 
-It knows one text. English only. Invariants: clauses are spans of the text, in order, and do not overlap; the work is
-linear in the text's length.
+The module knows one text. English only. Invariants: clauses are spans of the text, in order, and do not overlap; the
+work is linear in the text's length.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ __all__ = ["Clause", "asserts", "clauses", "is_of_now"]
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A part of a sentence with a subject of its own.
+    """A part of a sentence with its own subject.
 
     Attributes:
-        text: without what leads into it ("By the way,") and without its end mark.
-        start, end: the place in the text of what can be quoted: its whole sentence, or the clause of a long one.
-        is_opening: whether it begins its sentence.
+        text: the clause without its lead ("By the way,") and its end mark.
+        start, end: the place in the text of a quotable part: the whole sentence, or the clause of a long sentence.
+        is_opening: whether the clause begins its sentence.
     """
 
     text: str
@@ -29,7 +29,7 @@ class Clause:
     is_opening: bool = True
 
 
-_MOST_SENTENCE = 1_000  # characters: a longer one is a list, or code
+_MOST_SENTENCE = 1_000  # characters: a longer sentence is a list or code
 _MOST_CLAUSE = 300
 _SENTENCE = re.compile(
     r"[^.!?\n;]*(?:(?:(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bSt)\.|(?<=\bMrs)\.|[.!?](?!\s|"
@@ -54,7 +54,7 @@ _SETTING = re.compile(
     r"as (?:for|to|regards|far as)|for|about|regarding|concerning|on|with|in|speaking of|after|"
     r"if (?:you|anyone) asks? about)\b[^,]*",
     re.IGNORECASE,
-)  # what a clause begins with before its subject
+)  # words of a clause before its subject
 _NAME_ALONE = re.compile(r"\s*[A-Z]\w+")  # "Ann and I got married" is one clause
 _LEAD = re.compile(
     r"[\s*_>\"“”'‘-]*(?:(?:well|so|so it's official|it's official|long story short|after \w+ \w+ of thought|btw|"
@@ -117,25 +117,25 @@ _UP_TO_NOW = re.compile(r"\b(?:have|has|still|now|since)\b|['’]ve\b", re.IGNOR
 
 
 def clauses(text: str) -> Iterator[Clause]:
-    """The clauses of a text, without questions.
+    """Yield the clauses of a text, without questions.
 
     >>> [clause.text for clause in clauses("Hi! I moved to Oslo, and my dog's name is Rex. Do I live well?")]
     ['I moved to Oslo', "my dog's name is Rex"]
     """
-    for first, end in _sentences(text):
+    for first, end in _find_sentences(text):
         quoted = (first, end) if end - first <= _MOST_CLAUSE else None
         start = first
         for joint in _JOINT.finditer(text[first:end]):
             before = text[start : first + joint.start()]
             if _SETTING.fullmatch(before) or (_NAME_ALONE.fullmatch(before) and joint[0].strip() == "and"):
                 continue
-            yield from _clause(text, start, first + joint.start(), quoted, is_opening=start == first)
+            yield from _make_clause(text, start, first + joint.start(), quoted, is_opening=start == first)
             start = first + joint.end()
-        yield from _clause(text, start, end, quoted, is_opening=start == first)
+        yield from _make_clause(text, start, end, quoted, is_opening=start == first)
 
 
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """The sentences' places; a question that only names a topic ("My dentist? Dr. Vogel.") is one with its answer."""
+def _find_sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of sentences; a question that names a topic ("My dentist? Dr. Vogel.") includes its answer."""
     start = None
     for sentence in _SENTENCE.finditer(text):
         if not sentence[0].strip():
@@ -146,7 +146,9 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
             yield first, sentence.end()
 
 
-def _clause(text: str, start: int, end: int, quoted: tuple[int, int] | None, *, is_opening: bool) -> Iterator[Clause]:
+def _make_clause(
+    text: str, start: int, end: int, quoted: tuple[int, int] | None, *, is_opening: bool
+) -> Iterator[Clause]:
     raw = text[start:end]
     plain = _LEAD.sub("", raw, count=1).strip().rstrip(".!;, ")
     if plain and len(plain) <= _MOST_CLAUSE and not raw.rstrip().endswith("?"):
@@ -154,7 +156,7 @@ def _clause(text: str, start: int, end: int, quoted: tuple[int, int] | None, *, 
 
 
 def asserts(clause: str) -> bool:
-    """Whether a clause says that something is so: no wish, supposition, plan, past habit, or somebody else's words.
+    """Return whether a clause asserts something: no wish, supposition, plan, past habit, or another person's words.
 
     >>> asserts("I live in Rome"), asserts("I might move to Rome"), asserts("Tom told me that Rome is my home")
     (True, False, False)
@@ -163,7 +165,7 @@ def asserts(clause: str) -> bool:
 
 
 def is_of_now(clause: str) -> bool:
-    """Whether what a clause asserts may hold at present: it names no time that is over, no short stay, no former thing.
+    """Return whether a clause's assertion may hold at present: it names no past time, no short stay, no former thing.
 
     >>> is_of_now("I moved to Rome"), is_of_now("In 2010 I moved to Rome"), is_of_now("My old phone is a Nokia")
     (True, False, False)

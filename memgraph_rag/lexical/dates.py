@@ -1,7 +1,7 @@
-"""Days as people write them, and the terms by which a search compares them: "27.8.2026" is "August 27, 2026".
+"""Find days as people write them, and make terms by which a search compares them: "27.8.2026" is "August 27, 2026".
 
-It knows no clock and no room; names of months are English and German. Invariants: a term holds a hyphen, so that it is
-never a word of ``tokenize``; what names no day of the calendar has no term; the time is linear in the text.
+The module knows no clock; names of months are English and German. Invariants: a term holds a hyphen, so no word of
+``tokenize`` equals it; a text that is not a day of the calendar has no term; the time is linear in the text.
 """
 
 from __future__ import annotations
@@ -37,77 +37,78 @@ _FORM = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_NUMBER = re.compile(  # with which ``_FORM`` may match: a short one behind a space, or one before what it goes on with
+_NUMBER = re.compile(  # numbers at which ``_FORM`` may match: short ones after a space, or before a mark
     r"\d+(?!\d)(?:(?<=\s\d)|(?<=\s\d\d)|(?=\s?[-./年月]\s?\d)"
     r"|(?=(?:st|nd|rd|th|\.)?(?:\s{1,3}of)?[-/\s]\s{0,2}[jfmasond]))",
     re.IGNORECASE,
 )
 _NAME_BEFORE = re.compile(rf"\b({_NAME})\b\.?\s{{1,3}}(?:the\s{{1,3}})?\Z", re.IGNORECASE)
 _LONGEST_NAME = max(map(len, _MONTHS)) + len(".   the   ")
-_PIVOT = 69  # from which on a year of two digits is of the last century, as POSIX has it
+_PIVOT = 69  # two-digit years from this one on are of the last century, as in POSIX
 _LEAP_YEAR = 2000
 
-_Day = tuple[int, int, int]  # year, or 0 where none is named, month, day
+_Day = tuple[int, int, int]  # year (0 if not given), month, day
 
 
 def written(text: str) -> list[str]:
-    """The terms of the days that a text names, as often as it names them.
+    """Return the terms of the days in a text, as often as the text names them.
 
-    A day with its year has two terms, with the year and without; so has a day without a year: without it, and one
-    that says that the year is missing.
+    A day with a year has two terms: with the year and without it. A day without a year also has two: without a year,
+    and a term that says that the year is missing.
 
     >>> written("2026-08-27, again on Aug 3"), written("The 30th of February 2026, 1/2/3/4")
     (['2026-08-27', '--08-27', '--08-03', 'any-08-03'], [])
     """
-    return [term for year, month, day in _days(text) for term in (
+    return [term for year, month, day in _find_days(text) for term in (
         (f"{year:04}-{month:02}-{day:02}", f"--{month:02}-{day:02}") if year
         else (f"--{month:02}-{day:02}", f"any-{month:02}-{day:02}")
     )]  # fmt: skip
 
 
 def asked(question: str) -> list[str]:
-    """The terms by which texts are found that name a day which a question names, each once.
+    """Return the terms that find texts with the days of a question, each once.
 
-    A day with its year is that day, or one of a text that names no year; a day without is that of any year.
+    A day with a year finds that day, and the same day in a text without a year. A day without a year finds it in any
+    year.
 
     >>> asked("What happened on 27 August 2026?"), asked("What happened on Aug 27?"), asked("3/4/2026")
     (['2026-08-27', 'any-08-27'], ['--08-27'], ['2026-04-03', 'any-04-03', '2026-03-04', 'any-03-04'])
     """
     terms = (
         (f"{year:04}-{month:02}-{day:02}", f"any-{month:02}-{day:02}") if year else (f"--{month:02}-{day:02}",)
-        for year, month, day in _days(question)
+        for year, month, day in _find_days(question)
     )
-    return list(dict.fromkeys(term for of_day in terms for term in of_day))
+    return list(dict.fromkeys(term for day_terms in terms for term in day_terms))
 
 
 def forms(question: str) -> list[str]:
-    """The forms in which a text may write the days that a question names: words, for an index that compares phrases.
+    """Return the forms in which a text may write the question's days, in words, for an index that compares phrases.
 
     >>> forms("Aug 3")[:4]
     ['3 august', 'august 3', '3rd august', 'august 3rd']
     """
-    return list(dict.fromkeys(form for day in _days(question) for form in _forms(*day)))
+    return list(dict.fromkeys(form for day in _find_days(question) for form in _make_forms(*day)))
 
 
-def _days(text: str) -> Iterator[_Day]:
-    """The days in a text, in order; both where it can be read in two ways."""
-    for match in _matches(text):
+def _find_days(text: str) -> Iterator[_Day]:
+    """Yield the days in a text, in order; both days if a form has two readings."""
+    for match in _find_matches(text):
         part = match.groupdict(default="")
         if part["iso_year"]:
             readings = [(part["iso_year"], part["iso_month"], part["iso_day"])]
         elif part["first"]:
-            readings = _of_numbers(part["first"], part["mark"], part["second"], part["last"])
+            readings = _read_numbers(part["first"], part["mark"], part["second"], part["last"])
         elif part["month"] or part["name"]:
             name, year = part["month"] or part["name"], part["year"] or part["behind"]
             month = 0 if name == "may" and not year else _MONTHS.get(name.casefold(), 0)  # "in 3 may be"
             readings = [(year, str(month), part["day"] or part["number"])]
         else:
             readings = [("", part["cjk_month"], part["cjk_day"])]
-        yield from (day for reading in readings if (day := _checked(*map(int, (part or "0" for part in reading)))))
+        yield from (day for reading in readings if (day := _check_day(*map(int, (part or "0" for part in reading)))))
 
 
-def _matches(text: str) -> Iterator[re.Match[str]]:
-    """What ``_FORM.finditer`` finds, looked for only where such a number stands, which takes much less time."""
+def _find_matches(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of ``_FORM``, searched only near fitting numbers, which is much faster than ``finditer``."""
     end = 0
     for number in _NUMBER.finditer(text):
         start = number.start()
@@ -120,8 +121,8 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
             yield match
 
 
-def _of_numbers(first: str, mark: str, second: str, year: str) -> list[tuple[str, str, str]]:
-    """The readings of three numbers: day first; beside points only then, else month first too, where they differ."""
+def _read_numbers(first: str, mark: str, second: str, year: str) -> list[tuple[str, str, str]]:
+    """Return the readings of three numbers: day first, and month first unless dots separate them or both are equal."""
     if len(year) == 2:
         year = f"{'19' if int(year) >= _PIVOT else '20'}{year}"
     day_first, month_first = (year, second, first), (year, first, second)
@@ -130,8 +131,8 @@ def _of_numbers(first: str, mark: str, second: str, year: str) -> list[tuple[str
     return [day_first, month_first]
 
 
-def _checked(year: int, month: int, day: int) -> _Day | None:
-    """The day where the calendar has it."""
+def _check_day(year: int, month: int, day: int) -> _Day | None:
+    """Return the day; None if the calendar does not have it."""
     try:
         date(year or _LEAP_YEAR, month, day)
     except ValueError:
@@ -139,7 +140,7 @@ def _checked(year: int, month: int, day: int) -> _Day | None:
     return year, month, day
 
 
-def _forms(year: int, month: int, day: int) -> Iterator[str]:
+def _make_forms(year: int, month: int, day: int) -> Iterator[str]:
     ending = "th" if 10 < day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
     behind = f" {year}" if year else ""
     for name in _NAMES[month - 1].split():

@@ -1,7 +1,7 @@
-"""The base form of an English verb, and all forms of some verbs: "ate" is a form of "eat".
+"""Find the base form of an English verb, and all forms of a verb: "ate" is a form of "eat".
 
-It knows a list of irregular verbs and the rules of the regular ones, no context. Invariant: the base of a base is
-itself, as far as a regular ending tells it.
+The module knows a list of irregular verbs and the rules of regular verbs, no context. Invariant: the base of a base is
+itself, as far as regular endings show it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _VOWEL = re.compile(r"[aeiouy]")
 
 @cache
 def base_form(word: str) -> str:
-    """The base of a verb's form; of a regular verb without a final "e", so that all its forms agree.
+    """Return the base of a verb's form; for a regular verb without a final "e", so that all its forms agree.
 
     >>> [base_form(word) for word in ("ate", "visited", "visit", "riding", "moved", "move", "tried", "try")]
     ['eat', 'visit', 'visit', 'ride', 'mov', 'mov', 'try', 'try']
@@ -56,12 +56,12 @@ def base_form(word: str) -> str:
 
 
 def is_past(word: str) -> bool:
-    """Whether a word may be a past form or participle of a verb."""
+    """Return whether a word may be a past form or participle of a verb."""
     return word in _PAST or (len(word) > 3 and word.endswith("ed"))
 
 
 def verb_pattern(verbs: Iterable[str]) -> str:
-    """A regular expression of all forms of these verbs, given by their bases."""
+    """Return a regular expression for all forms of these verbs, which are given as bases."""
     forms: dict[str, None] = {}
     for verb in verbs:
         irregular = next((entry for entry in _FORMS if entry[0] == verb), [])

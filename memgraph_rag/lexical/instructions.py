@@ -1,6 +1,6 @@
-"""How a speaker wants to be served: instructions ("always answer in metric units") and preferences.
+"""Recognise how a speaker wants to be served: instructions ("always answer in metric units") and preferences.
 
-It knows one clause. English only. Invariant: what is asked for this once ("please write me a poem") is neither.
+The module knows one clause. English only. Invariant: a single request ("please write me a poem") is neither.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PAST = re.compile(r"\b(?:preferred|used to|back then)\b", re.IGNORECASE)
 
 
 def wish_in(clause: str) -> WishKind | None:
-    """Which kind of wish a clause is; None where it is none.
+    """Return the kind of wish that a clause states; None if it states no wish.
 
     >>> wish_in("Always answer in metric units"), wish_in("I prefer few dependencies"), wish_in("Write me a poem")
     ('instruction', 'preference', None)

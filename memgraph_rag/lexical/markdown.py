@@ -1,7 +1,7 @@
-"""Read the headings and the code blocks of Markdown.
+"""Find the headings and code blocks of Markdown.
 
-It knows no file. Invariants: what stands in code, in HTML or in front matter is no heading; time grows with the length
-of the text.
+The module knows no file. Invariants: text in code, HTML or front matter is not a heading; time grows with the length of
+the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memgraph_rag.types import as_line
 __all__ = ["FRONT_MATTER", "MarkdownHeading", "code_blocks", "headings"]
 
 FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.S)
-"""Fields before the text; the group holds them."""
+"""The fields before the text; the group holds them."""
 
 _CANDIDATE = re.compile(r"^[ \t>*+\-\d.)]{0,40}#|^[ \t>]{0,40}(?:=+|-+)[ \t]*$", re.M)
 _LINE_END = re.compile("\r\n|[\r\n]")
@@ -27,9 +27,14 @@ _LINE = re.compile(r"[^\n]*\n?")
 
 
 class MarkdownHeading(NamedTuple):
-    """A heading: its first character in the text, level from 1 to 6, and words without marks.
+    """A heading of a Markdown text.
 
-    ``is_nested``: within a list or a quotation. ``lines`` of the text are its own, the underline included.
+    Attributes:
+        start: its first character in the text.
+        level: 1 to 6.
+        title: its words without marks.
+        is_nested: whether it is in a list or a quotation.
+        lines: how many lines of the text it takes, the underline included.
     """
 
     start: int
@@ -40,7 +45,7 @@ class MarkdownHeading(NamedTuple):
 
 
 def headings(text: str) -> list[MarkdownHeading]:
-    r"""The headings of a text, in order.
+    r"""Return the headings of a text, in order.
 
     >>> [heading[:3] for heading in headings("# Fox *and* owl\n\n```\n# code\n```\n\nRain\n----\n")]
     [(0, 1, 'Fox and owl'), (33, 2, 'Rain')]
@@ -50,7 +55,7 @@ def headings(text: str) -> list[MarkdownHeading]:
     if not _CANDIDATE.search(text, offset):
         return []
     parser = MarkdownIt()
-    parser.core.ruler.enableOnly(["normalize", "block"])  # the words of all other blocks are not looked at
+    parser.core.ruler.enableOnly(["normalize", "block"])  # the words of all other blocks are not parsed
     line_starts = [offset, *(match.end() for match in _LINE_END.finditer(text, offset))]
     tokens = parser.parse(text[offset:])
     return [
@@ -64,10 +69,10 @@ def headings(text: str) -> list[MarkdownHeading]:
 
 
 def code_blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each fenced and each indented code block.
+    """Yield (start, end) of each fenced and each indented code block.
 
     Args:
-        text: with line feeds as its line ends.
+        text: with line feeds as line ends.
     """
     if not _MAY_BE_CODE.search(text):
         return
@@ -81,7 +86,7 @@ def code_blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _words(source: str) -> str:
-    """What a reader sees of a heading."""
+    """Return the visible words of a heading."""
     (inline,) = MarkdownIt().parseInline(source) or (None,)
     children = inline.children or () if inline else ()
     return as_line("".join(part.content or " " * (part.type == "softbreak") for part in children))

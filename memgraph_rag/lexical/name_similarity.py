@@ -1,16 +1,16 @@
-"""Near-synonymous names: the least cosine at which two names may mean the same thing.
+"""Near-synonymous names: the smallest cosine at which two names may mean the same thing.
 
-It knows names in their normal form only (``names.normalise``), no kind, no document and no model: a pair's answer
-depends on the pair alone. Invariant: the answer is the same for both orders of a pair, and at least ``LEAST_COSINE``,
-so that who looks for the near-synonyms of a name need not look below that.
+The module knows names in their normal form only (``names.normalise``), no kind, no document and no model: the result
+for a pair depends on the pair alone. Invariant: the result is the same for both orders of a pair, and at least
+``LEAST_COSINE``, so a search for near-synonyms needs no smaller cosines.
 
-For a graph this means: near-synonyms get an edge, they are never merged. A wrong edge costs a walk one step.
+Near-synonyms get an edge in the graph and are never merged. A wrong edge costs a walk one step.
 
 The bounds were chosen on 5,769 names of two novels and three collections of encyclopedia paragraphs, embedded with
-MiniLM. Of their 5,405 pairs of a cosine of 0.8 or more 4,274 differ in a number ("chapter 22", "chapter 31"), and of
-the others a third in one word ("may 21", "april 21"; "tom wheeler", "william wheeler"): most of these are opposed, and
-never near-synonyms. Initials and full names have cosines from 0.66 on, a full name and its surname mostly from 0.7 on;
-below 0.65 one finds "piano man" and "man".
+MiniLM. Of their 5,405 pairs with a cosine of 0.8 or more 4,274 differ in a number ("chapter 22", "chapter 31"), and a
+third of the others in one word ("may 21", "april 21"; "tom wheeler", "william wheeler"): most of these are opposed, and
+not near-synonyms. Initials and full names have cosines from 0.66 on, a full name and its surname mostly from 0.7 on;
+below 0.65 there are pairs such as "piano man" and "man".
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import math
 import re
 from functools import lru_cache
 
-__all__ = ["LEAST_COSINE", "SURE_COSINE", "are_opposed", "are_variants", "least_cosine", "untitled"]
+__all__ = ["LEAST_COSINE", "SURE_COSINE", "are_opposed", "are_variants", "drop_title", "least_cosine"]
 
 SURE_COSINE = 0.8
-"""From here on two names are near-synonyms, unless they are opposed (HippoRAG 2 and QRMeM take the same)."""
+"""Two names with at least this cosine are near-synonyms, unless they are opposed (as in HippoRAG 2 and QRMeM)."""
 
 LEAST_COSINE = 0.65
-"""From here on two writings of one name are."""
+"""Two spellings of one name with at least this cosine are near-synonyms."""
 
 _WORD = re.compile(r"[^\s.,]+")
 _NUMBER = re.compile(r"\d+|\b[ivxlc]{2,}\b")
@@ -41,13 +41,13 @@ _TITLES = {
     )
     for word in words.split()
 }
-"""Titles as they stand before a name, each with the one writing by which they are compared."""
+"""Titles before a name, each mapped to one spelling by which titles are compared."""
 
-_LONGEST_FULL_NAME = 4  # words; a longer name is a phrase, of which no word stands for the whole
+_LONGEST_FULL_NAME = 4  # words; one word of a longer phrase does not name it
 
 
 def least_cosine(first: str, second: str) -> float:
-    """The cosine of their embeddings from which on two normal forms are near-synonyms; infinite: they never are.
+    """Return the smallest cosine at which two normal forms are near-synonyms; infinite if they never are.
 
     >>> least_cosine("mr. darcy", "darcy"), least_cosine("ussr", "soviet"), least_cosine("may 23", "may 27")
     (0.65, 0.8, inf)
@@ -58,7 +58,7 @@ def least_cosine(first: str, second: str) -> float:
 
 
 def are_opposed(first: str, second: str) -> bool:
-    """Whether two normal forms are alike, yet name two things: by a number, a title or a given name.
+    """Return whether two similar normal forms name two things, because a number, a title or a given name differs.
 
     >>> are_opposed("chapter 22", "chapter 31"), are_opposed("mr. bennet", "mrs. bennet")
     (True, True)
@@ -67,7 +67,7 @@ def are_opposed(first: str, second: str) -> bool:
     """
     if sorted(_NUMBER.findall(first)) != sorted(_NUMBER.findall(second)):
         return True
-    (title, words), (other_title, other_words) = _parts(first), _parts(second)
+    (title, words), (other_title, other_words) = _split_title(first), _split_title(second)
     if title and other_title and title != other_title:
         return True
     words, other_words = sorted((words, other_words), key=len)
@@ -77,10 +77,10 @@ def are_opposed(first: str, second: str) -> bool:
 
 
 def are_variants(first: str, second: str) -> bool:
-    """Whether two normal forms are two ways to write one name, by their words.
+    """Return whether two normal forms are two spellings of one name, by their words.
 
-    They are where only one has a title, and both are else the same; where given names are written out in one and
-    initials in the other; or where one is the first or the last word of the other, a full name.
+    They are if only one has a title and the rest is equal; if the given names of one are initials of the other's; or if
+    one is the first or last word of the other, a full name.
 
     >>> are_variants("j. r. r. tolkien", "john ronald reuel tolkien"), are_variants("elizabeth", "elizabeth bennet")
     (True, True)
@@ -89,7 +89,7 @@ def are_variants(first: str, second: str) -> bool:
     """
     if are_opposed(first, second):
         return False
-    (title, words), (other_title, other_words) = _parts(first), _parts(second)
+    (title, words), (other_title, other_words) = _split_title(first), _split_title(second)
     if "".join(words) == "".join(other_words):
         return True
     if len(words) > len(other_words):
@@ -101,30 +101,30 @@ def are_variants(first: str, second: str) -> bool:
     return words[-1] == other_words[-1] and len(words[-1]) > 1 and _are_initials(words[:-1], other_words[:-1])
 
 
-def untitled(normal: str) -> str:
-    """A normal form without its title; a title alone is the name.
+def drop_title(normal: str) -> str:
+    """Return a normal form without its title; a title alone is unchanged.
 
-    >>> untitled("dr. meyer"), untitled("king of hearts"), untitled("queen")
+    >>> drop_title("dr. meyer"), drop_title("king of hearts"), drop_title("queen")
     ('meyer', 'of hearts', 'queen')
     """
-    return " ".join(_parts(normal)[1])
+    return " ".join(_split_title(normal)[1])
 
 
 @lru_cache(maxsize=65_536)
-def _parts(normal: str) -> tuple[str, tuple[str, ...]]:
-    """(title, words) of a name; a title with nothing after it is the name."""
+def _split_title(normal: str) -> tuple[str, tuple[str, ...]]:
+    """Return (title, words) of a name; a title with nothing after it is the name."""
     words = tuple(_WORD.findall(normal)) or (normal,)
     title = _TITLES.get(words[0], "")
     return (title, words[1:]) if title and len(words) > 1 else ("", words)
 
 
 def _is_part(word: str, words: tuple[str, ...]) -> bool:
-    """Whether a word is the first or last of a full name."""
+    """Return whether a word is the first or last word of a full name."""
     return word.isalpha() and len(word) > 1 and 1 < len(words) <= _LONGEST_FULL_NAME and word in (words[0], words[-1])
 
 
 def _are_initials(given: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    """Whether given names agree, initials standing for names; ``others`` may have more in the middle if initials."""
+    """Return whether given names or their initials agree; ``others`` may have further initials at the end."""
     agree = all(_agree(name, other) for name, other in zip(given, others, strict=False))
     return agree and all(len(name) == 1 for name in others[len(given) :])
 

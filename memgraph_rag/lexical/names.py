@@ -1,8 +1,8 @@
-"""Names as the graph compares them: one normal form, and the names and phrases of a question in that form.
+"""Names in the form in which the graph compares them, and the names and phrases of a question in that form.
 
-It knows no room and no model; what finds names is given. Invariant: two writings of one name that differ only in
-case, white space, articles, possessives, punctuation around them or in Unicode's ways to write a character have one
-normal form, and a normal form is its own.
+The module knows no model; the caller passes the recognizer. Invariant: two spellings of a name have one normal form if
+they differ only in case, white space, articles, possessives, surrounding punctuation, or in Unicode's ways to write a
+character; the normal form of a normal form is itself.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from memgraph_rag.lexical.capitalised_names import capitalised
 __all__ = ["LONGEST_NAME", "SAME_CHARACTERS", "is_name", "names_in", "ngrams", "normalise"]
 
 LONGEST_NAME = 200
-"""A longer normal form, in characters, is no name but a sentence that was taken for one."""
+"""Most characters of a normal form; a longer one is a sentence that was mistaken for a name."""
 
 SAME_CHARACTERS = ("'‘’‚‛ʼʻ`´′＇", "-‐‑‒–—―−﹘﹣－", '"“”„‟«»')
-"""Characters that writers take for each other, behind the one that stands for them in a normal form."""
+"""Groups of characters that writers use for each other; a normal form uses the first of each group."""
 
 _LONGEST_SURFACE = 1000
 _MOST_WORDS = 4096
@@ -34,33 +34,33 @@ _KEPT_AT_THE_END = "+#"  # C++, C#
 
 
 def normalise(surface: str) -> str:
-    """The normal form of a name: what its entity is known by. Empty where nothing is left, or far too much.
+    """Return the normal form of a name, by which its entity is identified; empty if nothing is left or it is too long.
 
-    Compatibility forms are unified (NFKC), case folded, dashes and apostrophes unified, white space made one blank;
-    leading articles, a possessive ending, punctuation around the name and a parenthesis that is cut off are dropped.
+    Compatibility forms are unified (NFKC), case folded, dashes and apostrophes unified, white space becomes one space;
+    leading articles, a possessive ending, surrounding punctuation and an unclosed parenthesis are dropped.
 
-    >>> normalise("  The “Mad\N{NO-BREAK SPACE}Hatter’s” "), normalise("C++"), normalise("Tenderness (film)")
+    >>> normalise("  The “Mad Hatter’s” "), normalise("C++"), normalise("Tenderness (film)")
     ('mad hatter', 'c++', 'tenderness (film)')
     """
-    return _normal(surface) if len(surface) <= _LONGEST_SURFACE else ""
+    return _reduce(surface) if len(surface) <= _LONGEST_SURFACE else ""
 
 
 def is_name(normal: str) -> bool:
-    """Whether a normal form can name something: it holds a letter. A number alone would join what has no relation."""
+    """Return whether a normal form can be a name: it holds a letter. Numbers alone would join unrelated texts."""
     return any(character.isalpha() for character in normal)
 
 
 def names_in(question: str, recognizer: EntityRecognizer) -> list[str]:
-    """The normal forms of what a question names, by the recognizer or by its capitals, in order, each once."""
+    """Return the normal forms of the names in a question, by the recognizer or by capitals, in order, each once."""
     (recognized,) = recognizer.recognize([question])
     spans = sorted({(named.start, named.end) for named in recognized} | set(capitalised(question)))
     return [name for name in dict.fromkeys(normalise(question[start:end]) for start, end in spans) if is_name(name)]
 
 
 def ngrams(question: str, longest: int = 8) -> list[str]:
-    """The normal forms of all runs of 1 to ``longest`` words, in order, each once.
+    """Return the normal forms of all runs of 1 to ``longest`` words, in order, each once.
 
-    Of a question of more than 4,096 words the first ones: it is a document, and its names say enough.
+    Only the first 4,096 words of a question are used: a longer question is a document, and its names suffice.
 
     >>> ngrams("Who wrote The Hobbit?", 2)
     ['who', 'who wrote', 'wrote', 'wrote the', 'the', 'hobbit']
@@ -75,8 +75,8 @@ def ngrams(question: str, longest: int = 8) -> list[str]:
 
 
 @lru_cache(maxsize=65_536)
-def _normal(surface: str) -> str:
-    """The normal form, by steps until one more changes nothing: dropping one thing can bare another."""
+def _reduce(surface: str) -> str:
+    """Return the normal form by repeating ``_step`` until it changes nothing: one step may enable another."""
     normal = _step(surface)
     while (further := _step(normal)) != normal:
         normal = further
@@ -88,19 +88,19 @@ def _step(text: str) -> str:
         text = text.lower()
     else:
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).translate(_UNIFIED)
-    text = " ".join((text if text.isprintable() else _printable(text)).split())
-    text = _stripped(text[:-2] if text.endswith("'s") else text)
+    text = " ".join((text if text.isprintable() else _drop_invisible(text)).split())
+    text = _strip(text[:-2] if text.endswith("'s") else text)
     text = _UNCLOSED.sub("", text) if _BRACKET.search(text) else text
     return _ARTICLES.sub("", text) if text[:1] in ("t", "a") else text
 
 
-def _printable(text: str) -> str:
-    """Without what cannot be seen: controls, formats, surrogates, and what Unicode has not assigned."""
+def _drop_invisible(text: str) -> str:
+    """Return the text without invisible characters: controls, formats, surrogates and unassigned characters."""
     return "".join(character if character.isprintable() else " " if character.isspace() else "" for character in text)
 
 
-def _stripped(text: str) -> str:
-    """Without punctuation and symbols around it; a bracket whose partner stands inside stays."""
+def _strip(text: str) -> str:
+    """Return the text without punctuation and symbols around it; a bracket with its partner inside the text stays."""
     start, end = 0, len(text)
     while start < end and not text[start].isalnum():
         if text[start] in _PARTNERS:

@@ -1,8 +1,8 @@
-"""Days that a text names by the day on which it was said: "yesterday", "last Friday", "two weeks ago".
+"""Find days that a text names relative to its own day: "yesterday", "last Friday", "two weeks ago".
 
-It knows a text and a day, no clock. English only; the calendar's arithmetic is ``dateutil``'s. Invariants: what is
-found stands in the text, word for word; what is not certain to a week, a month or a year names none ("a few days ago",
-"on Friday"); the time is linear in the text.
+The module knows a text and a day, no clock. English only; ``dateutil`` does the calendar's arithmetic. Invariants:
+found words occur in the text word for word; expressions that are not certain to a week, a month or a year give no days
+("a few days ago", "on Friday"); the time is linear in the text.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _FORM = re.compile(
     )\b(?![ ](?:of|in)[ ]\d{{4}})""".replace("a couple of", "a[ ]couple[ ]of"),
     re.IGNORECASE | re.VERBOSE,
 )
-_MOST = 16  # of one text
+_MOST = 16  # results of one text
 
 
 def relative_days(text: str, said: str) -> tuple[RelativeDays, ...]:
-    """The days that a text names relatively, in order.
+    """Return the days that a text names relatively, in order, at most 16.
 
-    A week is Monday to Sunday, a weekend its last two days. "Last Friday" is the nearest before the day, "next Friday"
-    the nearest behind it. What is counted in weeks is the week, in months the month, in years the year.
+    A week is Monday to Sunday, a weekend its last two days. "Last Friday" is the nearest one before the day, "next
+    Friday" the nearest one after it. A distance in weeks gives a week, in months a month, in years a year.
 
     Args:
-        said: when it was said, ISO 8601; without it nothing is named.
+        said: the time of the text, ISO 8601; without it there are no results.
 
     >>> [str(days) for days in relative_days("I moved last week, two months ago I was in Rome.", "2026-05-12T18:00")]
     ['last week: 4 to 10 May 2026', 'two months ago: March 2026']
@@ -60,43 +60,43 @@ def relative_days(text: str, said: str) -> tuple[RelativeDays, ...]:
     if not moment:
         return ()
     day = date.fromisoformat(moment[:10])
-    return tuple(_named(text, day))[:_MOST]
+    return tuple(_find_days(text, day))[:_MOST]
 
 
-def _named(text: str, day: date) -> Iterator[RelativeDays]:
+def _find_days(text: str, day: date) -> Iterator[RelativeDays]:
     for match in _FORM.finditer(text):
         try:
-            first, last = _span(match, day)
+            first, last = _read_span(match, day)
         except (ValueError, OverflowError):  # before the year 1
             continue
         yield RelativeDays(match[0], first, last)
 
 
-def _span(match: re.Match[str], day: date) -> _Span:
+def _read_span(match: re.Match[str], day: date) -> _Span:
     part = {name: value.casefold() for name, value in match.groupdict().items() if value}
     if "single" in part:
         return (other := day + timedelta(days=_SINGLE[part["single"]])), other
     if "ago" in part:
-        return _shifted(day, part["unit"], -_count(part["number"]))
+        return _shift(day, part["unit"], -_read_count(part["number"]))
     if "ahead" in part:
-        return _shifted(day, part["ahead_unit"], _count(part["ahead"]))
+        return _shift(day, part["ahead_unit"], _read_count(part["ahead"]))
     step = {"last": -1, "this past": -1, "this": 0, "this coming": 1}.get(part["which"], 1)
     what = part["what"]
     if what in _WEEKDAYS:
-        return _weekday(day, _WEEKDAYS.index(what), step)
+        return _find_weekday(day, _WEEKDAYS.index(what), step)
     if what in _MONTHS:
-        return _month_named(day, _MONTHS.index(what) + 1, step)
+        return _find_month(day, _MONTHS.index(what) + 1, step)
     if what == "weekend":
         return (saturday := _week(day)[0] + timedelta(days=5, weeks=step)), saturday + timedelta(days=1)
-    return _shifted(day, what, step)
+    return _shift(day, what, step)
 
 
-def _count(number: str) -> int:
+def _read_count(number: str) -> int:
     return int(number) if number.isdigit() else _NUMBERS[number]
 
 
-def _shifted(day: date, unit: str, count: int) -> _Span:
-    """The day, week, month or year that is so many further on."""
+def _shift(day: date, unit: str, count: int) -> _Span:
+    """Return the day, week, month or year that is ``count`` units later."""
     from dateutil.relativedelta import relativedelta  # few texts need it
 
     other = day + relativedelta(**{f"{unit}s": count})  # pyright: ignore[reportArgumentType]
@@ -121,8 +121,8 @@ _PERIODS: dict[str, Callable[[date], _Span]] = {
 }
 
 
-def _weekday(day: date, weekday: int, step: int) -> _Span:
-    """The nearest such day before or behind a day; of "this Friday" the one in its week."""
+def _find_weekday(day: date, weekday: int, step: int) -> _Span:
+    """Return the nearest such day before or after a day; for "this Friday" the one in its week."""
     if step == 0:
         other = _week(day)[0] + timedelta(days=weekday)
     elif step < 0:
@@ -132,8 +132,8 @@ def _weekday(day: date, weekday: int, step: int) -> _Span:
     return other, other
 
 
-def _month_named(day: date, month: int, step: int) -> _Span:
-    """The nearest such month before or behind a day's own; of "this May" the one in its year."""
+def _find_month(day: date, month: int, step: int) -> _Span:
+    """Return the nearest such month before or after a day's month; for "this May" the one in its year."""
     year = day.year
     if step < 0 and month >= day.month:
         year -= 1

@@ -1,6 +1,7 @@
-"""What a short reply of a model names: numbers of a list that it was shown, or questions.
+"""Parse short replies of a model: numbers of a list that it was shown, or questions.
 
-It knows no model and no request. Invariant: whatever a reply is, reading it raises nothing and takes linear time.
+The module knows no model and no request. Invariant: parsing raises nothing and takes linear time, whatever the reply
+is.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ __all__ = ["numbers_in", "questions_in", "says_none"]
 # int() takes no more than 4,300 digits, and a rating may follow: "3: 80".
 _NUMBER = re.compile(r"(?<!\d)(\d{1,6})(?!\d)(?:\s*[:=(]\s*(\d{1,6})(?!\d))?")
 _NONE = re.compile(r"\W*(?:none|no)\b(?!\W*\d)", re.IGNORECASE)  # "No. 3" names a number
-_QUESTION = re.compile(r"([^?？;\n]*)([?？;\n]|\Z)")  # the rest, which is none, is matched too: it is then read once
+_QUESTION = re.compile(r"([^?？;\n]*)([?？;\n]|\Z)")  # other text is matched, too, so that it is read only once
 _MARK = re.compile(r"^\W*(?:\d+\s*[.):]\s*)?\W*")
 _LONGEST_QUESTION = 200  # characters
 
 
 def says_none(reply: str) -> bool:
-    """Whether a reply begins with "None" or "No".
+    """Return whether a reply begins with "None" or "No".
 
     >>> says_none("None of them."), says_none("No. 3")
     (True, False)
@@ -29,9 +30,9 @@ def says_none(reply: str) -> bool:
 
 
 def numbers_in(reply: str, most: int) -> dict[int, int | None] | None:
-    """Return the numbers from 1 to ``most`` that a reply names, in order, each with its rating where it has one.
+    """Return the numbers from 1 to ``most`` in a reply, in order, each with its rating or None.
 
-    The numbers are empty where the reply says that there is none, and None where it says neither.
+    Return an empty dict if the reply says that there is none, and None if it holds neither.
 
     >>> numbers_in("3: 80, 1, 9", 5), numbers_in("None of them.", 5), numbers_in("I cannot tell.", 5)
     ({3: 80, 1: None}, {}, None)
@@ -44,7 +45,7 @@ def numbers_in(reply: str, most: int) -> dict[int, int | None] | None:
 
 
 def questions_in(reply: str) -> list[str]:
-    """Return the questions of a reply, each once, without marks of a list; one of over 200 characters is left out.
+    """Return the questions of a reply, each once, without list marks; a question over 200 characters is left out.
 
     >>> questions_in("1. Who made Up? 2. Where was she born? 2. Where was she born? Good luck.")
     ['Who made Up?', 'Where was she born?']

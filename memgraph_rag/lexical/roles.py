@@ -1,6 +1,6 @@
-"""Who speaks in a chat, by the names of roles.
+"""Tell who speaks in a chat by the names of roles.
 
-It knows no conversation. Invariant: a name that is no role's is a person's.
+The module knows no conversation. Invariant: a name that is not a role is a person's name.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ _USERS = frozenset({"human", "user"})
 
 
 def is_user(speaker: str) -> bool:
-    """Whether a speaker is the one whom the machine serves, by its role's name."""
+    """Return whether a speaker's name is a role of the person whom the machine serves."""
     return speaker.casefold() in _USERS
 
 
 def is_machine(speaker: str) -> bool:
-    """Whether a speaker is the machine of a chat, by its role's name."""
+    """Return whether a speaker's name is a role of the machine."""
     return speaker.casefold() in _MACHINES
 
 
 def head_length(text: str, speaker: str) -> int:
-    """Where a turn's words begin behind its speaker, perhaps a time in parentheses, and a colon; 0 within a turn.
+    """Return where a turn's words begin after "speaker (time): "; 0 if the text does not begin with its speaker.
 
     >>> head_length("Ann (2024-05-12): Hi: you!", "Ann"), head_length("Hi: you!", "Ann")
     (18, 0)

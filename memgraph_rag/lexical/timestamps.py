@@ -1,8 +1,8 @@
-"""Moments as ISO 8601: the one place that reads them.
+"""Read times as ISO 8601. No other module reads times.
 
-It knows no clock and no time zone's rules: a moment without an offset stays one without, and is UTC only as an
-instant. Invariant: a string is the same moment on every Python (``fromisoformat`` reads more with each release, so it
-gets one form only), and a moment that was read is read again as itself.
+The module knows no clock and no time zone's rules: a time without an offset stays so, and only ``instant`` takes it as
+UTC. Invariants: a string is the same time on every Python (``fromisoformat`` reads more with each release, so it gets
+only one form); a time that was read is read again as itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta, timezone
 
 from memgraph_rag.types import MetadataValue, written_day
 
-__all__ = ["day_of", "instant", "later", "named_in", "read", "understood"]
+__all__ = ["day_of", "instant", "later", "named_in", "parse_time", "read"]
 
 _FORM = re.compile(
     r"(?P<year>\d{4})(?P<hyphen>-?)(?P<month>\d\d)(?P=hyphen)(?P<day>\d\d)"
@@ -23,14 +23,14 @@ _FORM = re.compile(
     re.ASCII,
 )
 _NAMES = ("time", "date")
-_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)  # a day is certain only with a whole year
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)  # a day is certain only with a year of four digits
 _CLOCK = re.compile(r"\d\s*(?:[ap]\.?m\b|h\b|:\s*\d)", re.IGNORECASE | re.ASCII)
 _BRACKETS = re.compile(r"[()\[\]]")  # around a weekday
-_LONGEST = 80  # characters of a moment as people write it
+_LONGEST = 80  # characters of a time in words
 
 
 def read(text: str) -> str:
-    """The moment as ``isoformat`` writes it, a day alone as a day; empty where the text is no ISO 8601.
+    """Return the time as ``isoformat`` writes it, or a day alone as a day; empty if the text is not ISO 8601.
 
     Fractions of a second beyond microseconds are cut off. Weeks ("2024-W18") and numbered days are not read.
 
@@ -52,22 +52,22 @@ def read(text: str) -> str:
         return ""
 
 
-def understood(text: str) -> str:
-    """The moment as ``read`` gives it, also where it is written as people do; empty where it is not certain which.
+def parse_time(text: str) -> str:
+    """Return the time as from ``read``, also if it is written in words; empty if it is not certain which time it is.
 
-    What depends on the day of reading ("yesterday", "Monday"), lacks a part of the day ("May 2024") or is another day
-    elsewhere ("4/5/2024") is not certain; nor is a clock in a zone that has only a name.
+    Not certain are times that depend on the day of reading ("yesterday", "Monday"), lack a part of the day ("May
+    2024"), are another day in other countries ("4/5/2024"), or have a zone with only a name.
 
-    >>> understood("1:56 pm on 8 May, 2023"), understood("8 May 2023"), understood("yesterday"), understood("4/5/2024")
+    >>> parse_time("1:56 pm on 8 May, 2023"), parse_time("8 May 2023"), parse_time("yesterday"), parse_time("4/5/2024")
     ('2023-05-08T13:56:00', '2023-05-08', '', '')
     """
     moment = read(text)
     year = None if moment or len(text) > _LONGEST else _YEAR.search(text)
     if year is None:
         return moment
-    # What is not written is filled in from the default; 4/5 is read by the order of days and months, but behind a year.
+    # Missing parts come from the default. 4/5 depends on the order of day and month, except after a year.
     readings = {
-        _parsed(text, default, is_day_first=is_day_first)
+        _parse(text, default, is_day_first=is_day_first)
         for default in (datetime(2000, 1, 1), datetime(2001, 2, 2))
         for is_day_first in {False, year.start() > len(text) - len(text.lstrip())}
     }
@@ -77,24 +77,28 @@ def understood(text: str) -> str:
     return parsed.isoformat() if _CLOCK.search(text) else parsed.date().isoformat()
 
 
-def _parsed(text: str, default: datetime, *, is_day_first: bool) -> datetime | None:
+def _parse(text: str, default: datetime, *, is_day_first: bool) -> datetime | None:
     from dateutil import parser  # few texts need it
 
     try:
-        return parser.parse(_BRACKETS.sub(" ", text), default=default, dayfirst=is_day_first, tzinfos=_zone)
-    except (ValueError, OverflowError, TypeError, AttributeError):  # what it raises for what is no moment
+        return parser.parse(_BRACKETS.sub(" ", text), default=default, dayfirst=is_day_first, tzinfos=_make_zone)
+    except (ValueError, OverflowError, TypeError, AttributeError):  # its errors for a text that is not a time
         return None
 
 
-def _zone(name: str | None, offset_s: int | None) -> timezone | None:
-    """The zone with that offset from UTC in seconds; a name alone is several zones."""
+def _make_zone(name: str | None, offset_s: int | None) -> timezone | None:
+    """Return the zone with that offset from UTC in seconds; a zone's name alone is ambiguous.
+
+    Raises:
+        ValueError: there is a name without an offset.
+    """
     if name and offset_s is None:
         raise ValueError(name)
     return None if offset_s is None else timezone(timedelta(seconds=offset_s))
 
 
 def instant(text: str) -> datetime | None:
-    """The instant of a moment, in UTC where it has no offset; a day is its first instant. None where it is none.
+    """Return the instant of a time, in UTC if it has no offset; a day is its first instant. None if it is not a time.
 
     >>> instant("2024-05-01")
     datetime.datetime(2024, 5, 1, 0, 0, tzinfo=datetime.timezone.utc)
@@ -107,12 +111,12 @@ def instant(text: str) -> datetime | None:
 
 
 def later(instant: datetime, step: timedelta) -> datetime | None:
-    """Return the instant that is so much later; None where the calendar ends before it.
+    """Return the instant that is ``step`` later; None if the calendar ends before.
 
     >>> later(datetime(9999, 12, 31, tzinfo=timezone.utc), timedelta(days=1)) is None
     True
     """
-    for zone in (instant.tzinfo, timezone.utc):  # where the calendar of a zone in the east has ended, UTC's goes on
+    for zone in (instant.tzinfo, timezone.utc):  # the calendar of an eastern zone ends before that of UTC
         try:
             return instant.astimezone(zone) + step
         except OverflowError:
@@ -121,7 +125,7 @@ def later(instant: datetime, step: timedelta) -> datetime | None:
 
 
 def day_of(text: str) -> str:
-    """The day of a moment as people write and ask for it; empty where it is none.
+    """Return the day of a time as people write it; empty if it is not a time.
 
     >>> day_of("2023-05-08T13:56:00")
     '8 May 2023'
@@ -133,7 +137,7 @@ def day_of(text: str) -> str:
 
 
 def named_in(metadata: Mapping[str, MetadataValue]) -> str:
-    """The moment that metadata hold as a str under "time", else under "date"; empty without one that can be read.
+    """Return the time in metadata under "time", else under "date"; empty without a str that can be read.
 
     >>> named_in({"time": "noon", "date": "2024-05-01"})
     '2024-05-01'

@@ -1,7 +1,7 @@
-"""Words of a text as keyword search counts them: Unicode segmentation, stop words, accents, stems.
+"""Split a text into words for keyword search: Unicode segmentation, stop words, accents, stems.
 
-Invariant: a word holds letters, digits, and between them an apostrophe, a dot or a comma, nothing else, so it can be
-quoted into any query language and mean itself.
+Invariant: a word holds only letters, digits, and between them an apostrophe, a dot or a comma, so it can be quoted in
+any query language and means itself.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from functools import cache, lru_cache
 
 __all__ = ["RUN", "SINGLE", "STOP_WORDS", "WORD", "keywords", "stem", "unaccented", "words"]
 
-# One ideograph or hiragana is a word, as Unicode's text segmentation (UAX 29) has it; everything else runs on.
+# One ideograph or hiragana is a word, as in Unicode's text segmentation (UAX 29); other characters form runs.
 SINGLE = "\u3041-\u3096\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 RUN = rf"[^\W{SINGLE}]+"
 _NOT_ASCII = re.compile(r"[^\W\d_\x00-\x7f]")
-_BASES = dict(zip("øØłŁđĐı", "oOlLdDi", strict=True))  # which Unicode does not take apart
+_BASES = dict(zip("øØłŁđĐı", "oOlLdDi", strict=True))  # letters that Unicode does not decompose
 WORD = re.compile(rf"[{SINGLE}]|{RUN}(?:(?:['’.]|(?<=\d),(?=\d)){RUN})*")
-_ASCII_WORD = re.compile(r"\w+(?:(?:['.]|(?<=\d),(?=\d))\w+)*", re.ASCII)  # the same, in half of the time
+_ASCII_WORD = re.compile(r"\w+(?:(?:['.]|(?<=\d),(?=\d))\w+)*", re.ASCII)  # the same for ASCII, in half of the time
 
 STOP_WORDS = frozenset(
     """
@@ -33,11 +33,11 @@ STOP_WORDS = frozenset(
     that's there's they're wasn't we're weren't what's where's who's won't wouldn't you're
     """.split()  # noqa: SIM905 (120 quoted words would be harder to read)
 )
-"""English words that tell texts apart badly."""
+"""English words that are in too many texts to distinguish them."""
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in lower case, in order.
+    """Return the words of a text in lower case, in order.
 
     >>> words("Mr. Collins's £1,000 — don't!")
     ['mr', "collins's", '1,000', "don't"]
@@ -47,29 +47,29 @@ def words(text: str) -> list[str]:
 
 
 def unaccented(text: str) -> str:
-    """The text with Latin letters in place of those with accents: what is typed without them is found.
+    """Return the text with plain Latin letters in place of accented ones, so that a query without accents finds it.
 
     >>> unaccented("Aschenbrödel, Jalapeño, Łódź"), unaccented("Москва, が")
     ('Aschenbrodel, Jalapeno, Lodz', 'Москва, が')
     """
-    return text if text.isascii() else _NOT_ASCII.sub(lambda match: _base(match.group()), text)
+    return text if text.isascii() else _NOT_ASCII.sub(lambda match: _find_base(match.group()), text)
 
 
 @cache
-def _base(letter: str) -> str:
+def _find_base(letter: str) -> str:
     base, *marks = unicodedata.normalize("NFKD", letter)
     is_latin = base.isascii() and base.isalpha() and all(map(unicodedata.combining, marks))
     return base if is_latin else _BASES.get(letter, letter)
 
 
 def keywords(text: str) -> list[str]:
-    """The words of a query that are worth looking for, each once, in order."""
+    """Return the words of a query without stop words, each once, in order."""
     return [word for word in dict.fromkeys(words(text)) if word not in STOP_WORDS]
 
 
 @lru_cache(maxsize=262_144)
 def stem(word: str) -> str:
-    """The word without its English ending, by Porter's algorithm.
+    """Return the word without its English ending, by Porter's algorithm.
 
     >>> stem("marriages"), stem("marriage")
     ('marriag', 'marriag')

@@ -1,7 +1,7 @@
-"""What was said within a time, as ids: what a search or a reading of that time is held to.
+"""The segments and documents of a time span, as ids. A search or a reading of that time is limited to them.
 
-It knows the index of a namespace, no store and no model. Invariant: a segment is among it just where a search of
-that time may give it; what was written after the index was read is not among it.
+The module knows the index of a namespace. It knows no store and no model. Invariant: the ids contain a segment exactly
+if a search of that time may return the segment. Segments written after the last refresh of the index are missing.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from memgraph_rag.types import Extent, Hit, InformationPoint, Node, Segment
 
 __all__ = ["AsOf", "Within", "as_of", "best_hits", "best_within"]
 
-_GROWTH = 4  # how many times as many are asked for, where too few of them count
+_GROWTH = 4  # factor of the next fetch, after a fetch with too few items that count
 
 Item = TypeVar("Item")
 
 Within = Callable[[Sequence[str]], Collection[str]]
-"""Which of these segments count, by id."""
+"""Return those of the given segment ids that count."""
 
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
-    """A namespace as far as it was said within a time.
+    """The part of a namespace that was said within a time span.
 
     Attributes:
-        extent: the time.
-        segments: ids of those that were said then.
-        documents: ids of those that have such segments.
-        whole: of these, ids of those that have no other ones. What rests on a document, and not on single segments of
-            it, is known only then: of a point's edges the lightest are dropped, so they do not tell all that it says.
+        extent: the time span.
+        segments: ids of the segments that were said in the time span.
+        documents: ids of the documents that have such a segment.
+        whole: ids of the documents whose segments were all said in the time span. A point or overview counts only if
+            all its documents are in this set: points store only their strongest edges, so the edges do not name all
+            segments that a point sums up.
     """
 
     extent: Extent
@@ -41,11 +42,11 @@ class AsOf:
     whole: frozenset[str]
 
     def goes_on(self, document_id: str) -> bool:
-        """Whether some segments of a document were said within the time, and others not."""
+        """Return whether some segments of a document were said within the time span and others were not."""
         return document_id in self.documents and document_id not in self.whole
 
     def may_read(self, node: Node) -> bool:
-        """Whether all that the node says was said within the time."""
+        """Return whether everything that the node says was said within the time span."""
         if isinstance(node, Segment):
             return node.id in self.segments
         if isinstance(node, InformationPoint):
@@ -54,47 +55,50 @@ class AsOf:
 
 
 def as_of(index: NamespaceIndex, extent: Extent) -> AsOf:
-    """Return what the index holds that was said within the extent's time.
+    """Return the part of the index that was said within the extent's time span.
 
-    The caller holds the index's lock, and has refreshed it.
+    The caller holds the index's lock and has refreshed the index.
     """
-    said = list(index.said_within(extent))
+    spans = list(index.group_by_time(extent))
     return AsOf(
         extent,
-        segments=frozenset(segment_id for _, segment_ids, _ in said for segment_id in segment_ids),
-        documents=frozenset(document_id for document_id, _, _ in said),
-        whole=frozenset(document_id for document_id, _, is_whole in said if is_whole),
+        segments=frozenset(segment_id for _, segment_ids, _ in spans for segment_id in segment_ids),
+        documents=frozenset(document_id for document_id, _, _ in spans),
+        whole=frozenset(document_id for document_id, _, is_whole in spans if is_whole),
     )
 
 
 def best_within(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[[Item], bool]) -> list[Item]:
-    """The k best that count, where ``fetch(n)`` gives the n best of all.
+    """Return the k best items that count, best first; ``fetch(n)`` returns the n best items of all.
 
     >>> best_within(lambda count: list(range(count)), 3, lambda number: number % 5 == 4)
     [4, 9, 14]
     """
-    return _best_among(fetch, k, lambda items: [item for item in items if may_count(item)])
+    return _fetch_until_full(fetch, k, lambda items: [item for item in items if may_count(item)])
 
 
 def best_hits(fetch: Callable[[int], list[Hit]], k: int, within: Within | None) -> list[Hit]:
-    """The k best segments that count, where ``fetch(n)`` gives the n best; all count where ``within`` is None."""
+    """Return the k best hits whose segment counts; without ``within`` all count.
+
+    ``fetch(n)`` returns the n best hits of all.
+    """
     if within is None:
         return fetch(k)
 
-    def counting_of(hits: list[Hit]) -> list[Hit]:
+    def keep_counting(hits: list[Hit]) -> list[Hit]:
         ids = within([hit.node_id for hit in hits])
         return [hit for hit in hits if hit.node_id in ids]
 
-    return _best_among(fetch, k, counting_of)
+    return _fetch_until_full(fetch, k, keep_counting)
 
 
-def _best_among(
-    fetch: Callable[[int], list[Item]], k: int, counting_of: Callable[[list[Item]], list[Item]]
+def _fetch_until_full(
+    fetch: Callable[[int], list[Item]], k: int, keep_counting: Callable[[list[Item]], list[Item]]
 ) -> list[Item]:
     count = k
     while True:
         items = fetch(count)
-        counting = counting_of(items)
+        counting = keep_counting(items)
         if len(counting) >= k or len(items) < count:
             return counting[:k]
         count *= _GROWTH

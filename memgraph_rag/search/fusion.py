@@ -1,6 +1,7 @@
-"""One ranking from several.
+"""Merge several rankings into one (reciprocal rank fusion).
 
-It knows only ids and ranks. Invariant: the same lists give the same order; ties go by id.
+The module knows only ids and ranks. Invariant: the same rankings give the same order; ids with equal scores are ordered
+by id.
 """
 
 from __future__ import annotations
@@ -13,16 +14,15 @@ __all__ = ["reciprocal_rank_fusion"]
 def reciprocal_rank_fusion(
     rankings: Mapping[str, Sequence[str]], *, weights: Mapping[str, float] | None = None, constant: int = 10
 ) -> list[tuple[str, float]]:
-    """Ids with their fused scores, best first: the sum over the lists of weight / (constant + rank), rank from 1.
+    """Return pairs of (id, fused score), best first.
 
-    Every list has the weight 1 where none are given.
-
-    ``constant`` 10 was the best of 10 and 60 on the tuning sets.
+    The score of an id is the sum of weight / (constant + rank) over the rankings that hold it. Ranks start at 1. Each
+    ranking has the weight 1 if ``weights`` is None.
 
     >>> reciprocal_rank_fusion({"a": ["x", "y"], "b": ["y"]}, constant=1)
     [('y', 0.8333333333333333), ('x', 0.5)]
 
-    Source: Cormack, Clarke, Büttcher, SIGIR 2009.
+    Source: Cormack, Clarke, Büttcher, SIGIR 2009. ``constant`` 10 was the better one of 10 and 60 on the tuning sets.
     """
     scores: dict[str, float] = {}
     for name, ranking in rankings.items():

@@ -1,15 +1,15 @@
-"""Finding segments by personalised PageRank over the graph, without a language model.
+"""Find segments by personalised PageRank over the graph, without a language model.
 
-It knows the namespace through its index, embeddings through the embedder, names through the recognizer. Invariants:
-the same question gives the same order, whatever store holds the graph and however it was read (scores are compared
-to nine digits, ties go by id); a search of some documents is as if there were no others.
+The module reads the namespace through its index. The embedder gives vectors, the recognizer gives names. Invariants:
+the same question gives the same order, whichever store holds the graph (scores are rounded to nine digits, ties go by
+id); a search of some documents ignores all other documents.
 
-The recipe, chosen on the tuning sets (``docs/decisions``): reset = exp(3 s) on the segments, where s = z(cosine) +
-0.5 z(BM25), each smoothed over the neighbours in the document, and 1 / frequency on the entities that the question
-names; a second step starts from question and best segment together; the two walks and the second step's own list
-are fused, and the first of that are ordered by ``ranking``: what they add to the question and to one another. What is
-said in conversations is not walked, but ordered by figures of its own, a turn at a time; where there are other texts
-too, each kind is searched as if it were alone.
+The recipe was chosen on the tuning sets (``docs/decisions``). The walk restarts at segments with the probability exp(3
+s), where s = z(cosine) + 0.5 z(BM25), each smoothed over the neighbours in the document, and at the entities that the
+question names with 1 / frequency. A second walk starts from the question and the best segment together. Both walks and
+the second walk's own list are fused, and ``ranking`` orders the best candidates. Conversations are not walked:
+``ranking`` orders their turns by features of turns. A view that holds both conversations and other texts is searched
+once for each kind.
 
 Sources: HippoRAG (2405.14831), section 2.3; HippoRAG 2 (2502.14802), section 3.3.
 """
@@ -33,44 +33,47 @@ from memgraph_rag.search.ranking import (
     WHOEVER,
     Start,
     features,
+    score_positions,
     shares,
     smoothed,
     standard,
-    told_before,
     turn_features,
 )
-from memgraph_rag.search.segment_index import SegmentIndex, View, edges_of
-from memgraph_rag.search.speakers import asked_of, said_instead
-from memgraph_rag.search.spelling import bare, may_be_misspelt, nearest, respelt
+from memgraph_rag.search.segment_index import SegmentIndex, View, row_edges
+from memgraph_rag.search.speakers import find_only_speaker, find_other_speaker
+from memgraph_rag.search.spelling import bare, may_be_misspelt, nearest, replace_words
 from memgraph_rag.types import Carrier, Vector, entity_id
 
-__all__ = ["Found", "GraphSearch", "longest", "ranked"]
+__all__ = ["GraphSearch", "SegmentMatch", "drop_nested_names", "rank_places"]
 
-SHARPNESS = 3.0  # of the reset: a third of a standard deviation makes a segment e times as likely
-KEYWORDS = 0.5  # weight of the words beside the meaning
+SHARPNESS = 3.0  # of the reset: a third of a standard deviation multiplies a segment's probability by e
+KEYWORDS = 0.5  # weight of BM25; the cosine has the weight 1
 NEIGHBOURS = 0.3  # weight of each neighbour in a segment's own scores
-DAY, DAY_LAST = 1.0, 3.0  # what a segment gains in the walks, and in the last order, that names the question's day
-ENTITIES = 0.85  # mass that starts on the question's entities, to 1 on the segments
-BEST_SEGMENT = 0.5  # weight of the best segment beside the question, where the second step starts
-SECOND_LIST, SECOND_WALK = 0.5, 0.4  # weights in the fusion that chooses candidates, beside 1 for the first walk
-CANDIDATES = 50  # of the fusion, that are ordered by what they add to one another
-DAMPING = 0.7  # share of a segment's mass that comes over edges
-DAMPING_LONG = 0.3  # likewise, in a document of more segments than SHORT: its names spread more than they find
+DAY, DAY_LAST = 1.0, 3.0  # added to segments that name the question's day: in the walks, and in the final order
+ENTITIES = 0.85  # mass that starts on the question's entities; 1 starts on the segments
+BEST_SEGMENT = 0.5  # weight of the best segment in the start of the second walk; the question has the weight 1
+SECOND_LIST, SECOND_WALK = 0.5, 0.4  # weights in the fusion that chooses candidates; the first walk has the weight 1
+CANDIDATES = 50  # the best of the fusion, which ``ranking`` orders
+DAMPING = 0.7  # share of a segment's mass that arrives over edges
+DAMPING_LONG = 0.3  # the same for documents with more than SHORT segments: their names lead to too many segments
 SHORT = 3
-POOL = 200  # of each list that is fused
-NEAREST = 3  # segments of a kind, whose cosines say how much of the question it answers
-_FARTHEST = 0.01  # cosine: below it nothing tells the kinds apart
+POOL = 200  # entries of each list that is fused
+NEAREST = 3  # segments whose mean cosine weighs a kind (conversations, other texts)
+_FARTHEST = 0.01  # smallest mean cosine, so that a kind's scores are never 0
 
 _Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A segment as the walk found it, before the store is asked for its text.
+class SegmentMatch:
+    """A segment that a search found, before its text is read from the store.
 
-    ``ranks`` is the ``why`` of ``types.Evidence``; ``carried`` are all entities that brought something, with ids for
-    names. ``cosine`` is None where the question was not embedded, or the segment is not in the list of vectors;
-    ``vector`` is the segment's own, where a search had it at hand.
+    Attributes:
+        ranks: the rank in each list that holds the segment: the ``why`` of ``types.Evidence``.
+        carried: the entities that passed mass to the segment, with ids in place of names.
+        cosine: the cosine to the question; None if the question was not embedded or the segment is not in the list of
+            vectors.
+        vector: the segment's embedding, if the search had it in memory.
     """
 
     id: str
@@ -83,7 +86,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """One PageRank: its lists of places, best first, and its masses."""
+    """The result of one PageRank: one score a segment by cosine, BM25 and mass, and the masses of the entities."""
 
     by_vector: Scores
     by_words: Scores
@@ -93,11 +96,12 @@ class _Walk:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """The segments of a view in order, before they are told.
+    """The segments of a view in their final order, before they become matches.
 
     Attributes:
-        places: in the view, best first; ``scores`` are theirs.
-        ranks: of each list, the rank of each place in it.
+        places: places in the view, best first.
+        scores: the score of each of these places.
+        ranks: for each list, the rank of each place in it.
         seeds: the columns of the entities that the question names.
     """
 
@@ -110,16 +114,16 @@ class _Order:
 
     @property
     def nearness(self) -> float:
-        """The mean cosine of the nearest among the first segments; never so low that places count for nothing."""
+        """The mean cosine of the ``NEAREST`` best cosines among the first segments; at least ``_FARTHEST``."""
         cosines = sorted(self.walk.by_vector[self.places[:CANDIDATES]].tolist(), reverse=True)[:NEAREST]
         return max(sum(cosines) / len(cosines), _FARTHEST)
 
 
 class GraphSearch:
-    """Searches one namespace.
+    """A graph search over one namespace.
 
     Args:
-        namespace: of the index; entity ids are made with it.
+        namespace: the namespace of the index; entity ids are made with it.
     """
 
     def __init__(
@@ -130,8 +134,11 @@ class GraphSearch:
         self._embedder = embedder
         self._recognizer = recognizer
 
-    def find(self, question: str, view: View, *, k: int) -> list[Found]:
-        """The k best segments of the view, best first, ties by id. The caller holds the index's lock."""
+    def find(self, question: str, view: View, *, k: int) -> list[SegmentMatch]:
+        """Return the k best segments of the view, best first, ties by id; empty for an empty view.
+
+        The caller holds the index's lock.
+        """
         if not len(view.rows):
             return []
         named = names_in(question, self._recognizer)
@@ -141,46 +148,48 @@ class GraphSearch:
             order = self._order(question, named, vector, view, k=k)
             best = [(order, at, score) for at, score in enumerate(order.scores[:k])]
         else:
-            best = _merged([self._order(question, named, vector, kind, k=max(k, CANDIDATES)) for kind in kinds], k)
-        return [self._told(order, at, score) for order, at, score in best]
+            best = _merge_kinds([self._order(question, named, vector, kind, k=max(k, CANDIDATES)) for kind in kinds], k)
+        return [self._build_match(order, at, score) for order, at, score in best]
 
     def _order(self, question: str, named: Sequence[str], vector: Vector, view: View, *, k: int) -> _Order:
-        """At least k segments of a view of one kind, where it has so many."""
-        meant, named = self._meant(question, named, view)
-        seeds = self._seeds(self._names(meant, named), view)
-        terms = self.index.terms(meant)
-        on_day = self._on_day(view, terms)
+        """Return at least k segments of a view of one kind, or all segments of a smaller view."""
+        corrected, named = self._correct_names(question, named, view)
+        seeds = self._seed_columns(self._names(corrected, named), view)
+        terms = self.index.terms(corrected)
+        on_day = self._match_days(view, terms)
         first = self._walk(view, vector, terms, seeds, on_day)
         lists = {
-            "vector": ranked(first.by_vector, view),
-            "keywords": ranked(first.by_words, view, positive=True),
-            "graph": ranked(first.on_segments, view),
+            "vector": rank_places(first.by_vector, view),
+            "keywords": rank_places(first.by_words, view, positive=True),
+            "graph": rank_places(first.on_segments, view),
         }
         if view.incidence.nnz:
             places, scores = self._second_step(view, vector, terms, seeds, first, lists, on_day)
         elif self.index.is_talk(view):
-            sums = self._of_turns(question, view, first) @ TURN_WEIGHTS + DAY_LAST * on_day
-            places, scores = _turns_first(view, self.index.said.turns[view.rows], sums, count=max(k, CANDIDATES))
+            sums = self._turn_features(question, view, first) @ TURN_WEIGHTS + DAY_LAST * on_day
+            places, scores = _rank_turns(view, self.index.said.turns[view.rows], sums, count=max(k, CANDIDATES))
             lists["turns"] = np.array(places, np.int64)
         else:
-            fused = _fused({"graph": lists["graph"]}, view)
+            fused = _fuse_lists({"graph": lists["graph"]}, view)
             places, scores = [place for place, _ in fused], [score for _, score in fused]
-        if len(places) < k:  # beyond the pool by the first walk alone, so that the head does not depend on k
-            there = set(places)
-            rest = (int(place) for place in ranked(first.on_segments, view, count=len(view.rows)))
-            places = [*places, *(place for place in rest if place not in there)]
+        if len(places) < k:  # after the pool the first walk alone decides, so that the first results do not depend on k
+            positions = set(places)
+            rest = (int(place) for place in rank_places(first.on_segments, view, count=len(view.rows)))
+            places = [*places, *(place for place in rest if place not in positions)]
             scores = [*scores, *[0.0] * (len(places) - len(scores))]
-        ranks = {name: {int(place): rank for rank, place in enumerate(of_list, 1)} for name, of_list in lists.items()}
+        ranks = {
+            name: {int(place): rank for rank, place in enumerate(list_places, 1)} for name, list_places in lists.items()
+        }
         return _Order(view, places, scores, ranks, first, seeds)
 
-    def _told(self, order: _Order, at: int, score: float) -> Found:
-        """What is said of the segment that stands there in an order."""
+    def _build_match(self, order: _Order, at: int, score: float) -> SegmentMatch:
+        """Return the match at position ``at`` of an order."""
         place = order.places[at]
-        return Found(
+        return SegmentMatch(
             str(order.view.ids[place]),
             float(score),
-            {name: of_list[place] for name, of_list in order.ranks.items() if place in of_list},
-            self._carried(order.view, order.walk, place, order.seeds),
+            {name: places_to_ranks[place] for name, places_to_ranks in order.ranks.items() if place in places_to_ranks},
+            self._find_carriers(order.view, order.walk, place, order.seeds),
             float(order.walk.by_vector[place]),
             order.view.embeddings[place],
         )
@@ -195,59 +204,63 @@ class GraphSearch:
         lists: dict[str, _Places],
         on_day: Scores,
     ) -> tuple[list[int], list[float]]:
-        """Start again from question and best segment together, then order what both walks found; adds two lists.
+        """Walk again from the question and the best segment, and order the candidates of both walks.
 
-        What a chain of facts leads to next is far from the question, and near to question and best segment together.
+        Add the two lists of this walk to ``lists``. The next fact of a chain is far from the question, but near to the
+        question and the best segment together.
         """
         best = int(lists["graph"][0])
         farther = vector + BEST_SEGMENT * view.embeddings[best]
-        of_best = self.index.keywords.words_among(self.index.keywords.terms_of(int(view.rows[best])))
-        more_terms = np.union1d(terms, of_best).astype(np.int32)
+        best_terms = self.index.keywords.select_words(self.index.keywords.row_terms(int(view.rows[best])))
+        more_terms = np.union1d(terms, best_terms).astype(np.int32)
         second = self._walk(view, farther / np.linalg.norm(farther), more_terms, seeds, on_day)
         near = {
-            "vector": ranked(second.by_vector, view),
-            "keywords": ranked(second.by_words, view, positive=True),
+            "vector": rank_places(second.by_vector, view),
+            "keywords": rank_places(second.by_words, view, positive=True),
         }
-        lists["second step"] = np.array([place for place, _ in _fused(near, view)])
-        lists["second walk"] = ranked(second.on_segments, view)
+        lists["second step"] = np.array([place for place, _ in _fuse_lists(near, view)])
+        lists["second walk"] = rank_places(second.on_segments, view)
         weights = {"graph": 1.0, "second step": SECOND_LIST, "second walk": SECOND_WALK}
-        fused = [place for place, _ in _fused({name: lists[name] for name in weights}, view, weights)]
+        fused = [place for place, _ in _fuse_lists({name: lists[name] for name in weights}, view, weights)]
         starts = (best, int(lists["graph"][min(1, len(lists["graph"]) - 1)]))
         candidates = np.array(list(dict.fromkeys([*starts, *fused]))[:CANDIDATES])
         titles = [self.index.title(int(view.rows[place])) for place in (*candidates, *starts)]
         start = Start(terms, first.by_vector, second.by_vector, second.on_segments, starts)
         figures = features(view, self.index.keywords, titles, start, candidates)
-        before = told_before(len(candidates)) + DAY_LAST * on_day[candidates]
-        return _ordered(view, candidates, figures @ WEIGHTS + before)
+        before = score_positions(len(candidates)) + DAY_LAST * on_day[candidates]
+        return _order_candidates(view, candidates, figures @ WEIGHTS + before)
 
-    def _on_day(self, view: View, terms: NDArray[np.int32]) -> Scores:
-        """(n,) 1 for each segment that names a day which the question names, else 0."""
-        return (self.index.keywords.scores(self.index.keywords.days_among(terms), view.rows) > 0).astype(np.float64)
+    def _match_days(self, view: View, terms: NDArray[np.int32]) -> Scores:
+        """Return (n,) 1 for each segment that names a day that the question names, else 0."""
+        return (self.index.keywords.scores(self.index.keywords.select_days(terms), view.rows) > 0).astype(np.float64)
 
     def said_by_another(self, question: str, view: View) -> tuple[str, str] | None:
-        """The one speaker whom the question names, and who says instead what it asks about, in a view that is all talk.
+        """Return the one speaker whom the question names, and the other speaker who says what the question asks.
 
-        None where nobody does, or where not everything is said by somebody. The caller holds the index's lock.
+        Return None if there is no such other speaker, or if a segment of the view has no speaker. The caller holds the
+        index's lock.
         """
         if view.incidence.nnz or not len(view.rows) or not self.index.is_talk(view):
             return None
-        speakers = self.index.said.names_of(view.rows)
-        wanted = asked_of(question, set(speakers))
+        speakers = self.index.said.speaker_names(view.rows)
+        wanted = find_only_speaker(question, set(speakers))
         if wanted is None:
             return None
         vector, terms = self._embedder.embed([question])[0], self.index.terms(question)
-        walk = self._walk(view, vector, terms, self._seeds(self.names(question), view), self._on_day(view, terms))
-        likely = shares(self._of_turns(question, view, walk) @ (TURN_WEIGHTS * WHOEVER))
-        other = said_instead(wanted, speakers, likely)
+        walk = self._walk(
+            view, vector, terms, self._seed_columns(self.names(question), view), self._match_days(view, terms)
+        )
+        probabilities = shares(self._turn_features(question, view, walk) @ (TURN_WEIGHTS * WHOEVER))
+        other = find_other_speaker(wanted, speakers, probabilities)
         return (wanted, other) if other else None
 
-    def _of_turns(self, question: str, view: View, walk: _Walk) -> NDArray[np.float64]:
+    def _turn_features(self, question: str, view: View, walk: _Walk) -> NDArray[np.float64]:
         return turn_features(view, self.index.said, question, walk.by_vector, walk.by_words)
 
     def names(self, question: str) -> dict[str, str]:
-        """What a question may name, in its order, and the entity's id: names, and what is some document's title.
+        """Return the names and document titles in the question, in its order, each with its entity id.
 
-        Whether there is such an entity is for the store to say. The caller holds the index's lock.
+        The store may have no entity with that id. The caller holds the index's lock.
         """
         return self._names(question, names_in(question, self._recognizer))
 
@@ -259,25 +272,26 @@ class GraphSearch:
         in_order = sorted(all_names, key=lambda name: asked.find(f" {' '.join(words(name))} "))
         return {name: self._id(name) for name in in_order}
 
-    def _meant(self, question: str, named: Sequence[str], view: View) -> tuple[str, Sequence[str]]:
-        """The question with the nearest known word in place of each misspelt one of a name, and what it names then.
+    def _correct_names(self, question: str, named: Sequence[str], view: View) -> tuple[str, Sequence[str]]:
+        """Return the question with corrected names, and the names in the corrected question.
 
-        Misspelt is what no segment of the view holds. In a question without capitals each word may be of a name.
+        A long word of a name that no segment of the view holds is replaced by the nearest known word. In a question in
+        lower case every word may be part of a name.
         """
         asked = question if question.islower() else " ".join(named)
         long_words = {bare_word for word in words(asked) if may_be_misspelt(bare_word := bare(word))}
-        unknown = long_words - self.index.keywords.held(long_words, view.rows)
+        unknown = long_words - self.index.keywords.find_held(long_words, view.rows)
         if not unknown:
             return question, named
         known = frozenset(map(bare, self.index.keywords.vocabulary(view.rows)))
-        meant = respelt(question, {word: nearest(word, known) for word in unknown - known})
-        return meant, named if meant == question else names_in(meant, self._recognizer)
+        corrected = replace_words(question, {word: nearest(word, known) for word in unknown - known})
+        return corrected, named if corrected == question else names_in(corrected, self._recognizer)
 
-    def _seeds(self, names: Mapping[str, str], view: View) -> list[int]:
-        """The columns of those entities that the view's segments name, of ``names``."""
+    def _seed_columns(self, names: Mapping[str, str], view: View) -> list[int]:
+        """Return the sorted columns of the named entities that segments of the view name."""
         columns = {name: self.index.column(entity_id) for name, entity_id in names.items()}
         known = {name: column for name, column in columns.items() if column is not None and view.segments_with[column]}
-        return sorted(known[name] for name in longest(known))
+        return sorted(known[name] for name in drop_nested_names(known))
 
     def _id(self, normal: str) -> str:
         return entity_id(self._namespace, normal)
@@ -297,9 +311,9 @@ class GraphSearch:
             entities *= ENTITIES / entities.sum()
         return _Walk(cosines, bm25, *personalised_pagerank(view, reset / total, entities, damping=_damping(view)))
 
-    def _carried(self, view: View, walk: _Walk, place: int, seeds: Sequence[int]) -> tuple[Carrier, ...]:
-        """The mass that the walk brought to a segment by each of its entities, as a share of the segment's."""
-        entities, weights = edges_of(view.incidence, place)
+    def _find_carriers(self, view: View, walk: _Walk, place: int, seeds: Sequence[int]) -> tuple[Carrier, ...]:
+        """Return the three entities that passed the most mass to a segment, with their shares of the segment's mass."""
+        entities, weights = row_edges(view.incidence, place)
         flows = _damping(view)[place] * weights * walk.on_entities[entities] / view.entity_degrees[entities]
         shares = flows / max(walk.on_segments[place], np.finfo(float).tiny)
         best = np.lexsort((entities, -shares))[:3]
@@ -308,23 +322,25 @@ class GraphSearch:
                 self.index.entity_id(int(entities[column])),
                 round(float(shares[column]), 6),
                 int(entities[column]) in seeds,
-                self._source(view, walk, int(entities[column]), place) if int(entities[column]) not in seeds else "",
+                self._find_source(view, walk, int(entities[column]), place)
+                if int(entities[column]) not in seeds
+                else "",
             )
             for column in best
         )
 
-    def _source(self, view: View, walk: _Walk, entity: int, place: int) -> str:
-        """The segment, not that at ``place``, that passed most mass to the entity; empty where no other names it."""
-        places, weights = edges_of(view.by_entity, entity)
+    def _find_source(self, view: View, walk: _Walk, entity: int, place: int) -> str:
+        """Return the other segment that passed the most mass to the entity; empty if no other one names the entity."""
+        places, weights = row_edges(view.by_entity, entity)
         flows = np.where(places == place, -1.0, weights * walk.on_segments[places] / view.segment_degrees[places])
         most = int(np.argmax(flows))
         return "" if flows[most] < 0 else str(view.ids[places[most]])
 
 
-def _merged(kinds: Sequence[_Order], k: int) -> list[tuple[_Order, int, float]]:
-    """The k best of conversations and of other texts: by place, times the square of how near the nearest are.
+def _merge_kinds(kinds: Sequence[_Order], k: int) -> list[tuple[_Order, int, float]]:
+    """Return the k best of conversations and other texts as (order, position in the order, score); ties by id.
 
-    Each with its order, where it stands there, and its score; ties by id.
+    The score is 10 / (10 + position), times the square of the order's ``nearness``.
     """
     weighted = []
     for order in kinds:
@@ -338,32 +354,33 @@ def _merged(kinds: Sequence[_Order], k: int) -> list[tuple[_Order, int, float]]:
     return sorted(weighted, key=rank)[:k]
 
 
-def _ordered(view: View, candidates: _Places, scores: Scores) -> tuple[list[int], list[float]]:
-    """The candidates, best first, to nine digits equal ones by id, and their shares."""
+def _order_candidates(view: View, candidates: _Places, scores: Scores) -> tuple[list[int], list[float]]:
+    """Return the candidates, best first, and their shares of 1; scores equal to nine digits are ordered by id."""
     order = np.lexsort((view.ids[candidates], -np.round(scores, 9)))
     return candidates[order].tolist(), shares(scores[order]).tolist()
 
 
-def _turns_first(view: View, turns: _Places, sums: Scores, *, count: int) -> tuple[list[int], list[float]]:
-    """The best segment of each turn, best first, then what is left of all turns; at most ``count``, and their scores.
+def _rank_turns(view: View, turns: _Places, sums: Scores, *, count: int) -> tuple[list[int], list[float]]:
+    """Return the best segment of each turn, best first, then the other segments, at most ``count``, and their scores.
 
-    The scores of the first turns are shares of 1, all others 0. A long turn is several segments: it takes one place.
+    The scores of the best segments of turns are shares of 1; all other scores are 0. A long turn has several segments,
+    but only one of them is in the first part.
 
     Args:
         turns: (n,) the number of each segment's turn.
-        sums: (n,) by which segments are ordered.
+        sums: (n,) the value by which segments are ordered.
     """
     worths = np.round(sums - sums.min() + 1.0, 9)
     order = np.lexsort((np.arange(len(worths)), -worths, turns))
     is_best = np.zeros(len(worths), bool)
     is_best[order[np.unique(turns[order], return_index=True)[1]]] = True
-    places = ranked(worths + is_best * worths.max(), view, count=count)
-    likely = shares(sums[places[is_best[places]][:CANDIDATES]]).tolist()
-    return places.tolist(), [*likely, *[0.0] * (len(places) - len(likely))]
+    places = rank_places(worths + is_best * worths.max(), view, count=count)
+    probabilities = shares(sums[places[is_best[places]][:CANDIDATES]]).tolist()
+    return places.tolist(), [*probabilities, *[0.0] * (len(places) - len(probabilities))]
 
 
-def longest(names: Iterable[str]) -> list[str]:
-    """Those that are no part of another, by whole words: "Warsaw" in "My Cousin from Warsaw" names nothing itself."""
+def drop_nested_names(names: Iterable[str]) -> list[str]:
+    """Return the names that are not part of a longer name by whole words, as "Warsaw" in "My Cousin from Warsaw" is."""
     framed = {name: f" {' '.join(words(name))} " for name in names}
     texts = set(framed.values())
     return [name for name, text in framed.items() if not any(text in other and text != other for other in texts)]
@@ -373,8 +390,8 @@ def _damping(view: View) -> Scores:
     return np.where(view.siblings <= SHORT, DAMPING, DAMPING_LONG)
 
 
-def ranked(scores: Scores, view: View, *, positive: bool = False, count: int = POOL) -> _Places:
-    """The places of the best scores, at most ``count``, best first; to nine digits equal ones by id."""
+def rank_places(scores: Scores, view: View, *, positive: bool = False, count: int = POOL) -> _Places:
+    """Return the places of the best scores, at most ``count``, best first; ties to nine digits are ordered by id."""
     largest = scores.max(initial=0.0)
     rounded = np.round(scores / largest, 9) if largest > 0 else scores
     count = min(count, len(scores))
@@ -383,7 +400,9 @@ def ranked(scores: Scores, view: View, *, positive: bool = False, count: int = P
     return candidates[np.lexsort((view.ids[candidates], -rounded[candidates]))][:count]
 
 
-def _fused(lists: dict[str, _Places], view: View, weights: dict[str, float] | None = None) -> list[tuple[int, float]]:
+def _fuse_lists(
+    lists: dict[str, _Places], view: View, weights: dict[str, float] | None = None
+) -> list[tuple[int, float]]:
     place_of = {str(view.ids[place]): int(place) for places in lists.values() for place in places}
     rankings = {name: [str(view.ids[place]) for place in places] for name, places in lists.items()}
     return [(place_of[item], score) for item, score in reciprocal_rank_fusion(rankings, weights=weights)]

@@ -1,10 +1,10 @@
-"""The part of a namespace that graph search keeps in memory.
+"""The index of one namespace that graph search keeps in memory.
 
-It knows the graph through the reader only, and no algorithm. Invariants: after ``refresh`` it holds what the store
-held at some moment since the call began, whoever wrote it; it reads only documents written since the last time;
-what a forgotten document left here is never found and is dropped when it makes up half; after an error the next
-``refresh`` begins anew, or with what was held before. A large one is kept in a file beside the store, where the store
-has room for one, so that the next process need not make it again.
+The module reads the graph through a reader and knows no algorithm. Invariants: after ``refresh`` the index equals the
+store at some moment since the call began, whichever process wrote; a refresh reads only the documents written since the
+last one; rows of forgotten documents are never found, and the index is rebuilt when they are more than half; after an
+error the next ``refresh`` starts from an empty index or from the one before. A large index is also kept in a file next
+to the store, if the store has room for it, so that the next process loads it instead of building it.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from memgraph_rag.types import IndexedSegment
 
 __all__ = ["NamespaceIndex"]
 
-_BYTES_BESIDE = 700  # of a segment, beside its vector: id, place, words, edges (measured, docs/measurements.md)
+_BYTES_PER_SEGMENT = 700  # of a segment without its vector: id, place, words, edges (measured, docs/measurements.md)
 
-_KEPT_FROM = 2_000  # segments: below, to make the index takes less than half a second
+_KEPT_FROM = 2_000  # segments: a smaller index is built in less than half a second
 
 
 class NamespaceIndex(SegmentIndex):
-    """The rows of one namespace, one for each segment.
+    """The segment index of one namespace, with one row a segment.
 
     Args:
         dimension: length of an embedding.
         stemming: whether words are compared by their stems.
-        most_bytes: about how much memory it may take.
+        most_bytes: about how much memory the index may take.
 
-    One thread at a time: hold ``lock`` around ``refresh`` and the use of what it gives.
+    The index serves one thread at a time: hold ``lock`` during ``refresh`` and while you use the views.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class NamespaceIndex(SegmentIndex):
         self._graph = graph
         self._most_bytes = most_bytes
         self.is_outgrown = False
-        """Whether a search that may do without it has found that the namespace does not fit."""
+        """Whether a search with ``space="auto"`` found that the namespace does not fit into memory."""
         super().__init__(stemming=stemming)
 
     @override
@@ -56,29 +56,30 @@ class NamespaceIndex(SegmentIndex):
         super()._clear()
 
     def refresh(self, version: int | None = None) -> None:
-        """Take in what was written since the last time, by this process or another.
+        """Read the documents that this or another process wrote since the last refresh.
 
         Args:
-            version: of the namespace, where it was read before; what was written up to it is then held.
+            version: the namespace's version, if the caller has already read it. The index then holds all writes up to
+                it.
 
         Raises:
-            SearchMemoryExceeded: the namespace does not fit ``most_bytes``, or has outgrown it; nothing is held then.
+            SearchMemoryExceeded: the namespace does not fit ``most_bytes``; the index is empty afterwards.
         """
-        # Before the rows: what is written meanwhile is read again next time.
+        # The version is read before the rows: a write in between is then read again by the next refresh.
         version = self._graph.version() if version is None else max(version, self._version)
         if version == self._version:
             return
         if self._version < 0:
-            self._clear()  # of what was interrupted between two of the lists, which are out of step
+            self._clear()  # an interrupted append leaves lists of unequal lengths
             self._check_memory()
-            if self._read_kept(version):
+            if self._load_kept_index(version):
                 return
         changed = _conversations_first(self._graph.indexed_segments(since=self._version))
-        if self._version >= 0 and self._bytes_of(len(self._ids) + len(changed)) > self._most_bytes:
-            self._clear()  # without what was dropped it may fit
+        if self._version >= 0 and self._estimate_bytes(len(self._ids) + len(changed)) > self._most_bytes:
+            self._clear()  # without the rows of forgotten documents it may fit
             self.refresh()
             return
-        is_whole, self._version = self._version < 0, -1  # until all lists are in step
+        is_whole, self._version = self._version < 0, -1  # -1 until all lists have equal lengths
         self.append(changed)
         if len(self._places) != self._graph.count_documents():
             kept = set(self._graph.document_ids())
@@ -88,28 +89,28 @@ class NamespaceIndex(SegmentIndex):
             self._clear()
             self.refresh()
         elif is_whole and len(self) >= _KEPT_FROM:
-            write = partial(write_index, self.state, about=self._about(version))
+            write = partial(write_index, self.state, about=self._describe(version))
             self._graph.keep_index(write, version=version, nbytes=self.nbytes)
 
-    def _read_kept(self, version: int) -> bool:
-        """Whether the index was kept as it is now, and is read again."""
+    def _load_kept_index(self, version: int) -> bool:
+        """Load the kept index file; return False if there is none for this version."""
         kept = self._graph.kept_index()
-        state = None if kept is None else read_index(kept, about=self._about(version))
+        state = None if kept is None else read_index(kept, about=self._describe(version))
         if state is None:
             return False
         self.restore(state)
         self._version = version
         return True
 
-    def _about(self, version: int) -> dict[str, str | int]:
+    def _describe(self, version: int) -> dict[str, str | int]:
         return {"version": version, "dimension": self._dimension, "stemming": self._stemming}
 
-    def _bytes_of(self, segments: int) -> int:
-        return segments * (4 * self._dimension + _BYTES_BESIDE)
+    def _estimate_bytes(self, segments: int) -> int:
+        return segments * (4 * self._dimension + _BYTES_PER_SEGMENT)
 
     def _check_memory(self) -> None:
         segments = self._graph.statistics().get("Segment", 0)
-        needed = self._bytes_of(segments)
+        needed = self._estimate_bytes(segments)
         if needed > self._most_bytes:
             raise SearchMemoryExceeded(
                 f"Expected a namespace whose graph search fits {self._most_bytes / 2**20:,.0f} MiB of memory, got "
@@ -122,6 +123,6 @@ class NamespaceIndex(SegmentIndex):
 
 
 def _conversations_first(segments: Sequence[IndexedSegment]) -> list[IndexedSegment]:
-    """Conversations before all other documents, so that the vectors of either kind are searched where they lie."""
+    """Order conversations before other documents, so that the vectors of each kind are one slice of the matrix."""
     conversations = {segment.document_id for segment in segments if segment.speaker}
     return sorted(segments, key=lambda segment: segment.document_id not in conversations)

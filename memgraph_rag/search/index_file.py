@@ -1,10 +1,11 @@
-"""A segment index in a file, which another process maps into its memory instead of making the index again.
+"""Write a segment index to a file, and map the file into memory instead of building the index again.
 
-It knows no store and no algorithm. Invariants: what is read is what was written, or nothing; no code is ever read; the
-arrays of all processes that read one file are the same pages of memory until one of them changes its own.
+The module knows no store and no algorithm. Invariants: reading returns exactly what was written, or None; reading never
+runs code from the file; processes that read one file share its pages of memory until a process changes its copy.
 
-The form: the length of a header, the header as JSON, then arrays one after the other, each at a multiple of 64 bytes;
-the header tells type, shape, place and checksum of each. A list of texts is the text of all and where each ends.
+Format: the length of the header, the header as JSON, then the arrays. Each array begins at a multiple of 64 bytes. The
+header gives the type, shape, position and checksum of each array. A list of texts is stored as the joined text and the
+end of each text.
 """
 
 from __future__ import annotations
@@ -24,56 +25,58 @@ from memgraph_rag.search.segment_index import IndexState
 __all__ = ["read_index", "write_index"]
 
 _FORM = 1
-"""Raised with every change of what an index holds or of how it takes words apart: no older file is read then."""
+"""The version of the format. Raise it with each change of the index's content or of the tokenizer."""
 
 _ALIGNMENT = 64
-_KINDS = frozenset("bfiu")  # of numbers; no objects, which would be code
+_KINDS = frozenset("bfiu")  # types of numbers; objects are refused, because loading them would run code
 
 Array = NDArray[Any]
 
 
 def write_index(state: IndexState, path: Path, *, about: Mapping[str, str | int]) -> None:
-    """Write an index into a file that is there.
+    """Write an index to ``path``, replacing the file's content.
 
     Args:
-        about: what ``read_index`` has to be told just so to read it.
+        about: facts such as version and dimension; ``read_index`` returns the index only for equal facts.
     """
-    arrays = {**state.arrays, **dict(_of_texts(state.texts))}
+    arrays = {**state.arrays, **dict(_encode_texts(state.texts))}
     entries, place = {}, 0
     for name, array in arrays.items():
         flat = np.ascontiguousarray(array)
         entries[name] = [flat.dtype.str, list(flat.shape), place, zlib.crc32(flat.reshape(-1).view(np.uint8).data)]
-        place = _aligned(place + flat.nbytes)
+        place = _align(place + flat.nbytes)
     header = json.dumps({"form": _FORM, "about": dict(about), "texts": sorted(state.texts), "arrays": entries}).encode()
     with path.open("wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
         for array in arrays.values():
-            _fill(file)
+            _pad(file)
             file.write(np.ascontiguousarray(array).data)
-        _fill(file)  # so that the last array is whole in a file of whole blocks
+        _pad(file)  # the last array then ends at a whole block
 
 
 def read_index(path: Path, *, about: Mapping[str, str | int]) -> IndexState | None:
-    """The index in a file; None where it is damaged, of another form, or about something else."""
+    """Return the index in a file; None if the file is damaged, of another format, or of another ``about``."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(length)) if length <= path.stat().st_size else {}
         if header.get("form") != _FORM or header["about"] != dict(about):
             return None
-        data = np.memmap(path, np.uint8, mode="r", offset=_aligned(8 + length))
-        arrays = {name: _array(data, *entry) for name, entry in header["arrays"].items()}
-        texts = {name: _texts_of(arrays.pop(f"{name} text"), arrays.pop(f"{name} ends")) for name in header["texts"]}
+        data = np.memmap(path, np.uint8, mode="r", offset=_align(8 + length))
+        arrays = {name: _read_array(data, *entry) for name, entry in header["arrays"].items()}
+        texts = {
+            name: _decode_texts(arrays.pop(f"{name} text"), arrays.pop(f"{name} ends")) for name in header["texts"]
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return IndexState(arrays, texts)
 
 
-def _array(data: NDArray[np.uint8], dtype: str, shape: Sequence[int], place: int, checksum: int) -> Array:
-    """One array of a file.
+def _read_array(data: NDArray[np.uint8], dtype: str, shape: Sequence[int], place: int, checksum: int) -> Array:
+    """Return one array of a file.
 
     Raises:
-        ValueError: it is damaged.
+        ValueError: the checksum does not match, or the type is not a number type.
     """
     kind = np.dtype(dtype)
     flat = data[place : place + kind.itemsize * int(np.prod(shape, dtype=np.int64))]
@@ -82,24 +85,24 @@ def _array(data: NDArray[np.uint8], dtype: str, shape: Sequence[int], place: int
     return flat.view(kind).reshape(shape)
 
 
-def _of_texts(texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Array]]:
-    """Each list of texts as two arrays."""
+def _encode_texts(texts: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Array]]:
+    """Yield two named arrays for each list of texts: the joined text and the ends."""
     for name, listed in texts.items():
         joined = "".join(listed).encode("utf-8", "surrogatepass")
         yield f"{name} text", np.frombuffer(joined, np.uint8)
         yield f"{name} ends", np.cumsum([len(text) for text in listed], dtype=np.int64)
 
 
-def _texts_of(joined: Array, ends: Array) -> list[str]:
+def _decode_texts(joined: Array, ends: Array) -> list[str]:
     text = joined.tobytes().decode("utf-8", "surrogatepass")
     return [text[start:end] for start, end in pairwise([0, *ends.tolist()])]
 
 
-def _fill(file: BinaryIO) -> None:
-    """Zeros up to where the next array may begin."""
+def _pad(file: BinaryIO) -> None:
+    """Write zeros up to the next multiple of 64 bytes."""
     place = file.tell()
-    file.write(bytes(_aligned(place) - place))
+    file.write(bytes(_align(place) - place))
 
 
-def _aligned(place: int) -> int:
+def _align(place: int) -> int:
     return -(-place // _ALIGNMENT) * _ALIGNMENT

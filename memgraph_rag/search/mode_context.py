@@ -1,6 +1,6 @@
-"""What a system's mode searches with (``contracts.SearchContext``): one namespace, within the bounds of one call.
+"""The context of a system's search mode (``contracts.SearchContext``): one namespace and the limits of one call.
 
-Invariant: all that it gives lies within the documents and the time of the call.
+Invariant: everything that the context returns is within the documents and the time span of the call.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph
-from memgraph_rag.search.graph import Found
+from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.types import Evidence
 
@@ -26,13 +26,13 @@ class _Ranked(Protocol):
     def __call__(self, query: str, *, k: int) -> list[Evidence]: ...
 
 
-class _WithSegments(Protocol):
-    def __call__(self, matches: Sequence[Found]) -> list[Evidence]: ...
+class _AddSegments(Protocol):
+    def __call__(self, matches: Sequence[SegmentMatch]) -> list[Evidence]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ModeContext:
-    """See ``contracts.SearchContext``, which says what each attribute is."""
+    """The context of one call; ``contracts.SearchContext`` documents each attribute."""
 
     graph: SearchedGraph
     embedder: Embedder
@@ -41,4 +41,4 @@ class ModeContext:
     kept: MutableMapping[str, Any]
     look: _Look
     ranked: _Ranked
-    evidence: _WithSegments
+    evidence: _AddSegments

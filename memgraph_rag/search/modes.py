@@ -1,6 +1,7 @@
-"""The modes of search by name: those of the core, and those that installed systems bring.
+"""The search modes by name: those of the core and those of installed systems.
 
-Invariant: the search knows a mode of a system only by this table and the contract; users may bring their own.
+Invariant: the search reaches a system's mode only through this table and the contract ``SearchMode``. Users may pass
+their own mode object.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ __all__ = ["find_mode", "known_modes"]
 
 
 def known_modes() -> tuple[str, ...]:
-    """Return the names of all modes, the core's first."""
+    """Return the names of all modes, those of the core first."""
     return (*MODES, *(name for name in find_parts("modes") if name not in MODES))
 
 
 def find_mode(mode: object) -> SearchMode:
-    """Return a mode that the core does not bring: a system's, by its name, or the object itself.
+    """Return a mode that is not part of the core: an installed system's mode by name, or the given object itself.
 
     Raises:
-        SettingsError: there is no such mode.
+        SettingsError: there is no mode of that name, or the object has no name or no ``find()``.
     """
     known = find_parts("modes")
     if isinstance(mode, str) and mode in known:
         return known[mode]()
     if isinstance(getattr(mode, "name", None), str) and callable(getattr(mode, "find", None)):
-        return mode  # pyright: ignore[reportReturnType] - it has all that a mode must have
+        return mode  # pyright: ignore[reportReturnType] - it has the members of a mode
     raise SettingsError(
         f"Expected a search mode out of {', '.join(known_modes())}, or an object with a name and find(), got "
         f"{show(mode)}.",

@@ -1,12 +1,12 @@
-"""The segments of a namespace among which a question is answered, read from the database without a copy of the whole.
+"""Read the pool of a question: the segments among which it is answered, without a copy of the whole namespace.
 
-It knows the graph through the reader only. Invariants: the statements for a question are bounded in number, whatever
-the size of the namespace; the background is of the namespace's present version, so nothing forgotten stays in it; of
-documents that were asked for nothing else is read.
+The module reads the graph through a reader. Invariants: the number of statements for a question is bounded, whatever
+the size of the namespace; the background has the namespace's present version, so no forgotten segment stays in it; a
+search of some documents reads only these documents.
 
-What a graph search puts first is near by meaning or by words, or two steps of the walk from what is: the database
-walks them. The background, a sample of the namespace, keeps means, deviations and the rarity of words near those of the
-whole (``docs/decisions/search.md``).
+The best segments of a graph search are near by meaning or by words, or two steps of the walk away from such segments.
+The database walks these steps. The background is a sample of the namespace: it keeps means, deviations and word
+frequencies close to those of the whole namespace (``docs/decisions/search.md``).
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from memgraph_rag.types import Extent, Hit, IndexedSegment, entity_id
 __all__ = ["PoolReader", "ids_within"]
 
 LISTED = 120
-SEEDS = 20  # first ones of each list, from which the walk starts
+SEEDS = 20  # best segments of each list, from which the walk starts
 LINKED = 120
-STEPPING = 50  # of the first step, from which the second one starts
-COUNTED = 50  # first ones of each list, whose entities' degrees are the database's
+STEPPING = 50  # best segments of the first step, from which the second step starts
+COUNTED = 50  # best segments of each list; the degrees of their entities are read from the database
 BACKGROUND = 300
-WEIGHED = 50_000  # segments, about, that hold the words which are looked for: the index weighs each of them
-FEWEST_WORDS = 3  # of a question that are looked for, where it has so many
-RARE_WORDS = 10.0  # standard deviations above the mean: about where the best BM25 of a namespace stands
+WEIGHED = 50_000  # segments that the database's word index scores for a question, about
+FEWEST_WORDS = 3  # words of a question that are searched at least
+RARE_WORDS = 10.0  # standard deviations above the mean: about the best BM25 score of a namespace
 _LEAST_DEVIATION = 0.01
-_UNSEEN = 0.5  # in how many rows of the sample a word counts that is in none
+_UNSEEN = 0.5  # number of rows assumed for a word that no row of the sample holds
 
 
 class PoolReader:
-    """Reads the pools of questions on one namespace. May be used from several threads."""
+    """A reader of pools for the questions on one namespace. Several threads may use it."""
 
     def __init__(
         self, graph: SearchedGraph, embedder: Embedder, recognizer: EntityRecognizer, *, stemming: bool = False
@@ -58,26 +58,27 @@ class PoolReader:
         self._stemming = stemming
         self._lock = threading.Lock()
         self._background = _Background(-1, 0, SegmentIndex(stemming=stemming), np.zeros(0, np.int64))
-        self._last: tuple[tuple[object, ...], SegmentIndex] | None = None  # of a question that is asked once more
+        self._last: tuple[tuple[object, ...], SegmentIndex] | None = None  # the pool of the last question
 
     def read(self, question: str, extent: Extent = Extent()) -> SegmentIndex:  # noqa: B008 - it is frozen
-        """Return the pool of a question, within the documents of an extent, for a view of its time.
+        """Return the pool of a question, limited to the documents of an extent but not to its time.
 
-        The rows are not to be changed: whoever asks the same next gets them too.
+        The caller takes a view of the extent's time and must not change the rows: the next call with the same question
+        returns the same object.
         """
-        background = self._refreshed()
+        background = self._refresh_background()
         asked = (background.version, question, extent.documents and tuple(extent.documents), extent.since, extent.until)
         last = self._last
         if last is None or last[0] != asked:
-            last = self._last = asked, self._drawn(question, background, extent)
+            last = self._last = asked, self._draw_pool(question, background, extent)
         return last[1]
 
-    def _drawn(self, question: str, background: _Background, extent: Extent) -> SegmentIndex:
+    def _draw_pool(self, question: str, background: _Background, extent: Extent) -> SegmentIndex:
         graph, stemming, documents = self._graph, self._stemming, extent.documents
         within = partial(ids_within, graph, extent) if extent.has_time else None
         words = question if documents is not None else background.rarest_words(question)
-        with ThreadPoolExecutor(1) as beside:
-            by_words = beside.submit(
+        with ThreadPoolExecutor(1) as executor:
+            by_words = executor.submit(
                 best_hits,
                 lambda count: graph.matching(words, k=count, documents=documents, stemming=stemming), LISTED, within,
             )  # fmt: skip
@@ -85,7 +86,9 @@ class PoolReader:
             near = best_hits(lambda count: graph.nearest(vector, k=count, documents=documents), LISTED, within)
             matching = by_words.result()
         first = graph.linked_segments(
-            _reset(near, matching, background.rows.view().embeddings @ vector if len(background.rows) else np.zeros(1)),
+            _start_masses(
+                near, matching, background.rows.view().embeddings @ vector if len(background.rows) else np.zeros(1)
+            ),
             entity_ids=self._ids(names_in(question, self._recognizer)),
             title_ids=self._ids(ngrams(question)),
             entity_mass=ENTITIES,
@@ -94,15 +97,15 @@ class PoolReader:
         )
         stepping = {hit.node_id: DAMPING * hit.score for hit in first[:STEPPING]}
         second = graph.linked_segments(stepping, k=LINKED, documents=documents) if stepping else []
-        linked = _most(first, second)
+        linked = _sum_masses(first, second)
         pool = dict.fromkeys(hit.node_id for hit in (*near, *matching, *linked))
         segments = graph.segments_around([*pool])
         if documents is not None or within is not None:
             return SegmentIndex(stemming=stemming).extended(segments)
         walked = {hit.node_id for hits in (near, matching, linked) for hit in hits[:COUNTED]}
-        entities = background.not_counted([item for item in segments if item.id in walked])
-        with ThreadPoolExecutor(1) as beside:
-            counted = beside.submit(graph.named_by, entities)
+        entities = background.uncounted_entities([item for item in segments if item.id in walked])
+        with ThreadPoolExecutor(1) as executor:
+            counted = executor.submit(graph.named_by, entities)
             index = background.extended(segments)
             assert index.named_by is not None
             for entity, number in zip(entities, counted.result(), strict=True):
@@ -110,17 +113,17 @@ class PoolReader:
                     index.named_by[column] = number
         return index
 
-    def _refreshed(self) -> _Background:
+    def _refresh_background(self) -> _Background:
         with self._lock:
-            version = self._graph.version()  # before the rows: what is written meanwhile is read again next time
+            version = self._graph.version()  # before the rows: the next call reads a later write again
             if version != self._background.version:
                 rows = SegmentIndex(stemming=self._stemming)
                 nothing = _Background(-1, 0, rows, np.zeros(0, np.int64))
-                self._last, self._background = None, nothing  # should this fail, nothing old is left
+                self._last, self._background = None, nothing  # after a failure no old rows are left
                 ids = self._graph.first_segment_ids(k=BACKGROUND)
                 rows.append(self._graph.segments_around(ids))
                 named_by = np.array(self._graph.named_by(rows.entity_ids), np.int64)
-                self._background = _Background(version, _estimated(ids), rows, named_by)
+                self._background = _Background(version, _estimate_segments(ids), rows, named_by)
             return self._background
 
     def _ids(self, names: Sequence[str]) -> list[str]:
@@ -132,9 +135,9 @@ class _Background:
     """A sample of the namespace.
 
     Attributes:
-        version: of the namespace when it was read.
-        segments: about how many the namespace has.
-        rows: segments, with their neighbours.
+        version: the namespace's version at the time of reading.
+        segments: about how many segments the namespace has.
+        rows: the sampled segments and their neighbours.
         named_by: (entities,) how many segments of the namespace name each entity of these rows.
     """
 
@@ -144,9 +147,10 @@ class _Background:
     named_by: NDArray[np.int64]
 
     def rarest_words(self, question: str) -> str:
-        """The question, or its rarest words: as many as about ``WEIGHED`` segments hold together.
+        """Return the question; in a large namespace only its rarest words, which about ``WEIGHED`` segments hold.
 
-        So what the words' index weighs does not grow with the namespace. A question that names a day is left whole.
+        The work of the database's word index is then independent of the namespace's size. A question that names a day
+        is returned unchanged.
         """
         asked = keywords(question)
         if self.segments * len(asked) <= WEIGHED or dates.asked(question):
@@ -160,16 +164,17 @@ class _Background:
         weighed = self.segments * np.cumsum([shares[word] for word in rarest])
         return " ".join(rarest[: max(FEWEST_WORDS, int((weighed <= WEIGHED).sum()))])
 
-    def not_counted(self, segments: Sequence[IndexedSegment]) -> list[str]:
-        """The entities of these segments that the sample does not name, whose degrees are the database's, too.
+    def uncounted_entities(self, segments: Sequence[IndexedSegment]) -> list[str]:
+        """Return the entities of these segments that the sample does not name; the database must count their degrees.
 
-        Of all others in a pool its own rows count: what so little mass comes to changes little (``docs/decisions``).
+        The degrees of the other entities in a pool are counted in the pool itself: little mass reaches them, so the
+        difference is small (``docs/decisions``).
         """
         entities = dict.fromkeys(entity for item in segments for entity in (*item.entities, *item.titles))
         return [entity for entity in entities if self.rows.column(entity) is None]
 
     def extended(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
-        """The pool with the sample behind it, which stands for all that is not in the pool, and has its degrees."""
+        """Return an index of the sample and the pool; the sample's rows are weighted for all other segments."""
         index = self.rows.extended(segments)
         is_sampled = np.arange(len(index.live)) < len(self.rows.live)
         elsewhere = self.segments - int((index.live & ~is_sampled).sum())
@@ -180,18 +185,19 @@ class _Background:
 
 
 def ids_within(graph: SearchedGraph, extent: Extent, segment_ids: Sequence[str]) -> frozenset[str]:
-    """Return those of these segments that are of the extent's time."""
+    """Return the given segments that were said within the extent's time span."""
     times = {segment_id: instant(time) for segment_id, time in graph.times_of(segment_ids).items()}
     return frozenset(segment_id for segment_id, at in times.items() if extent.holds(at))
 
 
-def _reset(near: Sequence[Hit], matching: Sequence[Hit], usual: NDArray[np.float64]) -> dict[str, float]:
-    """Where the walk starts: on the first of both lists, as in ``GraphSearch``; they sum to 1.
+def _start_masses(near: Sequence[Hit], matching: Sequence[Hit], usual: NDArray[np.float64]) -> dict[str, float]:
+    """Return the start of the walk as masses by segment id that sum to 1; empty if both lists are empty.
 
-    What a list lacks has the cosine of its last, or no words.
+    The first segments of both lists get mass, as in ``GraphSearch``. A segment that is missing in ``near`` gets the
+    lowest cosine of that list; a segment that is missing in ``matching`` gets the BM25 score 0.
 
     Args:
-        usual: cosines of other segments.
+        usual: cosines of the background's segments, for mean and deviation.
     """
     seeds = list(dict.fromkeys(hit.node_id for hit in (*near[:SEEDS], *matching[:SEEDS])))
     if not seeds:
@@ -204,10 +210,10 @@ def _reset(near: Sequence[Hit], matching: Sequence[Hit], usual: NDArray[np.float
     return dict(zip(seeds, shares(SHARPNESS * scores).tolist(), strict=True))
 
 
-def _estimated(first_ids: Sequence[str]) -> float:
-    """About how many segments there are, by the smallest ids of them all; exactly where these are all.
+def _estimate_segments(first_ids: Sequence[str]) -> float:
+    """Return about how many segments the namespace has, from its smallest ids; exact if ``first_ids`` are all ids.
 
-    Ids are hashes, so the k-th smallest of n stands at about k / n of their range.
+    Ids are hashes, so the k-th smallest of n ids is at about k / n of their range.
 
     Source: Bar-Yossef and others, "Counting distinct elements in a data stream", 2002.
     """
@@ -216,8 +222,8 @@ def _estimated(first_ids: Sequence[str]) -> float:
     return (len(first_ids) - 1) * 16 ** len(first_ids[-1]) / (int(first_ids[-1], 16) + 1)
 
 
-def _most(*steps: Iterable[Hit]) -> list[Hit]:
-    """The segments to which the steps together brought the most; ties by id."""
+def _sum_masses(*steps: Iterable[Hit]) -> list[Hit]:
+    """Return the ``LINKED`` segments with the most mass over all steps, best first; ties by id."""
     masses: dict[str, float] = {}
     for hit in (hit for hits in steps for hit in hits):
         masses[hit.node_id] = masses.get(hit.node_id, 0.0) + hit.score

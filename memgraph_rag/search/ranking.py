@@ -1,14 +1,13 @@
-"""Orders the candidates of a search: how likely each is to be evidence.
+"""Order the candidates of a search by how likely each is evidence.
 
-A passage is described by what it adds to the question and to the two passages from which the walks start; a turn of a
-conversation by its own words, by those around it, and by its speaker.
+The features of a passage compare it with the question and with the two passages from which the walks start. The
+features of a conversation's turn come from its words, its neighbours and its speaker.
 
-It knows arrays and words only. Invariant: a score is a fixed weighted sum of a few figures of the candidate, so equal
-figures give equal scores.
+The module knows arrays and words only. Invariant: a score is a fixed weighted sum of features, so equal features give
+equal scores.
 
-The weights are a conditional logistic regression (one choice among a question's candidates), fitted on questions whose
-evidence is known; ``benchmarks/fit_ranking.py`` makes them again. What was tried beside these figures is told in
-``docs/decisions``.
+The weights are a conditional logistic regression (one choice among a question's candidates), fitted on questions with
+known evidence; ``benchmarks/fit_ranking.py`` fits them again. ``docs/decisions`` names the features that did not help.
 
 Source of the form: McFadden, "Conditional logit analysis of qualitative choice behavior", 1974.
 """
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.search.segment_index import Said, View
-from memgraph_rag.search.speakers import asked_for, asked_side, is_machine
+from memgraph_rag.search.speakers import find_asked_side, find_named_speakers, is_machine
 
 __all__ = [
     "FEATURES",
@@ -34,65 +33,66 @@ __all__ = [
     "WHOEVER",
     "Start",
     "features",
+    "score_positions",
     "shares",
     "smoothed",
     "standard",
-    "told_before",
     "turn_features",
 ]
 
 FEATURES = {
     "meaning": "cosine to the question, in standard deviations",
-    "farther meaning": "cosine to question and best segment together, likewise",
-    "second walk": "log of its mass in the second walk, to the largest",
-    "words": "share of the question's words that it holds; rare words count more, here and below",
+    "farther meaning": "cosine to question and best segment together, in standard deviations",
+    "second walk": "log of its mass in the second walk, relative to the largest",
+    "words": "share of the question's words that it holds; rare words count more, also in the next two",
     "new to first": "share of the question's words that it holds and the first start does not",
-    "new to second": "likewise, the second start",
+    "new to second": "share of the question's words that it holds and the second start does not",
     "like second": "cosine to the second start",
-    "named by first": "1 where the first start names what its title names",
-    "named by second": "likewise, the second start",
+    "named by first": "1 if the first start holds the name in its title",
+    "named by second": "1 if the second start holds the name in its title",
     "title asked for": "share of its title's words that the question holds",
     "start": "1 for the two starts",
 }
-"""What is told of a passage, in the order of the weights."""
+"""The features of a passage, in the order of the weights."""
 
 WEIGHTS = np.array([0.2288, 0.2109, 0.2796, -3.28, 5.419, 4.033, 1.619, 1.736, 0.74, 0.4427, 0.4237])
 """Fitted on musique_tune and hotpotqa_tune, 200 questions, 2026-11-21."""
 
-TRUST = 3  # in the order before, the fusion's: the larger, the less its head counts
+TRUST = 3  # the larger, the less the first positions of the fusion gain
 
 TURN_FEATURES = {
     "meaning": "cosine to the question, in standard deviations",
-    "meaning around": "mean cosine of it and its two neighbours, likewise",
-    "words around": "mean BM25 of the three, likewise",
-    "speaker asked for": "1 where the question names who says it, or asks for its side of a chat with a machine",
+    "meaning around": "mean cosine of it and its two neighbours, in standard deviations",
+    "words around": "mean BM25 of it and its two neighbours, in standard deviations",
+    "speaker asked for": "1 if the question names its speaker, or asks for its side of a chat with a machine",
     "length": "among people, log of the turn's words, stop words left out",
-    "asks": "among people, 1 where it ends with a question mark",
-    "human": "1 for the human's turns in a chat with a machine, where the question asks for no summary",
-    "human's length": "of these, log of the turn's words, less its mean over them",
+    "asks": "among people, 1 if it ends with a question mark",
+    "human": "1 for the human's turns in a chat with a machine, unless the question asks for a summary",
+    "human's length": "for these turns, log of the turn's words minus its mean over them",
 }
-"""What is told of what is said in a conversation, in the order of the weights."""
+"""The features of a turn, in the order of the weights."""
 
 TURN_WEIGHTS = np.array([0.6166, 0.3149, 0.5328, 1.119, 0.5605, -1.177, 2.119, -0.4023])
 """Fitted on locomo (1,079 questions) and beam (179), both sets with the same weight, 2026-11-24."""
 
 WHOEVER = np.array([figure != "speaker asked for" for figure in TURN_FEATURES])
-"""The figures of a turn whoever says it: what is asked of one may be said by another (``speakers``)."""
+"""(f,) True for the features that do not depend on who is speaking; ``speakers`` uses them to find another speaker."""
 
 _Places = NDArray[np.int64]
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
-_LEAST = 1e-6  # of the largest mass: where the log stops to fall
+_LEAST = 1e-6  # share of the largest mass: smaller masses all count as this
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What the walks found for a question, with which the candidates are compared.
+    """The results of the walks for a question; candidates are compared with them.
 
     Attributes:
-        terms: the question's words, as ``KeywordIndex.terms`` gives them.
-        cosines: (n,) to the question; ``farther`` to question and best segment together.
-        second_walk: (n,) masses.
-        starts: the places of the first walk's two best segments; one of them twice where there is no other.
+        terms: the question's words, as ``KeywordIndex.terms`` returns them.
+        cosines: (n,) cosines to the question.
+        farther: (n,) cosines to the question and the best segment together.
+        second_walk: (n,) masses of the second walk.
+        starts: the places of the first walk's two best segments; the same place twice if there is only one.
     """
 
     terms: NDArray[np.int32]
@@ -105,30 +105,32 @@ class Start:
 def features(
     view: View, keywords: KeywordIndex, titles: Sequence[str], start: Start, candidates: _Places
 ) -> NDArray[np.float64]:
-    """(c, len(FEATURES)) figures of the candidates (places in the view).
+    """Return (c, len(FEATURES)) the features of the candidates, which are places in the view.
 
     Args:
-        titles: (c + 2,) titles of the candidates' documents, then of the two starts'.
+        titles: (c + 2,) titles of the candidates' documents, then of the two starts' documents.
     """
-    candidate_terms = [keywords.terms_of(int(view.rows[place])) for place in candidates]
-    of_starts = [keywords.terms_of(int(view.rows[place])) for place in start.starts]
-    heads = [keywords.words_among(keywords.terms(_head(title))) for title in titles]
-    names = [keywords.words_among(keywords.terms(_IN_PARENTHESES.sub(" ", title))) for title in titles]
+    candidate_terms = [keywords.row_terms(int(view.rows[place])) for place in candidates]
+    start_terms = [keywords.row_terms(int(view.rows[place])) for place in start.starts]
+    heads = [keywords.select_words(keywords.terms(_head(title))) for title in titles]
+    names = [keywords.select_words(keywords.terms(_IN_PARENTHESES.sub(" ", title))) for title in titles]
     question_terms = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
     rarity = keywords.rarity(question_terms, view.rows, view.weights)
-    of_question = rarity[np.searchsorted(question_terms, start.terms)]
-    holds = np.stack([_holds(terms, start.terms) for terms in candidate_terms]) / max(float(of_question.sum()), 1e-9)
+    question_rarity = rarity[np.searchsorted(question_terms, start.terms)]
+    holds = np.stack([_holds(terms, start.terms) for terms in candidate_terms]) / max(
+        float(question_rarity.sum()), 1e-9
+    )
     asked = [_share(rarity[np.searchsorted(question_terms, name)], _holds(start.terms, name)) for name in names]
     named = [
         [float(_names(terms, head) and not _names(own, head)) for head in heads[: len(candidates)]]
-        for terms, own in zip(of_starts, names[-2:], strict=True)
+        for terms, own in zip(start_terms, names[-2:], strict=True)
     ]
     columns = [
         standard(start.cosines, view.weights)[candidates],
         standard(start.farther, view.weights)[candidates],
         np.log(start.second_walk[candidates] / max(start.second_walk.max(), 1e-300) + _LEAST),
-        holds @ of_question,
-        *(holds @ (of_question * ~_holds(terms, start.terms)) for terms in of_starts),
+        holds @ question_rarity,
+        *(holds @ (question_rarity * ~_holds(terms, start.terms)) for terms in start_terms),
         view.embeddings[candidates] @ view.embeddings[start.starts[1]],
         *named,
         asked[: len(candidates)],
@@ -140,9 +142,9 @@ def features(
 def turn_features(
     view: View, said: Said, question: str, cosines: NDArray[np.float64], bm25: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(n, len(TURN_FEATURES)) figures of all segments of a view, each of which is said by somebody."""
-    rows, side = view.rows, asked_side(question)
-    named = asked_for(question, {said.names[int(place)] for place in np.unique(said.speakers[rows])})
+    """Return (n, len(TURN_FEATURES)) the features of all segments of a view in which every segment has a speaker."""
+    rows, side = view.rows, find_asked_side(question)
+    named = find_named_speakers(question, {said.names[int(place)] for place in np.unique(said.speakers[rows])})
     is_machines = np.array([is_machine(name) for name in said.names], bool)[said.speakers[rows]]
     in_chat = said.with_machine[rows]
     is_humans = in_chat & ~is_machines & (side != "both")
@@ -164,26 +166,26 @@ def turn_features(
     return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
 
 
-def told_before(candidates: int) -> NDArray[np.float64]:
-    """(c,) the score of each place in the order of the walks: minus the log of (place + 3).
+def score_positions(candidates: int) -> NDArray[np.float64]:
+    """Return (c,) the score of each position in the order of the walks: minus the log of (position + 3).
 
-    Its weight of 1 was chosen, out of 0, 0.5, 1, 2 and 4, by the mean of R@2 and R@5 on each of the two sets with the
+    The weight 1 was chosen out of 0, 0.5, 1, 2 and 4, by the mean of R@2 and R@5 on each of the two sets with the
     weights from the other one.
     """
     return -np.log(np.arange(candidates) + TRUST)
 
 
 def shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(c,) how likely each candidate is the one that was looked for, from its weighted sum; they sum to 1."""
+    """Return (c,) the probability of each candidate, from its weighted sum (softmax); the probabilities sum to 1."""
     odds = np.exp(scores - scores.max())
     return odds / odds.sum()
 
 
 def standard(scores: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """How many standard deviations above the mean; 0 everywhere where all are equal.
+    """Return each score as standard deviations above the mean; all 0 if all scores are equal.
 
     Args:
-        weights: how often each score counts in both; once by default.
+        weights: (n,) how often each score counts in mean and deviation; once by default.
     """
     mean = np.average(scores, weights=weights)
     deviation = scores.std() if weights is None else np.sqrt(np.average((scores - mean) ** 2, weights=weights))
@@ -191,7 +193,7 @@ def standard(scores: NDArray[np.float64], weights: NDArray[np.float64] | None = 
 
 
 def smoothed(scores: NDArray[np.float64], view: View, weight: float) -> NDArray[np.float64]:
-    """The mean with the neighbours in the document, each of which counts ``weight``."""
+    """Return the mean of each score and its neighbours in the document; a neighbour has the given weight."""
     sums, weights = scores.copy(), np.ones(len(scores))
     for neighbour in (view.before, view.after):
         there = np.flatnonzero(neighbour >= 0)
@@ -201,7 +203,7 @@ def smoothed(scores: NDArray[np.float64], view: View, weight: float) -> NDArray[
 
 
 def _head(title: str) -> str:
-    """What a title names, without what tells it from others: "Rochester" of "Rochester, New York"."""
+    """Return the main part of a title, without the qualifier: "Rochester" for "Rochester, New York"."""
     bare = _IN_PARENTHESES.sub(" ", title)
     head = bare.partition(",")[0]
     return head if head.strip() else bare if bare.strip() else title
@@ -212,7 +214,7 @@ def _holds(terms: NDArray[np.int32], wanted: NDArray[np.int32]) -> NDArray[np.bo
 
 
 def _names(terms: NDArray[np.int32], name: NDArray[np.int32]) -> bool:
-    """Whether a text holds every word of a name; a name without words is in none."""
+    """Return whether a text holds every word of a name; False for a name without words."""
     return bool(len(name)) and bool(_holds(terms, name).all())
 
 

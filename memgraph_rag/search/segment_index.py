@@ -1,13 +1,12 @@
-"""Segments in memory as a graph search needs them: vectors, words, and which segment names which entity.
+"""An index of segments in memory for graph search: vectors, words, and edges between segments and entities.
 
-It knows neither a store nor an algorithm. Invariants: documents are taken in whole or in part, each once; of neighbours
-in a document only those that follow one another without a gap count as such.
+The module knows no store and no algorithm. Invariants: each document is held once, whole or in part; two segments are
+neighbours only if their indexes in the document differ by one.
 """
 
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,36 +18,36 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from memgraph_rag.lexical.bm25 import KeywordIndex
-from memgraph_rag.lexical.roles import is_machine
+from memgraph_rag.lexical.roles import head_length, is_machine
 from memgraph_rag.lexical.timestamps import day_of, instant
 from memgraph_rag.lexical.tokenize import STOP_WORDS, unaccented, words
 from memgraph_rag.types import Extent, IndexedSegment, Matrix
 
-__all__ = ["MENTION_EDGE", "TITLE_EDGE", "IndexState", "Said", "SegmentIndex", "View", "edges_of"]
+__all__ = ["MENTION_EDGE", "TITLE_EDGE", "IndexState", "Said", "SegmentIndex", "View", "row_edges"]
 
 MENTION_EDGE, TITLE_EDGE = 1.0, 4.0
-"""Of the edges between a segment and an entity that it mentions, or that its document's title names."""
+"""Weight of an edge from a segment to an entity that it mentions, and to an entity that its document's title names."""
 
 Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class View:
-    """Some rows of the index, as if there were no others. All arrays follow ``rows``, and places count within them.
+    """Some rows of the index, as if the index had no others. All arrays follow ``rows``; places count within ``rows``.
 
     Attributes:
-        rows: (n,) numbers in the index, rising.
+        rows: (n,) row numbers in the index, rising.
         ids: (n,) ids of segments.
         embeddings: (n, d).
-        before: (n,) place of the segment that stands before this one in its document; -1 where there is none.
-        after: (n,) likewise, after.
-        siblings: (n,) how many rows its document has, itself counted; of one that was taken in in part, how many
-            segments.
-        incidence: (n, entities) weight of the edge between segment and entity. What is said in a conversation has
-            none, and where all rows are of one document there are none: there a walk over names spreads more than it
-            finds (``docs/decisions``).
-        weights: (n,) how many segments each row stands for in means and frequencies; None where each for itself.
-        named_by: (entities,) how many segments name each entity, with those that are no rows; None where all are.
+        before: (n,) place of the segment before this one in its document; -1 if it is not in the view.
+        after: (n,) place of the segment after this one in its document; -1 if it is not in the view.
+        siblings: (n,) how many rows the segment's document has, the segment included; how many segments, if the index
+            holds only a part of the document.
+        incidence: (n, entities) weight of the edge between segment and entity. Segments of conversations have no edges,
+            and a view of a single document has none: a walk over names does not help there (``docs/decisions``).
+        weights: (n,) how many segments each row represents in means and frequencies; None if each represents itself.
+        named_by: (entities,) how many segments of the namespace name each entity; None if the rows are the whole
+            namespace.
     """
 
     rows: Rows
@@ -63,46 +62,46 @@ class View:
 
     @cached_property
     def by_entity(self) -> sparse.csr_matrix:
-        """(entities, n): the same edges from the other side."""
+        """(entities, n) the transposed incidence."""
         return self.incidence.T.tocsr()
 
     @cached_property
     def segments_with(self) -> NDArray[np.int64]:
-        """(entities,) how many segments have an edge to each entity; 0 where none of the rows has."""
+        """(entities,) how many segments have an edge to each entity; 0 if no row of the view has one."""
         numbers = np.diff(self.by_entity.indptr).astype(np.int64)
         return numbers if self.named_by is None else np.where(numbers > 0, np.maximum(numbers, self.named_by), 0)
 
     @cached_property
     def segment_degrees(self) -> NDArray[np.float64]:
-        """(n,) sum of the weights of each segment's edges; 1 where there is none, to divide by."""
+        """(n,) sum of the weights of each segment's edges; 1 for a segment without edges, as a divisor."""
         return _divisors(self.incidence)
 
     @cached_property
     def lone_segments(self) -> NDArray[np.float64]:
-        """(n,) 1 for each segment without an edge, else 0."""
+        """(n,) 1 for each segment without edges, else 0."""
         return (np.diff(self.incidence.indptr) == 0).astype(np.float64)
 
     @cached_property
     def lone_entities(self) -> NDArray[np.float64]:
-        """(entities,) likewise."""
+        """(entities,) 1 for each entity without edges, else 0."""
         return (np.diff(self.by_entity.indptr) == 0).astype(np.float64)
 
     @cached_property
     def entity_degrees(self) -> NDArray[np.float64]:
-        """(entities,) likewise; an edge to what is no row has the weight of a mention."""
+        """(entities,) sum of the weights of each entity's edges; edges from outside of the view weigh as mentions."""
         elsewhere = self.segments_with - np.diff(self.by_entity.indptr)
         return _divisors(self.by_entity) + MENTION_EDGE * elsewhere
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Who says what in conversations, by row of the index.
+    """The speakers of conversations, by row of the index.
 
     Attributes:
-        names: of all speakers, each once; the first is empty, of what nobody says.
-        speakers: (rows,) the place of the speaker's name.
-        turns: (rows,) the number of the turn of which the row is a part; what nobody says is a turn by itself.
-        lengths: (rows,) how many words the turn has, stop words left out; 0 of what nobody says.
+        names: the names of all speakers, each once; the first name is empty and belongs to rows without a speaker.
+        speakers: (rows,) the place of the speaker's name in ``names``.
+        turns: (rows,) the number of the row's turn; a row without a speaker is a turn of its own.
+        lengths: (rows,) how many words the turn has, without stop words; 0 for rows without a speaker.
         asks: (rows,) whether the row ends with a question mark.
         with_machine: (rows,) whether a machine takes part in the conversation.
     """
@@ -114,14 +113,14 @@ class Said:
     asks: NDArray[np.bool_]
     with_machine: NDArray[np.bool_]
 
-    def names_of(self, rows: Rows) -> list[str]:
-        """Who says each row."""
+    def speaker_names(self, rows: Rows) -> list[str]:
+        """Return the speaker's name of each row."""
         return [self.names[int(speaker)] for speaker in self.speakers[rows]]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """All that a segment index holds, by name: what it is made again from."""
+    """The whole content of a segment index by name, from which ``SegmentIndex.restore`` rebuilds it."""
 
     arrays: Mapping[str, NDArray[Any]]
     texts: Mapping[str, Sequence[str]]
@@ -131,7 +130,7 @@ _ARRAYS = ("_document", "_indexes", "_siblings", "_times", "_said_by", "_turns",
 
 
 class SegmentIndex:
-    """One row for each segment. One thread at a time.
+    """An index with one row a segment, for one thread at a time.
 
     Args:
         stemming: whether words are compared by their stems.
@@ -144,34 +143,34 @@ class SegmentIndex:
     def _clear(self) -> None:
         self.keywords = KeywordIndex(stemming=self._stemming)
         self._ids: list[str] = []
-        self._places: dict[str, range] = {}  # rows of each document that is there
+        self._places: dict[str, range] = {}  # rows of each live document
         self.live = np.zeros(0, bool)
         self._document = np.zeros(0, np.int64)  # the number of the row where its document begins
         self._indexes = np.zeros(0, np.int64)  # of each segment in its document
-        self._siblings = np.zeros(0, np.int64)  # how many segments its document has; 0 where all of them were taken in
+        self._siblings = np.zeros(0, np.int64)  # how many segments its document has; 0 if the index holds all of them
         self._times = np.zeros(0)
         self._embeddings = np.zeros((0, 0), np.float32)
         self._entities: dict[str, int] = {}
         self._entity_ids: list[str] = []
         self._titled: set[int] = set()
         self._titles: list[str] = []
-        self._speakers: dict[str, int] = {"": 0}  # in the order of their numbers
+        self._speakers: dict[str, int] = {"": 0}  # ordered by number
         self._said_by = np.zeros(0, np.int64)
         self._turns = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int64)
         self._asks = np.zeros(0, bool)
         self._with_machine = np.zeros(0, bool)
-        self._edges: sparse.csr_matrix = sparse.csr_matrix((0, 0))  # of every row
+        self._edges: sparse.csr_matrix = sparse.csr_matrix((0, 0))  # (rows, entities)
         self.weights: NDArray[np.float64] | None = None
-        """(rows,) how many segments each row stands for (``View.weights``)."""
+        """(rows,) how many segments each row represents (``View.weights``)."""
         self.named_by: Rows | None = None
-        """(entities,) how many segments name each (``View.named_by``)."""
+        """(entities,) how many segments name each entity (``View.named_by``)."""
         self._whole: View | None = None
         self._kinds: tuple[View, ...] | None = None  # of the whole
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the rows take."""
+        """About how much memory the rows take, in bytes."""
         edges = 36 * self._edges.nnz  # each from both sides, with its numbers
         vectors = (kind.embeddings for kind in self._kinds or ())
         copies = sum(part.nbytes for part in vectors if not np.may_share_memory(part, self._embeddings))
@@ -179,13 +178,13 @@ class SegmentIndex:
         return self._embeddings.nbytes + copies + self.keywords.nbytes + edges + names
 
     def __len__(self) -> int:
-        """How many segments can be found."""
+        """Return how many segments a search can find."""
         return int(self.live.sum())
 
     def append(self, segments: Sequence[IndexedSegment]) -> None:
-        """Take segments in, by (document id, index), in place of all that it has of their documents.
+        """Add segments, sorted by (document id, index), and drop the rows that these documents had before.
 
-        Where this is interrupted, let go of the whole: it is half-built.
+        Discard the index if this call is interrupted: its lists then have unequal lengths.
         """
         if not segments:
             return
@@ -221,15 +220,15 @@ class SegmentIndex:
         self._siblings = np.concatenate([self._siblings, [segment.siblings for segment in segments]])
         self.live = np.concatenate([self.live, np.ones(len(segments), bool)])
         self._times = np.concatenate([self._times, [_seconds(segment.time) for segment in segments]])
-        self._embeddings = _with_room(self._embeddings, first, len(self._ids), len(segments[0].embedding))
+        self._embeddings = _grow(self._embeddings, first, len(self._ids), len(segments[0].embedding))
         self._embeddings[first : len(self._ids)] = [segment.embedding for segment in segments]
-        self._edges = _below(self._edges, weights, entities, ends, columns=len(self._entities))
-        self.keywords.append(_words_of(segments))
+        self._edges = _append_rows(self._edges, weights, entities, ends, columns=len(self._entities))
+        self.keywords.append(_index_texts(segments))
 
     def _append_said(self, segments: Sequence[IndexedSegment]) -> None:
         said_by = [self._speakers.setdefault(segment.speaker, len(self._speakers)) for segment in segments]
         self._said_by = np.concatenate([self._said_by, np.array(said_by, np.int64)])
-        begins = [_beginning(segment) for segment in segments]
+        begins = [head_length(segment.text, segment.speaker) for segment in segments]
         said = [segment.text[begin:] for segment, begin in zip(segments, begins, strict=True)]
         starts = [
             begin > 0 or not segment.speaker or not place or not _follows(segments[place - 1], segment)
@@ -240,10 +239,10 @@ class SegmentIndex:
             sum(word not in STOP_WORDS for word in words(text)) if segment.speaker else 0
             for segment, text in zip(segments, said, strict=True)
         ]
-        of_turns = np.bincount(turns, weights=lengths, minlength=len(turns) + 1).astype(np.int64)
+        turn_lengths = np.bincount(turns, weights=lengths, minlength=len(turns) + 1).astype(np.int64)
         chats = {segment.document_id for segment in segments if is_machine(segment.speaker)}
         self._turns = np.concatenate([self._turns, turns + self._turns.max(initial=0) + 1])
-        self._lengths = np.concatenate([self._lengths, of_turns[turns]])
+        self._lengths = np.concatenate([self._lengths, turn_lengths[turns]])
         self._asks = np.concatenate([self._asks, [text.rstrip().endswith("?") for text in said]]).astype(bool)
         with_machine = [segment.document_id in chats for segment in segments]
         self._with_machine = np.concatenate([self._with_machine, with_machine]).astype(bool)
@@ -260,20 +259,22 @@ class SegmentIndex:
             self.live[self._places.pop(document)] = False
 
     def extended(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
-        """A copy that has taken these segments in too."""
+        """Return a copy that also holds these segments."""
         extended = copy.copy(self)
         extended.keywords = self.keywords.copy()
         extended._ids, extended._titles = [*self._ids], [*self._titles]
         extended._entities, extended._entity_ids = {**self._entities}, [*self._entity_ids]
         extended._places, extended._speakers = {**self._places}, {**self._speakers}
         extended._titled, extended.live = {*self._titled}, self.live.copy()
-        extended._embeddings = self._embeddings[: len(self._ids)]  # no room that both would write to
+        extended._embeddings = self._embeddings[
+            : len(self._ids)
+        ]  # without spare room, to which both copies would write
         extended.append(segments)
         return extended
 
     @property
     def state(self) -> IndexState:
-        """What ``restore`` takes."""
+        """The content for ``restore``."""
         places, edges = list(self._places.values()), self._edges
         arrays = {name: getattr(self, name) for name in _ARRAYS} | {
             "live": self.live,
@@ -288,7 +289,7 @@ class SegmentIndex:
         return IndexState(arrays | {f"keywords {name}": array for name, array in self.keywords.arrays.items()}, texts)
 
     def restore(self, state: IndexState) -> None:
-        """Hold what another index held; its arrays stay where they are and are never written to."""
+        """Replace the content by another index's state, whose arrays are used without a copy and never written to."""
         arrays, texts = state.arrays, state.texts
         self._clear()
         for name in _ARRAYS:
@@ -327,8 +328,11 @@ class SegmentIndex:
             rows = rows[self._times[rows] < extent.until.timestamp()]
         return self._view(rows)
 
-    def said_within(self, extent: Extent) -> Iterator[tuple[str, list[str], bool]]:
-        """Of each document with segments from ``[since, until)``: its id, theirs, and whether there are no others."""
+    def group_by_time(self, extent: Extent) -> Iterator[tuple[str, list[str], bool]]:
+        """Yield (document id, segment ids, is whole) for each document with segments said in ``[since, until)``.
+
+        "is whole" is True if these segments are all segments of the document.
+        """
         begin = extent.since.timestamp() if extent.since else -np.inf
         end = extent.until.timestamp() if extent.until else np.inf
         is_within = (self._times >= begin) & (self._times < end)
@@ -338,33 +342,33 @@ class SegmentIndex:
                 yield document_id, [self._ids[row] for row in rows], len(rows) == len(places)
 
     def mentions(self, view: View) -> sparse.csr_matrix:
-        """(n, entities) the edges between segments and what they or their titles name; also within one document."""
+        """Return (n, entities) the edges between segments and entities, also for a view of a single document."""
         return self._edges[view.rows]
 
     @property
     def entity_ids(self) -> Sequence[str]:
-        """The entities of the columns of the incidence, in order."""
+        """The entity ids of the incidence's columns, in order."""
         return self._entity_ids
 
     def entity_id(self, column: int) -> str:
-        """The id of the entity of that column of the incidence."""
+        """Return the entity id of a column of the incidence."""
         return self._entity_ids[column]
 
     def column(self, entity_id: str) -> int | None:
-        """The column of an entity in the incidence; None where no segment has it."""
+        """Return an entity's column of the incidence; None if no segment names the entity."""
         return self._entities.get(entity_id)
 
     def terms(self, query: str) -> NDArray[np.int32]:
-        """The numbers of a text's words, as ``tokenize`` gives them."""
+        """Return the numbers of a text's words, as ``KeywordIndex.terms`` does."""
         return self.keywords.terms(unaccented(query))
 
     @property
     def said(self) -> Said:
-        """Who says what."""
+        """The speakers of all rows."""
         return Said(tuple(self._speakers), self._said_by, self._turns, self._lengths, self._asks, self._with_machine)
 
     def kinds(self, view: View) -> tuple[View, ...]:
-        """The view in two, where it holds conversations and other texts: what somebody says, and the rest."""
+        """Return the view split into conversations and other texts, or the view alone if it holds only one kind."""
         if self._kinds is not None and view is self._whole:
             return self._kinds
         is_said = self._said_by[view.rows] > 0
@@ -375,21 +379,21 @@ class SegmentIndex:
         return kinds
 
     def is_talk(self, view: View) -> bool:
-        """Whether somebody says each row of the view."""
+        """Return whether every row of the view has a speaker."""
         return bool((self._said_by[view.rows] > 0).all())
 
     def segments_of(self, view: View, document_id: str) -> tuple[NDArray[np.object_], Rows]:
-        """(m,) the ids of a document's segments in a view, in order, and (m,) each one's index in the document."""
+        """Return (m,) the ids of a document's segments in a view, and (m,) each segment's index in the document."""
         rows = self._places.get(document_id, range(0))
         first, end = np.searchsorted(view.rows, [rows.start, rows.stop])
         return view.ids[first:end], self._indexes[view.rows[first:end]]
 
     def title(self, row: int) -> str:
-        """The title of that row's document, without accents."""
+        """Return the title of the row's document, without accents."""
         return self._titles[row]
 
     def is_title(self, entity: int) -> bool:
-        """Whether some document's title names the entity of that column."""
+        """Return whether a document's title names the entity of that column."""
         return entity in self._titled
 
     def _view(self, rows: Rows) -> View:
@@ -398,30 +402,30 @@ class SegmentIndex:
         previous = np.flatnonzero(follows)
         before, after = np.full(len(rows), -1), np.full(len(rows), -1)
         before[previous + 1], after[previous] = previous, previous + 1
-        of_one = len(rows) > 0 and (self._document[rows] == self._document[rows[0]]).all()
-        incidence = sparse.csr_matrix((len(rows), len(self._entities))) if of_one else self._edges
+        is_one_document = len(rows) > 0 and (self._document[rows] == self._document[rows[0]]).all()
+        incidence = sparse.csr_matrix((len(rows), len(self._entities))) if is_one_document else self._edges
         return View(
             rows=rows,
             ids=np.array(self._ids if whole else [self._ids[row] for row in rows], dtype=object),
-            embeddings=_rows_of(self._embeddings, rows),
+            embeddings=_select_rows(self._embeddings, rows),
             before=before,
             after=after,
-            siblings=np.maximum(_numbers_of_equals(self._document[rows]), self._siblings[rows]),
-            incidence=incidence if whole or of_one else incidence[rows],
+            siblings=np.maximum(_count_equals(self._document[rows]), self._siblings[rows]),
+            incidence=incidence if whole or is_one_document else incidence[rows],
             weights=None if self.weights is None else self.weights[rows],
             named_by=self.named_by,
         )
 
 
-def _rows_of(matrix: Matrix, rows: Rows) -> Matrix:
-    """These rising rows of the matrix; no copy where they follow one another, so that processes share them."""
+def _select_rows(matrix: Matrix, rows: Rows) -> Matrix:
+    """Return these rising rows of the matrix; adjacent rows are a slice without a copy, which processes share."""
     if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
         return matrix[rows[0] : rows[-1] + 1]
     return matrix[rows]
 
 
-def _with_room(matrix: Matrix, used: int, rows: int, columns: int) -> Matrix:
-    """The matrix, or a copy of its first ``used`` rows with an eighth more room, so that a few rows cost no copy."""
+def _grow(matrix: Matrix, used: int, rows: int, columns: int) -> Matrix:
+    """Return the matrix, or a copy of its ``used`` rows with an eighth more room, so that few rows cost no copy."""
     if rows <= len(matrix):
         return matrix
     larger = np.empty((max(rows, used + used // 8), columns), np.float32)
@@ -430,10 +434,10 @@ def _with_room(matrix: Matrix, used: int, rows: int, columns: int) -> Matrix:
     return larger
 
 
-def _below(
+def _append_rows(
     matrix: sparse.csr_matrix, values: Sequence[float], columns_of: Sequence[int], ends: Sequence[int], *, columns: int
 ) -> sparse.csr_matrix:
-    """The matrix with further rows below: their values, those values' columns, and where each row's end."""
+    """Return the matrix with further rows appended, given by their values, the values' columns and each row's end."""
     return sparse.csr_matrix(
         (
             np.concatenate([matrix.data, np.array(values, np.float64)]),
@@ -444,22 +448,22 @@ def _below(
     )
 
 
-def _numbers_of_equals(values: Rows) -> Rows:
-    """For each value how often it occurs."""
+def _count_equals(values: Rows) -> Rows:
+    """Return for each value how often it occurs."""
     _, inverse, numbers = np.unique(values, return_inverse=True, return_counts=True)
     return numbers[inverse]
 
 
-def edges_of(matrix: sparse.csr_matrix, row: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The columns and the weights of one row's edges."""
+def row_edges(matrix: sparse.csr_matrix, row: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the columns and the weights of one row's edges."""
     start, end = (int(offset) for offset in np.asarray(matrix.indptr)[row : row + 2])
     return np.asarray(matrix.indices[start:end], np.int64), np.asarray(matrix.data[start:end], np.float64)
 
 
-def _words_of(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]]:
-    """Title and words of each, without accents.
+def _index_texts(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]]:
+    """Yield (title, text) of each segment for the word index, without accents.
 
-    What is said in a conversation counts twice, beside its neighbours and its day.
+    A segment of a conversation has no title. Its text holds its day, the segment twice, and its neighbours once.
     """
     for place, segment in enumerate(segments):
         if not segment.speaker:
@@ -472,14 +476,8 @@ def _words_of(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]]:
 
 
 def _follows(before: IndexedSegment, segment: IndexedSegment) -> bool:
-    """Whether a segment is the next one of its document."""
+    """Return whether ``segment`` directly follows ``before`` in the same document."""
     return (before.document_id, before.index + 1) == (segment.document_id, segment.index)
-
-
-def _beginning(segment: IndexedSegment) -> int:
-    """Where a message begins behind its speaker, perhaps a time in parentheses, and a colon; 0 within a message."""
-    head = re.match(rf"{re.escape(segment.speaker)}(?: \([^()]*\))?: ", segment.text) if segment.speaker else None
-    return head.end() if head else 0
 
 
 def _divisors(matrix: sparse.csr_matrix) -> NDArray[np.float64]:
@@ -488,6 +486,6 @@ def _divisors(matrix: sparse.csr_matrix) -> NDArray[np.float64]:
 
 
 def _seconds(moment: str) -> float:
-    """A moment as seconds since 1970; NaN where it is none."""
+    """Return a time as seconds since 1970; NaN if it is empty or not a time."""
     at = instant(moment)
     return float("nan") if at is None else at.timestamp()

@@ -1,7 +1,7 @@
-"""Finding segments without a language model: over the graph, by words, by vectors, or by both.
+"""Find segments without a language model: over the graph, by words, by vectors, or by words and vectors.
 
-It knows the graph only through the reader, and embeddings only through the embedder. Invariant: full k wherever
-that many segments can match, best first, ties by id.
+The module reads the graph through a reader and embeds through the embedder. Invariant: a search returns k segments if
+that many can match, best first, ties by id.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.names import names_in
 from memgraph_rag.search.as_of import AsOf, Within, as_of, best_hits
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
-from memgraph_rag.search.graph import Found, GraphSearch, longest
+from memgraph_rag.search.graph import GraphSearch, SegmentMatch, drop_nested_names
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.mode_context import ModeContext
 from memgraph_rag.search.modes import find_mode
-from memgraph_rag.search.name_coverage import asked_about, held, meant
+from memgraph_rag.search.name_coverage import check_names, correct_name, select_checked_part
 from memgraph_rag.search.pool import PoolReader, ids_within
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.types import Carrier, Evidence, Extent, Hit, RelevanceCurve, Segment, Vector
@@ -34,13 +34,14 @@ _POOL = 50  # candidates that each list contributes to a fusion
 
 
 class SegmentSearch:
-    """All modes of search over one namespace. May be used from several threads; graph searches wait for each other.
+    """All search modes over one namespace. Several threads may use it; graph searches wait for each other.
 
     Args:
         stemming: whether words are compared by their stems.
         most_bytes: about how much memory a graph search may hold.
-        space: where it searches: the whole namespace in memory, or a pool that the database draws for each question;
-            "auto" is in memory as long as the namespace fits ``most_bytes``, then for good in the database.
+        space: "memory" searches the whole namespace in memory; "database" searches a pool that the database draws for
+            each question; "auto" searches in memory until the namespace exceeds ``most_bytes``, then in the database
+            for good.
     """
 
     def __init__(
@@ -62,24 +63,24 @@ class SegmentSearch:
         self._space: SearchSpace = space
         self._most_bytes = most_bytes
         self._kept: dict[str, Any] = {}
-        self._current = graph  # what modes keep outlives a snapshot
-        self._version: int | None = None  # that of a snapshot; None is the newest at each call
+        self._current = graph  # modes keep values for longer than one snapshot
+        self._version: int | None = None  # a snapshot's version; None reads the newest at each call
 
     def reading(self, graph: SearchedGraph) -> SegmentSearch:
-        """Return this search, its index shared, which reads the rest through another view of its graph.
+        """Return a copy of this search that shares its index and reads from another view of the graph.
 
         Args:
-            graph: a snapshot of one question; its version decides what the index must hold.
+            graph: a snapshot for one question; the index must hold the snapshot's version.
         """
         other = copy(self)
         other._graph, other._version = graph, graph.version()
         return other
 
-    def _over(self, index: SegmentIndex) -> GraphSearch:
+    def _search_index(self, index: SegmentIndex) -> GraphSearch:
         return GraphSearch(index, namespace=self._graph.namespace, embedder=self._embedder, recognizer=self._recognizer)
 
     def _is_in_memory(self) -> bool:
-        """Whether the whole namespace is searched in memory, where it then is as it is stored now."""
+        """Refresh the index and return True; return False if the database searches."""
         if self._space == "database" or self.index.is_outgrown:
             return False
         try:
@@ -87,19 +88,19 @@ class SegmentSearch:
         except SearchMemoryExceeded:
             if self._space == "memory":
                 raise
-            self.index.is_outgrown = True  # to count segments again before each search would take longer than it
+            self.index.is_outgrown = True  # counting segments before each search would take longer than the search
             return False
         return True
 
     @contextmanager
-    def _searched(self, question: str, extent: Extent) -> Iterator[tuple[GraphSearch, View]]:
-        """What a graph search for a question looks at: the namespace, or a pool of it."""
+    def _open_space(self, question: str, extent: Extent) -> Iterator[tuple[GraphSearch, View]]:
+        """Yield the search and the view for a question: over the whole namespace, or over the question's pool."""
         with self.index.lock:
             if self._is_in_memory():
-                yield self._over(self.index), self.index.view(extent)
+                yield self._search_index(self.index), self.index.view(extent)
                 return
         pool = self._pools.read(question, extent)
-        yield self._over(pool), pool.view(replace(extent, documents=None))
+        yield self._search_index(pool), pool.view(replace(extent, documents=None))
 
     def find(
         self,
@@ -109,46 +110,50 @@ class SegmentSearch:
         mode: str | SearchMode = "graph",
         extent: Extent = Extent(),  # noqa: B008 - it is frozen
     ) -> list[Evidence]:
-        """Return the k best segments of an extent, best first. A system's mode finds, and orders, by itself.
+        """Return the k best segments of an extent, best first.
 
-        The score of a graph search is a share of 1 among the candidates that it compared, or fused reciprocal ranks
-        where it has neither names nor speakers to go by, and 0 beyond these candidates; else it is fused reciprocal
-        ranks (hybrid), BM25 (keywords) or the cosine (vector). ``why`` holds the rank in each list that found the
-        segment, ``path`` the entities through which a graph search came to it, ``relevance`` how near it is by the
-        cosine, where the embedder is calibrated (``relevance_curve``).
+        The score of a graph search is a probability among the candidates that ``ranking`` compares, 0 for segments
+        after them, and a fused reciprocal rank in texts without names and speakers. The other scores are fused
+        reciprocal ranks (hybrid), BM25 (keywords) and cosines (vector). A system's mode has its own scores. ``why``
+        holds the segment's rank in each list, ``path`` the entities over which a graph search reached the segment, and
+        ``relevance`` the calibrated cosine if the embedder has a ``relevance_curve``.
 
         Raises:
-            SettingsError: no such mode.
-            SearchMemoryExceeded: the namespace is too large to be searched in memory only.
+            SettingsError: the mode does not exist.
+            SearchMemoryExceeded: ``space`` is "memory" and the namespace is too large.
         """
         if not isinstance(mode, str) or mode not in MODES:
             context = self._context(extent)
             return find_mode(mode).find(query, context, k=k)[:k]
-        return self.found(query, k, mode, extent, most_said=k)[0][:k]
+        return self.search_core(query, k, mode, extent, most_said=k)[0][:k]
 
     def _context(self, extent: Extent) -> ModeContext:
-        """Return what a system's mode searches with."""
+        """Return the context for a system's mode."""
         return ModeContext(
             graph=self._current, embedder=self._embedder, recognizer=self._recognizer, most_bytes=self._most_bytes,
-            kept=self._kept, look=partial(self._looked, extent), ranked=partial(self.find, extent=extent),
+            kept=self._kept, look=partial(self._open_view, extent), ranked=partial(self.find, extent=extent),
             evidence=self._evidence,
         )  # fmt: skip
 
     @contextmanager
-    def _looked(self, extent: Extent, query: str | None = None) -> Iterator[tuple[SegmentIndex, View]]:
+    def _open_view(self, extent: Extent, query: str | None = None) -> Iterator[tuple[SegmentIndex, View]]:
         if query is not None:
-            with self._searched(query, extent) as found:
+            with self._open_space(query, extent) as found:
                 yield found[0].index, found[1]
             return
         with self.index.lock:
             self.index.refresh(self._version)
             yield self.index, self.index.view(extent)
 
-    def evidence_of(self, ids: Sequence[str]) -> dict[str, Evidence]:
-        """Return these segments by id, as results that no list found."""
-        return {item.segment.id: item for item in self._evidence([Found(each, 0.0, {}) for each in ids])} if ids else {}
+    def read_evidence(self, ids: Sequence[str]) -> dict[str, Evidence]:
+        """Return these segments by id as evidence with the score 0 and without ranks."""
+        return (
+            {item.segment.id: item for item in self._evidence([SegmentMatch(each, 0.0, {}) for each in ids])}
+            if ids
+            else {}
+        )
 
-    def found(
+    def search_core(
         self,
         query: str,
         k: int,
@@ -156,80 +161,83 @@ class SegmentSearch:
         extent: Extent,
         *,
         most_said: int,
-    ) -> tuple[list[Evidence], dict[str, Found]]:
-        """Return the k best segments for a mode of the core, and how the index found them, by id.
+    ) -> tuple[list[Evidence], dict[str, SegmentMatch]]:
+        """Return the k best segments for a mode of the core, and the matches by id (empty unless the mode is "graph").
 
-        A graph search returns ``most_said`` segments where that is more and the namespace has speakers.
+        A graph search returns at least ``most_said`` segments if the namespace has speakers.
         """
         if mode == "graph":
-            with self._searched(query, extent) as (walk, view):
-                has_speakers = len(walk.index.said.names) > 1  # the first is of what nobody says
+            with self._open_space(query, extent) as (walk, view):
+                has_speakers = len(walk.index.said.names) > 1  # the first name belongs to segments without a speaker
                 matches = walk.find(query, view, k=max(k, most_said) if has_speakers else k)
             return self._evidence(matches), {match.id: match for match in matches}
-        within = partial(self._within, extent) if extent.has_time else None
-        return self._listed(query, k, mode, extent.documents, within), {}
+        within = partial(self._ids_within, extent) if extent.has_time else None
+        return self._search_database(query, k, mode, extent.documents, within), {}
 
-    def _within(self, extent: Extent, ids: Sequence[str]) -> Collection[str]:
-        """Return those of these segments that are of the extent's time."""
+    def _ids_within(self, extent: Extent, ids: Sequence[str]) -> Collection[str]:
+        """Return the given segments that were said within the extent's time span."""
         with self.index.lock:
             if self._is_in_memory():
                 return {*ids} & {*self.index.view(extent).ids}
         return ids_within(self._graph, extent, ids)
 
     def as_of(self, extent: Extent) -> AsOf:
-        """Return what was said within the extent's time.
+        """Return the part of the namespace that was said within the extent's time span.
 
         Raises:
-            SearchMemoryExceeded: the namespace is too large to be held in memory.
+            SearchMemoryExceeded: the namespace is too large for memory.
         """
         with self.index.lock:
             self.index.refresh(self._version)
             return as_of(self.index, extent)
 
     def said_by_another(self, question: str, extent: Extent) -> tuple[str, str] | None:
-        """The one speaker of a conversation whom a question names, and who says instead what it asks about.
+        """Return the one speaker whom a question names, and the other speaker who says what the question asks.
 
-        None where nobody else does, or where not all documents of the extent are conversations: of a
-        namespace that is not in memory, all of the question's pool.
+        Return None if there is no such other speaker, or if a document of the extent is not a conversation. For a
+        namespace that does not fit into memory the question's pool is checked in place of the extent.
 
         Raises:
-            SearchMemoryExceeded: the namespace is too large to be searched in memory only.
+            SearchMemoryExceeded: ``space`` is "memory" and the namespace is too large.
         """
-        with self._searched(question, extent) as (walk, view):
+        with self._open_space(question, extent) as (walk, view):
             return walk.said_by_another(question, view)
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
-        """Each name that a question tells, as it writes it, and whether one of the texts holds it.
+        """Return each name in a question, as the question writes it, and whether one of the texts holds the name.
 
-        None of a question that is not English, none of its abbreviations, and none of the choices behind it.
+        Empty if the question is not English. Abbreviations, and choices after the question mark, are not names.
         """
-        asked = asked_about(question)
-        names = longest(names_in(asked, self._recognizer)) if asked else []
-        return {_as_written(name, question): is_held for name, is_held in held(names, texts).items()}
+        asked = select_checked_part(question)
+        names = drop_nested_names(names_in(asked, self._recognizer)) if asked else []
+        return {_as_written(name, question): is_held for name, is_held in check_names(names, texts).items()}
 
     def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """The names in the texts that are spelt nearly as these, which none of them holds; each once."""
-        return list(dict.fromkeys(filter(None, (meant(name, texts) for name in names))))
+        """Return the names in the texts that are spelt almost like one of the given names, each once.
+
+        A given name that a text holds adds none.
+        """
+        return list(dict.fromkeys(filter(None, (correct_name(name, texts) for name in names))))
 
     def named_in(self, question: str) -> list[str]:
-        """The ids of the entities of this memory that a question names, in the order in which it names them.
+        """Return the ids of the stored entities that a question names, in the question's order.
 
-        As for a graph search: by a name's exact normal form, or a title's anywhere in the question; a name within a
-        longer one that is known too is none.
+        A name matches by its exact normal form, a document's title anywhere in the question. A name inside a longer
+        known name is left out.
 
         Raises:
-            SearchMemoryExceeded: the namespace is too large to be searched in memory only.
+            SearchMemoryExceeded: ``space`` is "memory" and the namespace is too large.
         """
-        with self._searched(question, Extent()) as (walk, _):
+        with self._open_space(question, Extent()) as (walk, _):
             names = walk.names(question)
-        there = {entity.id for entity in self._graph.entities(sorted(names.values()))} if names else set()
-        known = {name: entity_id for name, entity_id in names.items() if entity_id in there}
-        return [known[name] for name in longest(known)]
+        known_ids = {entity.id for entity in self._graph.entities(sorted(names.values()))} if names else set()
+        known = {name: entity_id for name, entity_id in names.items() if entity_id in known_ids}
+        return [known[name] for name in drop_nested_names(known)]
 
-    def _listed(
+    def _search_database(
         self, query: str, k: int, mode: str, documents: Sequence[str] | None, within: Within | None
     ) -> list[Evidence]:
-        """By the database's own indexes; only segments ``within``, where that is given."""
+        """Search by the database's own indexes. With ``within`` only the segments that it returns count."""
         pool = max(k, _POOL) if mode == "hybrid" else k
         if not self._graph.count_documents():  # before the embedder loads
             return []
@@ -247,10 +255,14 @@ class SegmentSearch:
         ranks = {name: {item: rank for rank, item in enumerate(ids, 1)} for name, ids in rankings.items()}
         cosines = {hit.node_id: hit.score for hit in lists.get("vector", ())}
         matches = [
-            Found(
+            SegmentMatch(
                 segment_id,
                 score,
-                {name: of_list[segment_id] for name, of_list in ranks.items() if segment_id in of_list},
+                {
+                    name: places_to_ranks[segment_id]
+                    for name, places_to_ranks in ranks.items()
+                    if segment_id in places_to_ranks
+                },
                 cosine=cosines.get(segment_id),
             )
             for segment_id, score in ranked
@@ -263,11 +275,11 @@ class SegmentSearch:
     def _nearest(self, vector: Vector, documents: Sequence[str] | None, k: int) -> list[Hit]:
         return self._graph.nearest(vector, k=k, documents=documents)
 
-    def _evidence(self, matches: Sequence[Found], vector: Vector | None = None) -> list[Evidence]:
-        """With the segments themselves; one that was forgotten meanwhile is left out.
+    def _evidence(self, matches: Sequence[SegmentMatch], vector: Vector | None = None) -> list[Evidence]:
+        """Return the matches with their segments; a match whose segment was forgotten meanwhile is left out.
 
         Args:
-            vector: the question's, by which the cosines that are missing are looked up.
+            vector: the question's embedding, for the cosines that are missing.
         """
         carriers = [carrier for match in matches for carrier in match.carried]
         segments = {
@@ -275,31 +287,31 @@ class SegmentSearch:
         }
         document_ids = sorted({segment.document_id for segment in segments.values()})
         keys = {record.id: record.key for record in self._graph.documents(document_ids)}
-        key_of = {
+        keys_by_segment = {
             segment_id: keys[segment.document_id]
             for segment_id, segment in segments.items()
             if segment.document_id in keys
         }
         entities = self._graph.entities(sorted({carrier.entity for carrier in carriers})) if carriers else []
         names = {entity.id: entity.name for entity in entities}
-        matches = [match for match in matches if match.id in key_of]
+        matches = [match for match in matches if match.id in keys_by_segment]
         relevance = self._relevance(matches, vector, segments)
         return [
             Evidence(
                 segments[match.id],
-                key_of[match.id],
+                keys_by_segment[match.id],
                 match.score,
                 match.ranks,
-                _named(match.carried, names, key_of),
+                _name_carriers(match.carried, names, keys_by_segment),
                 relevance.get(match.id),
             )
             for match in matches
         ]
 
     def _relevance(
-        self, matches: Sequence[Found], vector: Vector | None, segments: Mapping[str, Segment]
+        self, matches: Sequence[SegmentMatch], vector: Vector | None, segments: Mapping[str, Segment]
     ) -> dict[str, float]:
-        """How near each is, by id, where the embedder is calibrated."""
+        """Return the relevance by segment id; empty if the embedder is not calibrated."""
         curve: RelevanceCurve | None = getattr(self._embedder, "relevance_curve", None)
         if curve is None:
             return {}
@@ -311,19 +323,21 @@ class SegmentSearch:
 
 
 def _as_written(name: str, question: str) -> str:
-    """A normal form as the question writes it, where it stands there with nothing dropped from its middle."""
+    """Return a normalised name as the question writes it; unchanged if the question does not hold it in one piece."""
     occurrence = re.search(rf"\b{re.escape(name)}", question, re.IGNORECASE)
     return occurrence.group() if occurrence else name
 
 
-def _named(carried: Sequence[Carrier], names: Mapping[str, str], key_of: Mapping[str, str]) -> tuple[Carrier, ...]:
-    """With the names of entities, and where their sources stand; without what was forgotten meanwhile.
+def _name_carriers(
+    carried: Sequence[Carrier], names: Mapping[str, str], keys_by_segment: Mapping[str, str]
+) -> tuple[Carrier, ...]:
+    """Return the carriers with entity names and source documents, without entities that were forgotten meanwhile.
 
-    Only those that the question names or that join two segments found: what else a segment names tells nothing of how
-    it was found.
+    Only entities that the question names or that join two found segments are kept: other entities of a segment say
+    nothing about the way to it.
     """
     return tuple(
-        replace(carrier, entity=names[carrier.entity], source_key=key_of.get(carrier.source, ""))
+        replace(carrier, entity=names[carrier.entity], source_key=keys_by_segment.get(carrier.source, ""))
         for carrier in carried
-        if carrier.entity in names and (carrier.named or carrier.source in key_of)
+        if carrier.entity in names and (carrier.named or carrier.source in keys_by_segment)
     )

@@ -1,11 +1,10 @@
-"""Whose words in a conversation a question asks for, and who says what it asks.
+"""Find the speaker of whom a question asks, and another speaker who says what the question asks.
 
-It knows names, words and the shares of candidates only. Invariant: nobody is said to have said it in place of another
-where the question names no speaker, several, or its own asker, or where a machine speaks: people tell of themselves, an
-assistant says again at length what its user did.
+The module knows names, words and the candidates' shares. Invariant: no other speaker is returned if the question names
+no speaker, several speakers or its own asker, or if a machine speaks: an assistant repeats at length what its user did.
 
-A question about what one speaker did is not answered by what another did, but the two are near in meaning and in words.
-So the candidates' shares are added up speaker by speaker, in an order that does not know whom the question names.
+A question about one speaker's deed is not answered by another speaker's deed, but both are near in meaning and in
+words. The candidates' shares are therefore summed for each speaker, from an order that ignores whom the question names.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from numpy.typing import NDArray
 from memgraph_rag.lexical.roles import is_machine
 from memgraph_rag.lexical.tokenize import words
 
-__all__ = ["Side", "asked_for", "asked_of", "asked_side", "said_instead"]
+__all__ = ["Side", "find_asked_side", "find_named_speakers", "find_only_speaker", "find_other_speaker"]
 
 Side = Literal["human", "machine", "both", ""]
-"""Of a conversation with a machine."""
+"""A side of a conversation with a machine; empty if the question asks for none in particular."""
 
 ANOTHER = 0.55
-"""From which share on another says it; chosen on four of locomo's conversations at a time (``docs/decisions``)."""
+"""The smallest share of another speaker; chosen on four of locomo's conversations at a time (``docs/decisions``)."""
 
 WEIGHED = 50
-"""How many of the best candidates are weighed: what is far from the question tells nothing of whose it is."""
+"""How many of the best candidates are summed. Candidates far from the question say nothing about the speaker."""
 
 _ASKER = frozenset({"i", "me", "my", "mine", "i'm", "i've", "i'd"})
 _SAID = (
@@ -44,15 +43,15 @@ _OF_MACHINE = re.compile(
 _OF_BOTH = re.compile(r"\b(?:summar(?:y|ies|i[sz]e)|overview|outline|recap)\b", re.IGNORECASE)
 
 
-def asked_side(question: str) -> Side:
-    """Whose words a question asks for in a conversation of its asker with a machine; empty where it does not say.
+def find_asked_side(question: str) -> Side:
+    """Return whose words a question asks for in a chat of its asker with a machine; empty if it does not say.
 
-    What the asker did or wants stands in the asker's turns, however often the machine says it again; a summary rests on
-    both sides. English only.
+    A question about the asker's deeds asks for the human's turns, however often the machine repeats them. A summary
+    needs both sides. English only.
 
-    >>> asked_side("How many tests did I write?"), asked_side("Which fix did you suggest for my test?")
+    >>> find_asked_side("How many tests did I write?"), find_asked_side("Which fix did you suggest for my test?")
     ('human', 'machine')
-    >>> asked_side("Summarize how my thesis went."), asked_side("What is a monad?")
+    >>> find_asked_side("Summarize how my thesis went."), find_asked_side("What is a monad?")
     ('both', '')
     """
     if _OF_BOTH.search(question):
@@ -62,34 +61,35 @@ def asked_side(question: str) -> Side:
     return "" if _ASKER.isdisjoint(words(question)) else "human"
 
 
-def asked_for(question: str, speakers: Iterable[str]) -> frozenset[str]:
-    """The speakers whom the question names, each by all words of the name.
+def find_named_speakers(question: str, speakers: Iterable[str]) -> frozenset[str]:
+    """Return the speakers whom the question names, each by all words of the name.
 
-    >>> sorted(asked_for("What did Ann Lee's brother tell Tom?", ["Ann Lee", "Tom", "Ann Fox"]))
+    >>> sorted(find_named_speakers("What did Ann Lee's brother tell Tom?", ["Ann Lee", "Tom", "Ann Fox"]))
     ['Ann Lee', 'Tom']
     """
     asked = {word.removesuffix("'s") for word in words(question)}
     return frozenset(speaker for speaker in speakers if (named := words(speaker)) and asked.issuperset(named))
 
 
-def asked_of(question: str, speakers: Iterable[str]) -> str | None:
-    """The one speaker of whom the question asks; None where it names none, several, or its own asker.
+def find_only_speaker(question: str, speakers: Iterable[str]) -> str | None:
+    """Return the one speaker of whom the question asks; None if it names no speaker, several, or its own asker.
 
-    >>> asked_of("What did Ann tell us?", ["Ann", "Tom"]), asked_of("What did I tell Ann?", ["Ann", "Tom"])
-    ('Ann', None)
+    >>> find_only_speaker("What did Ann tell us?", ["Ann", "Tom"])
+    'Ann'
     """
-    named = asked_for(question, speakers)
+    named = find_named_speakers(question, speakers)
     return next(iter(named)) if len(named) == 1 and _ASKER.isdisjoint(words(question)) else None
 
 
-def said_instead(wanted: str, speakers: Sequence[str], shares: NDArray[np.float64]) -> str | None:
-    """The speaker who says what a question asks of somebody else; None where there is none.
+def find_other_speaker(wanted: str, speakers: Sequence[str], shares: NDArray[np.float64]) -> str | None:
+    """Return the other speaker with the largest sum of shares; None if there is none or a machine speaks.
 
-    It is the one with the largest sum of shares, where that is at least ``ANOTHER`` of both speakers' sums.
+    The sum must be at least ``ANOTHER`` of the two speakers' sums together.
 
     Args:
-        speakers: (c,) who says each candidate.
-        shares: (c,) how likely each candidate is what the question asks for, whoever says it.
+        wanted: the speaker of whom the question asks.
+        speakers: (c,) the speaker of each candidate.
+        shares: (c,) the probability of each candidate, whoever says it.
     """
     if any(map(is_machine, speakers)):
         return None

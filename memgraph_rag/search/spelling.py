@@ -1,7 +1,7 @@
-"""The word that was meant where one is misspelt: the nearest that is known.
+"""Correct misspelt words: find the nearest known word.
 
-It knows words only. Invariants: a word of less than five letters, or with a digit, is never taken for another; the
-first letter counts as right; the answer does not depend on the order of the known words.
+The module knows words only. Invariants: a word with fewer than five letters or with a digit is never corrected; the
+first letter is taken as right; the result does not depend on the order of the known words.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 
 from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, unaccented
 
-__all__ = ["bare", "may_be_misspelt", "nearest", "respelt"]
+__all__ = ["bare", "may_be_misspelt", "nearest", "replace_words"]
 
-_LEAST, _TWO_FROM = 5, 9  # letters, from which one and from which two may be wrong: Lucene's fuzzy search allows more
+_LEAST, _TWO_FROM = 5, 9  # letters of a word that may have one error, and two: Lucene's fuzzy search allows more
 
 
 def bare(word: str) -> str:
-    """A word as words are compared here: in lower case, without accents and possessive.
+    """Return a word in the form in which words are compared: lower case, without accents and without possessive.
 
     >>> bare("Müller’s")
     'muller'
@@ -26,15 +26,15 @@ def bare(word: str) -> str:
 
 
 def may_be_misspelt(word: str) -> bool:
-    """Whether a bare word is long enough, and made of letters only."""
+    """Return whether a bare word has at least five letters, consists of letters only, and is not a stop word."""
     return len(word) >= _LEAST and word.isalpha() and word not in STOP_WORDS
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that the fewest slips of the pen lead to; empty where none is near. Ties by code point.
+    """Return the known word with the fewest typing errors to the given word, ties by code point; empty if none is near.
 
-    A slip is a letter too much, too few, another one, or two in the wrong order; one in words from five letters on, two
-    from nine on.
+    A typing error is an added, a missing or a wrong letter, or two swapped letters. Words of five letters and more may
+    have one error, words of nine letters and more may have two.
 
     >>> nearest("fledhusen", ["flensburg", "fledhusum"]), nearest("mongolia", ["magnolia"])
     ('fledhusum', '')
@@ -43,14 +43,14 @@ def nearest(word: str, known: Iterable[str]) -> str:
         return ""
     most = 1 + (len(word) >= _TWO_FROM)
     alike = (other for other in known if other[:1] == word[0] and abs(len(other) - len(word)) <= most)
-    near = ((_slips(word, other), other) for other in alike if may_be_misspelt(other))
+    near = ((_count_errors(word, other), other) for other in alike if may_be_misspelt(other))
     return min((pair for pair in near if pair[0] <= most), default=(0, ""))[1]
 
 
-def respelt(question: str, meant: Mapping[str, str]) -> str:
-    """The question with what ``meant`` has for its bare words in place of them.
+def replace_words(question: str, meant: Mapping[str, str]) -> str:
+    """Return the question with its words replaced; ``meant`` gives the new word for a bare word.
 
-    >>> respelt("Who lives in Fledhusen?", {"fledhusen": "fledhusum"})
+    >>> replace_words("Who lives in Fledhusen?", {"fledhusen": "fledhusum"})
     'Who lives in Fledhusum?'
     """
 
@@ -64,8 +64,8 @@ def respelt(question: str, meant: Mapping[str, str]) -> str:
     return WORD.sub(replaced, question)
 
 
-def _slips(word: str, other: str) -> int:
-    """Optimal string alignment distance: what ``nearest`` calls slips."""
+def _count_errors(word: str, other: str) -> int:
+    """Return the number of typing errors between two words (optimal string alignment distance)."""
     before, row = list[int](), list(range(len(other) + 1))
     for place, letter in enumerate(word, 1):
         older, before, row = before, row, [place]

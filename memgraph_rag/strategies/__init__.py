@@ -1,4 +1,4 @@
-"""Ways to search the graph, by name: those of the core, and those that installed systems bring.
+"""The strategies by name: those of the core and those of installed systems.
 
 Open ``walk.py`` first: the default. Invariant: the rest of the library knows a strategy only through this table and
 the contract; users may bring their own.
@@ -31,24 +31,24 @@ CORE: Mapping[str, Callable[..., Strategy]] = {
     "top_k": TopK,
     "overviews": Overviews,
 }
-"""The strategies that the core brings."""
+"""The strategies of the core, by name."""
 
 
 def known_strategies() -> dict[str, Callable[..., Strategy]]:
-    """Return all strategies by name: a maker each, the core's first."""
-    return {**CORE, **{name: maker for name, maker in find_parts("strategies").items() if name not in CORE}}
+    """Return a factory for each strategy by name, those of the core first."""
+    return {**CORE, **{name: factory for name, factory in find_parts("strategies").items() if name not in CORE}}
 
 
 def find_strategy(wanted: str | Strategy, **arguments: Any) -> Strategy:
-    """A strategy by its name, with these arguments; one that is a strategy already is given back.
+    """Return a new strategy by its name, built with these arguments, or a given strategy object unchanged.
 
     Raises:
-        StrategyError: no strategy of that name, no strategy, one whose ``read`` takes other arguments, or one that does
-            not take these arguments.
+        StrategyError: no strategy has that name, or it does not take these arguments; or the object is not a strategy,
+            or its ``read`` does not take a question and a context.
     """
-    maker = _maker(wanted)
-    if maker is not None:
-        return _made(str(wanted), maker, arguments)
+    factory = _find_factory(wanted)
+    if factory is not None:
+        return _build(str(wanted), factory, arguments)
     if isinstance(getattr(wanted, "name", None), str) and callable(getattr(wanted, "read", None)):
         strategy = cast("Strategy", wanted)
         _check_signature(strategy)
@@ -61,42 +61,42 @@ def find_strategy(wanted: str | Strategy, **arguments: Any) -> Strategy:
 
 
 def ablations_of(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return the ablations of a strategy's paper: by name, the arguments that take one part of the strategy away.
+    """Return the ablations of a strategy's paper: for each name the arguments that switch one part of it off.
 
     Raises:
-        StrategyError: no strategy of that name, or one that has none.
+        StrategyError: no strategy has that name, or the strategy has no ablations.
     """
-    found: Mapping[str, Mapping[str, Any]] = getattr(_maker(name), "ablations", {})
-    if not found:
-        able = [each for each, maker in known_strategies().items() if getattr(maker, "ablations", {})]
+    ablations: Mapping[str, Mapping[str, Any]] = getattr(_find_factory(name), "ablations", {})
+    if not ablations:
+        names = [each for each, factory in known_strategies().items() if getattr(factory, "ablations", {})]
         raise StrategyError(
-            f"Expected a strategy that has ablations, out of {', '.join(able)}, got {show(name)}.", name=name
+            f"Expected a strategy with ablations, out of {', '.join(names)}, got {show(name)}.", name=name
         )
-    return found
+    return ablations
 
 
-def _maker(wanted: object) -> Callable[..., Strategy] | None:
+def _find_factory(wanted: object) -> Callable[..., Strategy] | None:
     if not isinstance(wanted, str):
         return None
-    return CORE.get(wanted) or known_strategies().get(wanted)  # without the systems, where the core has it
+    return CORE.get(wanted) or known_strategies().get(wanted)  # loads no system for a strategy of the core
 
 
-def _made(name: str, maker: Callable[..., Strategy], arguments: Mapping[str, Any]) -> Strategy:
+def _build(name: str, factory: Callable[..., Strategy], arguments: Mapping[str, Any]) -> Strategy:
     try:
-        inspect.signature(maker).bind(**arguments)
+        inspect.signature(factory).bind(**arguments)
     except TypeError as error:
-        known = ", ".join(inspect.signature(maker).parameters)
+        known = ", ".join(inspect.signature(factory).parameters)
         raise StrategyError(
             f"Expected arguments of {name} out of {known}, got {', '.join(map(show, arguments))}.", name=name
         ) from error
-    return maker(**arguments)
+    return factory(**arguments)
 
 
 def _check_signature(strategy: Strategy) -> None:
-    """Refuse an object whose ``read`` takes something else than a question and a context."""
+    """Raise ``StrategyError`` if ``read`` does not take a question and a context."""
     try:
         signature = inspect.signature(strategy.read)
-    except ValueError:  # a callable that is not written in Python may show none
+    except ValueError:  # a callable that is not written in Python may have no signature
         return
     try:
         signature.bind("question", "context")

@@ -1,6 +1,6 @@
-"""Attention as a strategy's need: a session that tells it, or a refusal that says how to get one.
+"""Check that a session returns attention, for strategies that cannot work without it.
 
-It knows the session by its contract. Invariant: what is returned attends.
+The module knows the session by its contract. Invariant: a returned session has attention.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ __all__ = ["require_attention"]
 
 
 def require_attention(session: ReadingSession, strategy: str) -> ReadingSession:
-    """The session, known to attend.
+    """Return the session, typed as a session with attention.
 
     Raises:
-        StrategyError: its model is behind an address, and there is no reader beside it.
+        StrategyError: the session's model runs on another server and no local reader measures attention.
     """
     if not session.attends:
         raise StrategyError(
-            f"Expected a model whose attention can be read for strategy {show(strategy)}, got one behind an address, "
-            'without a reader. Give it one: Memory(model=…, reader="auto"), or ask with strategy="walk".',
+            f"Expected a model with readable attention for strategy {show(strategy)}, got a model on a server "
+            'without a local reader. Add one: Memory(model=…, reader="auto"), or ask with strategy="walk".',
             strategy=strategy,
         )
     return session

@@ -1,6 +1,7 @@
-"""Reading a fixed list of nodes, one after the other: what the flat strategies share.
+"""Read a fixed list of nodes, one after the other. The flat strategies share this module.
 
-It knows the session by its contract. Invariant: each node that is read was next in the list, and fits.
+The module knows the session by its contract. Invariant: each node that is read was the next one of the list and fits
+into the window.
 """
 
 from __future__ import annotations
@@ -23,16 +24,18 @@ def read_in_order(
     reflection: Reflection | None = None,
     ended: StopReason = StopReason.EXHAUSTED,
 ) -> Iterator[tuple[Step, ...]]:
-    """One step a node, until the list ends, the next one does not fit the window, or ``reflection`` has enough.
+    """Yield one step a node until the list ends, the next node does not fit the window, or ``reflection`` is satisfied.
 
     Args:
-        ended: why the list ends.
+        scored: the nodes in the order of reading, with their scores.
+        reflection: the model's judgement after each node; without it the model is not asked.
+        ended: the stop reason for the end of the list.
     """
     session, lines, before = context.session, NodeLines(context), None
-    waiting = iter(scored)
-    following = next(waiting, None)
+    remaining = iter(scored)
+    following = next(remaining, None)
     while following is not None and fits(following[0], session.tokens_left):
-        (node, score), following = following, next(waiting, None)
+        (node, score), following = following, next(remaining, None)
         (attention,) = session.append(lines.of([node], after=before)).tolist()
         before = node
         p_yes = None

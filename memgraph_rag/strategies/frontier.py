@@ -1,8 +1,8 @@
-"""The next places from a set of entities: along relations, and along mentions.
+"""Find the next segments from a set of entities: along relations, and along mentions.
 
-It knows the graph by its contract. Invariants: an edge is followed at most once; what is found was not read before;
-the work of one step is bounded, whatever the number of segments that name an entity; what was forgotten between two
-reads of the graph is passed over.
+The module knows the graph by its contract. Invariants: a relation is followed at most once; a returned segment was not
+read before; the work of one step is bounded, whatever the number of segments that name an entity; a segment that was
+forgotten between two reads of the graph is skipped.
 
 Source: QRMeM, algorithm 1, lines 8 to 13, from the current entities (``docs/decisions``).
 """
@@ -15,16 +15,21 @@ from dataclasses import dataclass
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.types import OPEN_KIND, Neighbour, Segment, Vector
 
-__all__ = ["Found", "MentionFrontier", "RelationFrontier"]
+__all__ = ["Finding", "MentionFrontier", "RelationFrontier"]
 
-_EDGES = 16  # unread relations that one expansion looks at, at least
-_MOST_HOPS = 8  # relations followed within what was read already, before mentions are tried
-_MOST_SEGMENTS = 32  # of an entity that a relation reaches, the nearest ones
+_EDGES = 16  # relations not yet followed that one expansion reads at least
+_MOST_HOPS = 8  # relations that are followed without an unread segment, before mentions are tried
+_MOST_SEGMENTS = 32  # nearest segments that are looked at for a relation's new end
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An unread segment, how near its edge is to what is looked for, and the relation that led to it, if one did."""
+class Finding:
+    """An unread segment that a frontier found.
+
+    Attributes:
+        score: the cosine between the query and the relation, or the query and the segment.
+        via: the description of the relation that led to the segment; empty for a mention.
+    """
 
     segment: Segment
     score: float
@@ -32,11 +37,11 @@ class Found:
 
 
 class MentionFrontier:
-    """Segments that name one of the current entities, which may be written anew between two steps.
+    """The segments that name one of the current entities. The caller may replace ``entities`` between two steps.
 
     Args:
-        entities: ids.
-        documents: ids; None is all.
+        entities: ids of entities.
+        documents: ids of documents that may be read; None allows all.
     """
 
     def __init__(self, graph: GraphReader, entities: Iterable[str], documents: Sequence[str] | None) -> None:
@@ -44,36 +49,43 @@ class MentionFrontier:
         self._graph = graph
         self._documents = documents
 
-    def next(self, vector: Vector, read: Collection[str]) -> Found | None:
-        """The unread segment nearest to the vector; where all of theirs are read, of the entities in what was read."""
+    def next(self, vector: Vector, read: Collection[str]) -> Finding | None:
+        """Return the unread segment nearest to the vector; None if there is no unread segment.
+
+        The segment names a current entity. If all such segments were read, it names an entity of the read segments.
+        """
         nearest = self._nearest(self.entities, vector, read)
         if nearest is None:
-            beside = self._graph.entities_of(sorted(read))
+            entities_by_segment = self._graph.entities_of(sorted(read))
             nearest = self._nearest(
-                sorted({entity_id for of_segment in beside.values() for entity_id in of_segment}), vector, read
+                sorted(
+                    {entity_id for segment_entities in entities_by_segment.values() for entity_id in segment_entities}
+                ),
+                vector,
+                read,
             )
         return nearest
 
-    def _nearest(self, entities: Sequence[str], vector: Vector, read: Collection[str]) -> Found | None:
+    def _nearest(self, entities: Sequence[str], vector: Vector, read: Collection[str]) -> Finding | None:
         if not entities:
             return None
         hits = self._graph.segments_naming(entities, vector=vector, k=len(read) + 1, documents=self._documents)
         for hit in hits:
             if hit.node_id not in read:
-                segment = _segment(self._graph, hit.node_id)
+                segment = _read_segment(self._graph, hit.node_id)
                 if segment is None:
                     return self._nearest(entities, vector, {*read, hit.node_id})
-                return Found(segment, hit.score)
+                return Finding(segment, hit.score)
         return None
 
 
 class RelationFrontier:
-    """The relations at the current entities, which grow by each one that is followed.
+    """The relations of the current entities. Both ends of a followed relation become current entities.
 
     Args:
-        entities: ids of those to begin from.
-        documents: ids; None is all.
-        open_entities: without, no relation is followed of which an end is known as ``OPEN_KIND`` only.
+        entities: ids of the first entities.
+        documents: ids of documents that may be read; None allows all.
+        open_entities: whether to follow relations with an end whose only kind is ``OPEN_KIND``.
     """
 
     def __init__(
@@ -96,7 +108,7 @@ class RelationFrontier:
         return self._mentions.entities
 
     def follow(self, vector: Vector) -> Neighbour | None:
-        """Go along the relation nearest to the vector that was not followed before; both its ends are current then."""
+        """Follow the relation nearest to the vector among those not yet followed, and return it; None without one."""
         if not self.entities:
             return None
         most = len(self._followed) + _EDGES
@@ -113,28 +125,31 @@ class RelationFrontier:
         return None
 
     def _open_among(self, edges: Sequence[Neighbour]) -> set[str]:
-        """The ends that no recognizer found, but a language model alone."""
+        """Return the ends that only a language model, and no recognizer, found."""
         ends = sorted({end for edge in edges for end in (edge.relation.source_id, edge.relation.target_id)})
         return {entity.id for entity in self._graph.entities(ends) if entity.kinds == (OPEN_KIND,)}
 
-    def next(self, vector: Vector, read: Collection[str]) -> list[Found]:
-        """The unread segments behind the nearest relation; where all of them were read already, a further hop.
+    def next(self, vector: Vector, read: Collection[str]) -> list[Finding]:
+        """Return the unread segments that the nearest relation leads to; empty if no segment is left.
 
-        Those are the one that states it, then all of the entity that it reaches, the nearest first (algorithm 1, line
-        13). Where no relation leads to an unread segment, the nearest one that names a current entity.
+        These are the segment that states the relation, then the segments that name its new end, nearest first
+        (algorithm 1, line 13). If all were read, the next relations are followed, eight at most. If no relation leads
+        to an unread segment, the nearest segment that names a current entity is returned.
         """
         for _ in range(_MOST_HOPS):
             known = set(self.entities)
             edge = self.follow(vector)
             if edge is None:
                 break
-            behind = self._behind(edge, known, vector, read)
-            if behind:
-                return behind
+            findings = self._find_segments(edge, known, vector, read)
+            if findings:
+                return findings
         nearest = self._mentions.next(vector, read)
         return [nearest] if nearest else []
 
-    def _behind(self, edge: Neighbour, known: Collection[str], vector: Vector, read: Collection[str]) -> list[Found]:
+    def _find_segments(
+        self, edge: Neighbour, known: Collection[str], vector: Vector, read: Collection[str]
+    ) -> list[Finding]:
         reached = sorted({edge.relation.source_id, edge.relation.target_id}.difference(known))
         hits = (
             self._graph.segments_naming(reached, vector=vector, k=_MOST_SEGMENTS, documents=self._documents)
@@ -144,10 +159,10 @@ class RelationFrontier:
         ids = [edge.relation.segment_id, *(hit.node_id for hit in hits)]
         unread = [segment_id for segment_id in dict.fromkeys(ids) if segment_id not in read]
         segments = (node for node in self._graph.nodes(unread) if isinstance(node, Segment))
-        return [Found(segment, edge.score, edge.relation.description) for segment in segments]
+        return [Finding(segment, edge.score, edge.relation.description) for segment in segments]
 
 
-def _segment(graph: GraphReader, segment_id: str) -> Segment | None:
-    """The segment of that id; None where it was forgotten since it was found."""
+def _read_segment(graph: GraphReader, segment_id: str) -> Segment | None:
+    """Return the segment with that id; None if it was forgotten meanwhile."""
     node = next(iter(graph.nodes([segment_id])), None)
     return node if isinstance(node, Segment) else None

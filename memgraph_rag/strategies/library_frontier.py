@@ -1,7 +1,7 @@
-"""What a reading reaches from the tops of the library: overview below overview, then the nodes of documents.
+"""The overviews and documents of the library that a reading has reached, from the top overviews downwards.
 
-It knows graph and embedder by their contracts. Invariants: only what lies directly below a read overview is reached;
-each overview is embedded once; a library is left alone where only some documents may be read.
+The module knows graph and embedder by their contracts. Invariants: only nodes directly below a read overview are
+reached; each overview is embedded once; the library is not used if only some documents may be read.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _LAYER = "library"
 
 
 class LibraryFrontier:
-    """The overviews and documents that were reached so far; first the tops. Without a library it is empty, and false.
+    """The overviews and documents that a reading has reached so far, at first the tops. Without a library it is falsy.
 
     Args:
-        wanted: what everything reached is compared with.
+        wanted: the query's embedding, with which everything reached is compared.
 
     Attributes:
-        tops: the overviews that lie under no other: the root, or several while the library is stale.
+        tops: the overviews without a parent: the root, or several while the library is stale.
     """
 
     def __init__(self, context: ReadingContext, wanted: Vector) -> None:
@@ -37,9 +37,9 @@ class LibraryFrontier:
             self._levels[overview.level].append(overview)
         self._vectors: dict[str, Vector] = {}
         self._documents: dict[str, None] = {}
-        self.tops = _tops(overviews)
+        self.tops = _find_tops(overviews)
         self._covered = {document_id for top in self.tops for document_id in top.documents}
-        self._lacking = len(self.lacking(record.id for record in self._graph.documents())) if self.tops else 0
+        self._missing_count = len(self.lacking(record.id for record in self._graph.documents())) if self.tops else 0
         self._reach(self.tops)
 
     def __bool__(self) -> bool:
@@ -47,25 +47,25 @@ class LibraryFrontier:
 
     @property
     def is_stale(self) -> bool:
-        """Whether documents are not in the library."""
-        return self._lacking > 0
+        """Whether the library lacks documents of the memory."""
+        return self._missing_count > 0
 
     @property
     def note(self) -> str:
-        """What a trace says of the library, and of how many documents are not in it where it is stale."""
-        stale = f", stale: {self._lacking} document{'s are' if self._lacking > 1 else ' is'} not in it"
-        return f"the library{stale if self._lacking else ''}"
+        """The text about the library in a trace, with the number of missing documents if the library is stale."""
+        stale = f", stale: {self._missing_count} document{'s are' if self._missing_count > 1 else ' is'} not in it"
+        return f"the library{stale if self._missing_count else ''}"
 
     def lacking(self, documents: Iterable[str]) -> list[str]:
-        """Those of these documents on which no overview rests."""
+        """Return those of the given document ids that no overview of the library covers."""
         return [document_id for document_id in documents if document_id not in self._covered]
 
     def look_for(self, wanted: Vector) -> None:
-        """Compare with this from now on."""
+        """Compare with this embedding from now on."""
         self._wanted = wanted
 
     def descend(self, nodes: Sequence[Node]) -> bool:
-        """Reach what lies directly below the overviews of the library among these nodes; whether there are any."""
+        """Reach the nodes directly below each library overview in ``nodes``; return whether ``nodes`` holds one."""
         overviews = [node for node in nodes if isinstance(node, Overview) and node.layer == _LAYER]
         for overview in overviews:
             if overview.level == 1:
@@ -75,7 +75,7 @@ class LibraryFrontier:
         return bool(overviews)
 
     def hits(self) -> list[Hit]:
-        """The cosine of everything reached, whether it was read or not."""
+        """Return the cosine of every reached overview and of every node of a reached document, read or unread."""
         overviews = [Hit(name, float(vector @ self._wanted), "overview") for name, vector in self._vectors.items()]
         documents = list(self._documents)
         return overviews + (self._graph.similarities(self._wanted, documents=documents) if documents else [])
@@ -87,11 +87,11 @@ class LibraryFrontier:
             self._vectors |= zip((overview.id for overview in new), rows, strict=True)
 
 
-def _tops(overviews: Sequence[Overview]) -> list[Overview]:
-    """Those that lie under no other; of each level a document lies under one at most.
+def _find_tops(overviews: Sequence[Overview]) -> list[Overview]:
+    """Return the overviews without a parent. A document belongs to at most one overview of each level.
 
     Args:
-        overviews: the highest level first.
+        overviews: sorted by level, the highest first.
     """
     covered: set[str] = set()
     tops: list[Overview] = []

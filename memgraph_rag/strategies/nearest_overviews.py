@@ -1,7 +1,7 @@
-"""Which overviews are nearest to a question, by the embedder.
+"""Rank overviews by their similarity to a question.
 
-It knows overviews and an embedder. Invariant: at most 256 are embedded, the widest ones: overviews have no stored
-vector.
+The module knows overviews and an embedder. Invariant: at most 256 overviews are embedded, those over the most
+documents: overviews have no stored vector.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_EMBEDDED = 256
 def nearest_overviews(
     question: str, overviews: Sequence[Overview], context: ReadingContext
 ) -> list[tuple[Overview, float]]:
-    """The widest of these overviews with their cosines to the question, nearest first, ties by key."""
+    """Return the overviews over the most documents with their cosines to the question, nearest first, ties by key."""
     widest = sorted(overviews, key=lambda item: (-len(item.documents), item.layer, item.key))[:_MOST_EMBEDDED]
     if not widest:
         return []

@@ -1,8 +1,8 @@
-"""Nodes as the lines that a model reads: each under the title of its document.
+"""Write nodes as the lines that a model reads, each with its document's title.
 
-It knows documents by the graph's contract, the session by its room. Invariants: a line holds all that is read of a
-node; a heading is said only where the room that the nodes need is left, so what ``token_budget`` says to fit can be
-read.
+The module reads documents through the graph's contract and the remaining tokens from the session. Invariants: a line
+holds the whole text of its node; a heading is written only if the texts still fit, so every node that ``token_budget``
+accepts can be read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_OF_A_TITLE = 120  # characters
 
 
 class NodeLines:
-    """The lines of one reading. The titles of documents are read once."""
+    """The lines of one reading. Each document's title is read from the graph once."""
 
     def __init__(self, context: ReadingContext) -> None:
         self._graph = context.graph
@@ -30,18 +30,18 @@ class NodeLines:
         self._remark = context.remark
 
     def of(self, nodes: Sequence[Node], *, after: Node | None = None, texts: Sequence[str] | None = None) -> list[str]:
-        """A line for each of these nodes, which are read one after the other.
+        """Return one line for each of these nodes, in order.
 
-        "Title: text" for a passage or a point, "speaker, day: text" for the rest of a turn that is cut in parts; its
-        first part says both itself, and many a text its title. Where nodes of one document follow each other, only the
-        first has the title. What is known beside a text stands behind it in brackets: "[last week: 4 to 10 May 2026]".
+        The form is "Title: text" for a passage or a point, and "speaker, day: text" for a later part of a long turn. A
+        text that begins with its own title or speaker gets no heading. Of adjacent nodes of one document only the first
+        has the title. A remark follows the text in brackets: "[last week: 4 to 10 May 2026]".
 
         Args:
-            after: the node that was read before them.
-            texts: what is read of each, no longer than its own text; that by default.
+            after: the node that was read before these nodes.
+            texts: the text to read of each node, no longer than the node's text; by default the node's text.
         """
-        self._learn_titles(nodes)
-        room = self._room() - sum(cost(node) for node in nodes)
+        self._read_titles(nodes)
+        room = self._count_room() - sum(cost(node) for node in nodes)
         lines = []
         read = [node.text for node in nodes] if texts is None else texts
         remarks = self._remark(nodes)
@@ -50,26 +50,26 @@ class NodeLines:
             if heading and _fits(heading, room):
                 room -= len(heading.encode())
                 line = heading + line
-            if remark and _fits(behind := f" [{as_line(remark)}]", room):
-                room -= len(behind.encode())
-                line += behind
+            if remark and _fits(suffix := f" [{as_line(remark)}]", room):
+                room -= len(suffix.encode())
+                line += suffix
             lines.append(line)
         return lines
 
-    def _learn_titles(self, nodes: Sequence[Node]) -> None:
+    def _read_titles(self, nodes: Sequence[Node]) -> None:
         unknown = sorted({node.document_id for node in nodes if node.document_id} - self._titles.keys())
         if unknown:
-            self._titles |= dict.fromkeys(unknown, "")  # one may be forgotten meanwhile
+            self._titles |= dict.fromkeys(unknown, "")  # a document may be forgotten meanwhile
             for record in self._graph.documents(unknown):
                 self._titles[record.id] = as_line(record.title)[:_MOST_OF_A_TITLE].strip()
 
-    def _room(self) -> int:
+    def _count_room(self) -> int:
         if self._most_tokens is None:
             return self._session.tokens_left
         return min(self._session.tokens_left, self._most_tokens - self._session.usage.prompt_tokens)
 
     def _heading(self, node: Node, before: Node | None) -> str:
-        """What is said before a node's text; empty where that says it itself, or the node before it did."""
+        """Return the heading for a node; empty if the text begins with it or the node before has the same document."""
         if isinstance(node, Segment) and node.speaker:
             name, heading = node.speaker, ", ".join(filter(None, [node.speaker, day_of(node.time)]))
         elif isinstance(node, Overview):
@@ -82,11 +82,11 @@ class NodeLines:
 
 
 def _fits(text: str, room: int) -> bool:
-    """Whether there is room, in tokens: no tokenizer makes more of a text than it has bytes."""
+    """Return whether a text fits into ``room`` tokens: no tokenizer makes more tokens than the text has bytes."""
     return len(text.encode()) <= room
 
 
 def _begins_with(text: str, name: str) -> bool:
-    """Whether a text begins with a name as whole words, perhaps as a Markdown heading or in bold."""
+    """Return whether a text begins with a name as whole words, also as a Markdown heading or in bold."""
     first = as_line(text[: 2 * len(name) + 8]).lstrip("#* ").casefold()
     return first.startswith(name.casefold()) and not first[len(name.casefold()) :][:1].isalnum()

@@ -1,7 +1,8 @@
-"""What a whole memory says: overviews from the tops of a layer to those nearest to the question, and passages in turns.
+"""Read overviews and passages in turns, for questions about a whole memory.
 
-It knows graph and search by their contracts. Invariants: a node is read at most once; no model is asked what to read;
-nothing is read that rests on documents outside those that may be read. Without overviews it is the walk.
+The module knows graph and search by their contracts. Invariants: a node is read at most once; the model does not choose
+what is read; no node is read that rests on a document outside of the allowed ones. A memory without overviews is read
+by the walk.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from memgraph_rag.types import Node, Overview, Step
 
 __all__ = ["Overviews"]
 
-_PASSAGES = 64  # that a search finds
+_PASSAGES = 64  # results of the search
 
 
 class Overviews:
-    """Reads an overview, a passage that search finds, the next overview, and so on; where one kind ends, the other.
+    """A strategy that reads an overview, a passage of a search, the next overview, and so on, until the budget ends.
 
     Args:
-        layers: of the memory; the first that has overviews of what may be read is the one that is read.
-        budget_tokens: of all that is read.
+        layers: names of layers; the first layer with overviews of the allowed documents is read.
+        budget_tokens: how many tokens are read in all.
     """
 
     name = "overviews"
@@ -42,9 +43,9 @@ class Overviews:
         self._budget_tokens = budget_tokens
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a node; see ``Strategy.read``. Where it walks, the first step says so."""
-        of_layers = (context.graph.overviews(layer, documents=context.documents) for layer in self._layers)
-        overviews = next(filter(None, of_layers), None)
+        """Yield one step a node; see ``Strategy.read``. Without overviews it walks, and the first step says so."""
+        overviews_by_layer = (context.graph.overviews(layer, documents=context.documents) for layer in self._layers)
+        overviews = next(filter(None, overviews_by_layer), None)
         if overviews is None:
             note = f"the walk: no overview of the {' or of the '.join(self._layers)}"
             for number, steps in enumerate(Walk().read(question, context)):
@@ -52,7 +53,7 @@ class Overviews:
             return
         chosen: list[tuple[Node, float]] = []
         room = self._budget_tokens
-        turns = zip_longest(self._ranked(question, overviews, context), _passages(question, context))
+        turns = zip_longest(self._rank(question, overviews, context), _find_passages(question, context))
         for node, score in filter(None, chain.from_iterable(turns)):
             room -= cost(node)
             if room < 0 and chosen:
@@ -60,17 +61,17 @@ class Overviews:
             chosen.append((node, score))
         yield from read_in_order(chosen, context)
 
-    def _ranked(
+    def _rank(
         self, question: str, overviews: Sequence[Overview], context: ReadingContext
     ) -> Iterator[tuple[Overview, float]]:
-        """The tops, scored 0, then the others by their cosines, nearest first."""
-        tops = self._tops(overviews, context)
+        """Yield the top overviews with score 0, then the other overviews with their cosines, nearest first."""
+        tops = self._find_tops(overviews, context)
         yield from ((top, 0.0) for top in tops)
         ids = {top.id for top in tops}
         yield from nearest_overviews(question, [item for item in overviews if item.id not in ids], context)
 
-    def _tops(self, overviews: Sequence[Overview], context: ReadingContext) -> list[Overview]:
-        """What no other sums up, the widest first, in a third of the budget."""
+    def _find_tops(self, overviews: Sequence[Overview], context: ReadingContext) -> list[Overview]:
+        """Return the overviews without a parent that fit a third of the budget, those over the most documents first."""
         edges = context.graph.successors([overview.id for overview in overviews])
         summed_up = {edge.target_id for edge in edges}
         tops = [overview for overview in overviews if overview.id not in summed_up]
@@ -78,7 +79,7 @@ class Overviews:
         return start_set(widest, context.session, context.limits, most_tokens=self._budget_tokens // 3)
 
 
-def _passages(question: str, context: ReadingContext) -> Iterator[tuple[Node, float]]:
-    """What a search finds, best first."""
+def _find_passages(question: str, context: ReadingContext) -> Iterator[tuple[Node, float]]:
+    """Yield the segments of a search with their scores, best first."""
     for evidence in context.search.find(question, k=_PASSAGES, mode="hybrid", documents=context.documents):
         yield evidence.segment, evidence.score

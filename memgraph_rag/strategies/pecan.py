@@ -1,11 +1,11 @@
 """PECAN: walk the summary graph by the model's attention until the model says that it has read enough.
 
-It knows the graph, the session and the embedder by their contracts only. Invariant: a node is read at most once,
-and the score of an unread node depends only on what was read before.
+The module knows graph, session and embedder by their contracts only. Invariant: a node is read at most once, and the
+score of an unread node depends only on the nodes read before.
 
-Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; what the paper leaves open is decided in
-``docs/decisions/walk.md``. The defaults are the paper's; what must differ is the size of the model and of its batches.
-Where the memory has a library, it starts at the root of that, which is ours (``docs/decisions/library.md``).
+Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; ``docs/decisions/walk.md`` decides what the
+paper leaves open. The defaults are the paper's, except for the sizes of the model and its batches. In a memory with a
+library the walk starts at the library's root, which is our addition (``docs/decisions/library.md``).
 """
 
 from __future__ import annotations
@@ -29,27 +29,29 @@ __all__ = ["Pecan"]
 
 
 _AVERAGE_NODES = 33
-"""Nodes that PECAN read a question, mean over its four sets (48, 36, 17, 30). ``evaluate --set pecan.count=N`` gives
-another number, such as the mean of ``pecan`` on the questions at hand."""
+"""The mean number of nodes that PECAN read for a question of its four sets (48, 36, 17, 30).
+
+``evaluate --set pecan.count=N`` sets another number, such as the mean of ``pecan`` on your own questions.
+"""
 
 
 class Pecan:
-    """The attention-driven walk.
+    """The walk along summaries that the model's attention directs.
 
     Args:
-        calibrated: whether the model's calibration chooses heads, takes the distance out of attention, and sets what is
-            not given here; else attention is the mean over all heads, as in the paper.
-        yes_threshold: the model's Yes counts above this probability (t_p); by default the calibration's, else 0.5.
-        yes_needed: reading ends with this many Yes in all (t_n).
-        count: so many nodes are read in all, whatever the model says (the budget's number, where that has one); the
-            start set then has as many as the graph's levels divide that.
-        position: attention to the question falls with distance; "linear" multiplies the n-th node's by n + 1. By
-            default "none" with a calibration, which takes the distance out itself, else "linear".
-        attention_weight: weight of the walk's own score; by default the calibration's, else 1.
-        similarity_weight: weight of the embedding similarity beside the walk's own score.
+        calibrated: whether the model's calibration chooses the heads, removes the effect of distance from attention,
+            and sets the defaults below. Otherwise attention is the mean over all heads, as in the paper.
+        yes_threshold: a Yes counts above this probability (t_p); by default the calibration's threshold, else 0.5.
+        yes_needed: reading ends after this many Yes in all (t_n).
+        count: read exactly this many nodes, whatever the model says; a limit on nodes replaces the number. The start
+            set then has ``count`` divided by the number of levels.
+        position: how attention is corrected for distance to the question; "linear" multiplies the attention of the n-th
+            node by n + 1. By default "none" with a calibration, which corrects it itself, else "linear".
+        attention_weight: weight of the attention score; by default the calibration's weight, else 1.
+        similarity_weight: weight of the embedding similarity.
         start_tokens: most tokens of the start set; by default half the window.
-        shape: "tree" leaves each node the one parent whose edge weighs most.
-        name: that users choose it by.
+        shape: "tree" keeps only the heaviest edge to each node, so each node has one parent.
+        name: the name by which users choose the strategy.
     """
 
     name = "pecan"
@@ -84,10 +86,12 @@ class Pecan:
         self._shape = shape
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Read all top-level nodes, or the root of a library, then node after node; see ``Strategy.read``.
+        """Yield the start set, then one step a node; see ``Strategy.read``.
+
+        The start set is all top-level nodes, or the root of a library.
 
         Raises:
-            StrategyError: the session tells no attention.
+            StrategyError: the session returns no attention.
         """
         require_attention(context.session, self.name)
         if not self._calibrated:
@@ -95,7 +99,7 @@ class Pecan:
         reflection = Reflection(context.session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
         top, walk = self._enter(question, context)
         count = self._fixed_count(context.limits)
-        start = _start_set(top, walk.cosines, context, self._start_tokens, nodes=_share(count, top))
+        start = _start_set(top, walk.cosines, context, self._start_tokens, nodes=_count_start_nodes(count, top))
         if not start:
             return
         lines = NodeLines(context)
@@ -119,10 +123,10 @@ class Pecan:
             reflection.hear(p_yes)
 
     def _enter(self, question: str, context: ReadingContext) -> tuple[list[Node], _Walk]:
-        """The nodes that reading may start with, and the walk before any is read.
+        """Return the nodes that may be in the start set, and the walk before the first node is read.
 
-        From the tops of a library the documents that lie in it are reached, so that none of their nodes is read without
-        being chosen; those that a search finds can be chosen from the beginning.
+        With a library the start set holds its tops and the documents that are not in it, so the walk reads other nodes
+        only by choice. The nodes of documents that a search finds are candidates from the beginning.
         """
         graph, vector = context.graph, context.embedder.embed([question])[0]
         scope = documents_to_walk(question, context)
@@ -137,12 +141,12 @@ class Pecan:
         return top, _Walk(hits, signals, self._similarity_weight, graph, below)
 
     def _signals(self, session: ReadingSession) -> _Signals:
-        """What was given, else what the session's calibration says, else the paper's."""
-        known = session.calibration
-        weight = known.attention_weight if known else 1.0
+        """Return the attention's weight and position: as given, else from the session's calibration, else PECAN's."""
+        calibration = session.calibration
+        weight = calibration.attention_weight if calibration else 1.0
         return _Signals(
             weight if self._attention_weight is None else self._attention_weight,
-            self._position == "linear" or (self._position is None and known is None),
+            self._position == "linear" or (self._position is None and calibration is None),
         )
 
     def _fixed_count(self, limits: Limits) -> int | None:
@@ -151,7 +155,7 @@ class Pecan:
 
 @dataclass(frozen=True, slots=True)
 class _Signals:
-    """How a session's attention is to be taken."""
+    """How the walk uses a session's attention."""
 
     attention_weight: float
     is_linear: bool
@@ -160,12 +164,13 @@ class _Signals:
 class _Walk:
     """The scores of all nodes that can still be read (steps 3 to 5).
 
-    Each source is taken relative to its sum over these nodes, as in the paper. Over a library, where what an overview
-    passes down goes to few nodes and the cosines to many, relative to its largest: else z alone would decide.
+    Attention and similarity are each divided by their sum over these nodes, as in the paper. With a library they are
+    divided by their largest value: an overview passes attention to few nodes, but there are many cosines, so with sums
+    attention alone would decide.
 
     Args:
         hits: the cosines of the nodes that can be read from the beginning.
-        library: whose overviews can be read, too, and what lies below them.
+        library: the library's frontier; its overviews and the nodes below them can be read, too.
     """
 
     def __init__(
@@ -184,78 +189,78 @@ class _Walk:
         self._graph = graph
         self._below = below
         self._library = library
-        self._largest = 0.0  # attention that a read node carries
+        self._largest = 0.0  # attention of a read node
         self._z: dict[str, float] = {}
         self.count = 0
-        self._let_in([*hits, *library.hits()] if library else hits)
+        self._add_candidates([*hits, *library.hits()] if library else hits)
 
-    def _let_in(self, hits: Sequence[Hit]) -> None:
-        """What was not known becomes a candidate."""
+    def _add_candidates(self, hits: Sequence[Hit]) -> None:
+        """Add the nodes that are not yet known as candidates."""
         new = {hit.node_id: hit.score for hit in hits if hit.node_id not in self.cosines}
         self.cosines |= new
         self._similarity |= {node_id: max(cosine, 0.0) for node_id, cosine in new.items()}
 
     def via(self, node: Node) -> str:
-        """How a node of the start was found: by the library, or empty."""
+        """Return the library's note for an overview of the library in the start set, else an empty text."""
         return self._library.note if self._library and isinstance(node, Overview) else ""
 
     def read(self, nodes: Sequence[Node], attention: Sequence[float]) -> None:
-        """Nodes are read: they are no candidates any more, and raise what they summarise: z += r E (step 3)."""
+        """Mark nodes as read, and add their attention to the nodes that they summarise: z += r E (step 3)."""
         carried = {}
         for node, attended in zip(nodes, attention, strict=True):
             self._similarity.pop(node.id, None)
             self._z.pop(node.id, None)
             self.count += 1
-            factor = self.count + 1 if self._signals.is_linear else 1  # the question is 1, the first node 2
+            factor = self.count + 1 if self._signals.is_linear else 1  # the question has position 1, the first node 2
             carried[node.id] = attended * factor
         self._largest = max([self._largest, *carried.values()])
         if self._library and self._library.descend(nodes):
-            self._let_in(self._library.hits())
+            self._add_candidates(self._library.hits())
         for edge in self._below.successors([node.id for node in nodes]):
             if edge.target_id in self._similarity:
                 raised = carried[edge.source_id] * edge.weight
                 self._z[edge.target_id] = self._z.get(edge.target_id, 0.0) + raised
 
-    def _ranked(self, most: int) -> list[tuple[str, float]]:
-        """The unread nodes of the highest scores, and the scores; ties go to the smaller id.
+    def _rank(self, most: int) -> list[tuple[str, float]]:
+        """Return the unread nodes with the highest scores, and their scores, best first; ties go to the smaller id.
 
-        z and the similarity are each scaled to sum 1 over the unread nodes, then added with their weights.
+        The score is the weighted sum of z and the similarity, each divided by its whole (``_wholes``).
         """
         wholes = self._wholes()
-        scores = ((node_id, sum(self._weighted(node_id, wholes))) for node_id in self._similarity)
+        scores = ((node_id, sum(self._weigh(node_id, wholes))) for node_id in self._similarity)
         return nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
 
     def best(self) -> tuple[Node, float] | None:
-        """Return the unread node of the highest score, and the score; None where all nodes are read.
+        """Return the unread node with the highest score, and the score; None if all nodes were read.
 
-        A node that was forgotten meanwhile is no candidate any more.
+        Nodes that were forgotten meanwhile are dropped from the candidates.
         """
         most = 1
-        while ranked := self._ranked(most):
+        while ranked := self._rank(most):
             nodes = {node.id: node for node in self._graph.nodes([node_id for node_id, _ in ranked])}
-            gone = [node_id for node_id, _ in ranked if node_id not in nodes]
-            if not gone:
+            forgotten = [node_id for node_id, _ in ranked if node_id not in nodes]
+            if not forgotten:
                 best, score = ranked[0]
                 return nodes[best], score
-            for node_id in gone:
+            for node_id in forgotten:
                 del self._similarity[node_id]
                 self._z.pop(node_id, None)
-            most *= 2  # a whole document went: few reads, however long it was
+            most *= 2  # a whole document may be forgotten: doubling needs few reads
         return None
 
     def sources(self, node_id: str) -> dict[str, float]:
-        """What attention and similarity give an unread node, weighted; they sum to its score."""
-        return dict(zip(("attention", "similarity"), self._weighted(node_id, self._wholes()), strict=True))
+        """Return the weighted attention and similarity of an unread node by name. They sum to the node's score."""
+        return dict(zip(("attention", "similarity"), self._weigh(node_id, self._wholes()), strict=True))
 
     def _wholes(self) -> tuple[float, float]:
-        """What z and the similarity are relative to."""
+        """Return the divisors of z and of the similarity: the sums, or the largest values with a library."""
         if self._library:
             wholes = self._largest, max(self._similarity.values(), default=0.0)
         else:
             wholes = sum(self._z.values()), sum(self._similarity.values())
         return wholes[0] or 1.0, wholes[1] or 1.0
 
-    def _weighted(self, node_id: str, wholes: tuple[float, float]) -> tuple[float, float]:
+    def _weigh(self, node_id: str, wholes: tuple[float, float]) -> tuple[float, float]:
         attention = self._signals.attention_weight * self._z.get(node_id, 0.0) / wholes[0]
         return attention, self._similarity_weight * self._similarity[node_id] / wholes[1]
 
@@ -268,8 +273,8 @@ def _stop(reflection: Reflection, best: tuple[Node, float] | None, session: Read
     return None if fits(best[0], session.tokens_left) else StopReason.WINDOW
 
 
-def _share(count: int | None, top: Sequence[Node]) -> int | None:
-    """How many nodes of a fixed count the start set has: one level's share (PECAN, section 4.2)."""
+def _count_start_nodes(count: int | None, top: Sequence[Node]) -> int | None:
+    """Return the size of the start set for a fixed count: one level's share (PECAN, section 4.2)."""
     if count is None:
         return None
     levels = 1 + max((node.level for node in top), default=0)
@@ -284,8 +289,8 @@ def _start_set(
     *,
     nodes: int | None,
 ) -> list[Node]:
-    """The top-level nodes, in their order; where they exceed a limit, those most similar to the question."""
+    """Return the top-level nodes in their order; if they exceed a limit, only those most similar to the question."""
     best_first = sorted(top, key=lambda node: (-similarity.get(node.id, 0.0), node.id))[:nodes]
     room = context.session.tokens_left if most_tokens is None else most_tokens
-    kept = {node.id for node in start_set(best_first, context.session, context.limits, most_tokens=room)}
-    return [node for node in top if node.id in kept]
+    kept_ids = {node.id for node in start_set(best_first, context.session, context.limits, most_tokens=room)}
+    return [node for node in top if node.id in kept_ids]

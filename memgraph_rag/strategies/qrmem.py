@@ -1,15 +1,15 @@
-"""QRMeM: from the entities of the question along relations, as far as the model says that something is missing.
+"""QRMeM: follow relations from the question's entities as long as the model says that something is missing.
 
-The graph is only the guide: what is read are segments. It knows graph, search, session and embedder by their
-contracts. Invariants: a segment is read at most once; what was read first, for the question's own entities, is never
-let go; an edge is followed at most once.
+The graph guides the reading; only segments are read. The module knows graph, search, session and embedder by their
+contracts. Invariants: a segment is read at most once; the first segments, those of the question's entities, are never
+dropped from the window; a relation is followed at most once.
 
-Three ways to go on, one class each: along the relation nearest to what is missing (``Qrmem``, the paper's KN), to
-segments of the names that the model asks for (``EntityTrial``, TE), or along relations nearest to the question, without
-reading, to one elaborated query (``GraphExpansion``, GES).
+Three classes continue in three ways: ``Qrmem`` follows the relation nearest to what is missing (the paper's KN);
+``EntityTrial`` reads segments that name what the model asks for (TE); ``GraphExpansion`` follows relations nearest to
+the question, without reading, and writes one better query from them (GES).
 
-Source: QRMeM (EMNLP Findings 2024), algorithm 1 and appendix E; what it leaves open is decided in
-``docs/decisions``. Its code was never released.
+Source: QRMeM (EMNLP Findings 2024), algorithm 1 and appendix E; ``docs/decisions`` decides what it leaves open. Its
+code was never released.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from typing_extensions import override
 
 from memgraph_rag.contracts import Extract, ReadingContext, ReadingSession
 from memgraph_rag.strategies.flat import read_in_order
-from memgraph_rag.strategies.frontier import Found, MentionFrontier, RelationFrontier
+from memgraph_rag.strategies.frontier import Finding, MentionFrontier, RelationFrontier
 from memgraph_rag.strategies.reflection import MISSING_NAMES, GeneratedVerdict, Reflection, ask
 from memgraph_rag.strategies.token_budget import START_TOKENS, is_spent, start_set
-from memgraph_rag.strategies.working_set import Hand
+from memgraph_rag.strategies.working_set import WorkingSet
 from memgraph_rag.types import Segment, Step, StopReason
 
 __all__ = ["EntityTrial", "GraphExpansion", "Qrmem"]
 
 _ROUNDS = 8
-_NAMED = 32  # segments of the question's entities that are looked at
-_MOST_TOKENS = 4096  # of nodes in hand: L of the models that the paper used
-_NAMES_TOLD = 12  # of the current entities, the last ones: the embedder reads no long list
+_NAMED = 32  # segments of the question's entities at the start
+_MOST_TOKENS = 4096  # of the segments in the window: L of the paper's models
+_MOST_NAMES = 12  # the last current entities in a query: the embedder reads no long list
 
 _ELABORATE = (
     "These facts are known:\n{facts}\n\nWrite one sentence that says what must be found to answer the question, with "
@@ -43,15 +43,15 @@ _ELABORATE = (
 
 
 class _Guide(Protocol):
-    """Where a reading goes next."""
+    """A guide that finds the next segments of a reading."""
 
-    def find(self, reason: str, read: Collection[str]) -> list[Found]:
-        """Unread segments for what is missing, in the order of reading; none where there are none."""
+    def find(self, reason: str, read: Collection[str]) -> list[Finding]:
+        """Return unread segments about what is missing, in the order of reading; empty if there are none."""
         ...
 
 
 class _Judge(Protocol):
-    """Whether what was read is enough, and what is missing."""
+    """A judge of whether the read segments are enough, and of what is missing."""
 
     @property
     def is_enough(self) -> bool: ...
@@ -62,20 +62,20 @@ class _Judge(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
-    """A question, the entities that it names, and where to look for what answers it."""
+class _Task:
+    """A question, the ids of the entities that it names, and the context in which it is answered."""
 
     question: str
-    named: Sequence[str]
+    entity_ids: Sequence[str]
     context: ReadingContext
 
 
-class _Navigated(ABC):
-    """What KN and TE have in common: a first hand, and a guide that says what is read next.
+class _Navigator(ABC):
+    """The common part of KN and TE: read first segments, then the segments that a guide finds.
 
     Args:
-        rounds: how often it goes on at most.
-        start_tokens: most tokens of what is read first; half the window where that is less.
+        rounds: the largest number of rounds after the first segments.
+        start_tokens: most tokens of the first segments, at most half the window.
     """
 
     def __init__(self, *, rounds: int = _ROUNDS, start_tokens: int = START_TOKENS) -> None:
@@ -83,32 +83,32 @@ class _Navigated(ABC):
         self._start_tokens = start_tokens
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """The question's segments in one pass, then segment after segment; see ``Strategy.read``."""
-        around = _Around(question, context.search.named_in(question), context)
-        start = start_set(_first(around), context.session, context.limits, most_tokens=self._start_tokens)
+        """Yield the question's segments in one pass, then segment after segment; see ``Strategy.read``."""
+        task = _Task(question, context.search.named_in(question), context)
+        start = start_set(_find_first(task), context.session, context.limits, most_tokens=self._start_tokens)
         judge = self._judge(context.session)
-        yield from _reflecting(self._guide(around, context.extract), start, context, judge, self._rounds)
+        yield from _read_rounds(self._guide(task, context.extract), start, context, judge, self._rounds)
 
     @abstractmethod
     def _judge(self, session: ReadingSession) -> _Judge:
-        """What says whether that is enough."""
+        """Return the judge for a session."""
 
     @abstractmethod
-    def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
-        """What finds the next segments of this question."""
+    def _guide(self, task: _Task, extract: Extract | None) -> _Guide:
+        """Return the guide for a question."""
 
 
-class Qrmem(_Navigated):
-    """Reflection-based navigation (KN), as algorithm 1 has it.
+class Qrmem(_Navigator):
+    """The reflection-based navigation (KN) of algorithm 1.
 
     Args:
-        updates: how often at most the segments in hand are searched for relations that bear on the question, where
-            ``extract`` is given. Each costs a page of writing. Without, the graph is the paper's initialisation: what
-            was built before any question, without a pool of questions unless ``RelationsLayer`` was given one;
-            ``memgraph-rag evaluate`` has one built for ``qrmem``.
-        open_entities: without, no relation is followed to what only a language model found to be an entity.
-        reflects: without, what the model says is missing does not enter the query of the next edge; it still ends the
-            reading.
+        updates: how often relations that matter to the question are extracted from the read segments, if ``extract`` is
+            given. Each time costs a page of generated text. With 0 the graph is the paper's initialisation: it was
+            built before the question. Its relations come from a pool of questions only if ``RelationsLayer`` got one;
+            ``memgraph-rag evaluate`` builds one for ``qrmem``.
+        open_entities: whether to follow relations to entities that only a language model found.
+        reflects: whether the next relation's query contains what the model says is missing; the model's judgement ends
+            the reading in both cases.
         rounds: as for ``_Navigated``; ``start_tokens`` likewise.
     """
 
@@ -139,18 +139,18 @@ class Qrmem(_Navigated):
         return GeneratedVerdict(session, tells_reason=self._reflects)
 
     @override
-    def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
+    def _guide(self, task: _Task, extract: Extract | None) -> _Guide:
         frontier = RelationFrontier(
-            around.context.graph, around.named, around.context.documents, open_entities=self._open_entities
+            task.context.graph, task.entity_ids, task.context.documents, open_entities=self._open_entities
         )
-        return _Navigation(around, frontier, extract, self.updates)
+        return _Navigation(task, frontier, extract, self.updates)
 
 
-class EntityTrial(_Navigated):
-    """The model names what to look up, and segments that name it are read (TE); relations play no part.
+class EntityTrial(_Navigator):
+    """The entity trial (TE): the model names what to look up, and segments with these names are read; no relations.
 
     Args:
-        yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
+        yes_threshold: a Yes counts above this probability; by default the calibration's threshold, else 0.5.
         rounds: as for ``_Navigated``; ``start_tokens`` likewise.
     """
 
@@ -167,16 +167,16 @@ class EntityTrial(_Navigated):
         return Reflection(session, yes_threshold=self._yes_threshold, most_reasons=self._rounds, request=MISSING_NAMES)
 
     @override
-    def _guide(self, around: _Around, extract: Extract | None) -> _Guide:
-        return _Trial(around)
+    def _guide(self, task: _Task, extract: Extract | None) -> _Guide:
+        return _Trial(task)
 
 
 class GraphExpansion:
-    """Relations nearest to the question, hop after hop, make the model write a better query; its finds are read (GES).
+    """The graph expansion (GES): the nearest relations help the model to write a better query, whose results are read.
 
     Args:
-        rounds: how many relations are followed; less, where none is nearer than ``threshold``.
-        threshold: least cosine of a relation and the question.
+        rounds: how many relations are followed at most.
+        threshold: smallest cosine between the question and a relation that is followed.
         k: how many segments are read.
     """
 
@@ -189,7 +189,7 @@ class GraphExpansion:
         self._k = k
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a segment; see ``Strategy.read``."""
+        """Yield one step a segment; see ``Strategy.read``."""
         frontier = RelationFrontier(context.graph, context.search.named_in(question), context.documents)
         vector = context.embedder.embed([question])[0]
         facts: list[str] = []
@@ -208,72 +208,72 @@ class GraphExpansion:
 
 
 class _Navigation:
-    """Along the relation nearest to [question; reason; current entities]."""
+    """A guide along the relation nearest to [question; reason; current entities]."""
 
-    def __init__(self, around: _Around, frontier: RelationFrontier, extract: Extract | None, updates: int) -> None:
-        self._around = around
+    def __init__(self, task: _Task, frontier: RelationFrontier, extract: Extract | None, updates: int) -> None:
+        self._task = task
         self._frontier = frontier
         self._extract = extract
         self._updates_left = updates
         self._searched: set[str] = set()
 
-    def find(self, reason: str, read: Collection[str]) -> list[Found]:
-        """The segments behind the nearest relation; the graph is updated before."""
+    def find(self, reason: str, read: Collection[str]) -> list[Finding]:
+        """Return the segments that the nearest relation leads to, after an update of the graph (``_update``)."""
         self._update(reason, read)
-        names = [entity.name for entity in self._around.context.graph.entities(self._frontier.entities[-_NAMES_TOLD:])]
-        wanted = " ".join((self._around.question, reason, ", ".join(names)))
-        return self._frontier.next(self._around.context.embedder.embed([wanted])[0], read)
+        names = [entity.name for entity in self._task.context.graph.entities(self._frontier.entities[-_MOST_NAMES:])]
+        wanted = " ".join((self._task.question, reason, ", ".join(names)))
+        return self._frontier.next(self._task.context.embedder.embed([wanted])[0], read)
 
     def _update(self, reason: str, read: Collection[str]) -> None:
-        """Have the segments in hand searched for what bears on the question: what is found is in the graph then."""
+        """Extract relations from the newly read segments into the graph, if updates are left."""
         fresh = [segment_id for segment_id in read if segment_id not in self._searched]
         if self._extract is None or not self._updates_left or not fresh:
             return
         self._updates_left -= 1
         self._searched.update(fresh)
-        segments = [node for node in self._around.context.graph.nodes(fresh) if isinstance(node, Segment)]
-        self._extract(f"{self._around.question} {reason}".strip(), segments)
+        segments = [node for node in self._task.context.graph.nodes(fresh) if isinstance(node, Segment)]
+        self._extract(f"{self._task.question} {reason}".strip(), segments)
 
 
 class _Trial:
-    """To the segments of what the model asks for; it writes the set of entities anew each time."""
+    """A guide to segments that name what the model asks for. The model's names replace the current entities."""
 
-    def __init__(self, around: _Around) -> None:
-        self._around = around
-        self._frontier = MentionFrontier(around.context.graph, around.named, around.context.documents)
+    def __init__(self, task: _Task) -> None:
+        self._task = task
+        self._frontier = MentionFrontier(task.context.graph, task.entity_ids, task.context.documents)
 
-    def find(self, reason: str, read: Collection[str]) -> list[Found]:
-        """A segment that names what the model asked for; where it named nothing known, what was current."""
-        wanted = self._around.context.search.named_in(reason) if reason else []
+    def find(self, reason: str, read: Collection[str]) -> list[Finding]:
+        """Return the nearest segment that names what the model asked for; unknown names keep the current entities."""
+        wanted = self._task.context.search.named_in(reason) if reason else []
         if wanted:
             self._frontier.entities = wanted
-        vector = self._around.context.embedder.embed([f"{self._around.question} {reason}".strip()])[0]
+        vector = self._task.context.embedder.embed([f"{self._task.question} {reason}".strip()])[0]
         nearest = self._frontier.next(vector, read)
         return [nearest] if nearest else []
 
 
-def _first(around: _Around) -> Iterable[Segment]:
-    """The segments of the question's entities, nearest first; where it names none, those that search finds.
+def _find_first(task: _Task) -> Iterable[Segment]:
+    """Return the segments of the question's entities, nearest first; without entities the results of a search.
 
-    Of an entity in very many segments the nearest 32 are looked at.
+    At most 32 segments are looked at.
     """
-    question, graph, documents = around.question, around.context.graph, around.context.documents
-    vector = around.context.embedder.embed([question])[0]
-    hits = graph.segments_naming(around.named, vector=vector, k=_NAMED, documents=documents)
+    question, graph, documents = task.question, task.context.graph, task.context.documents
+    vector = task.context.embedder.embed([question])[0]
+    hits = graph.segments_naming(task.entity_ids, vector=vector, k=_NAMED, documents=documents)
     segments = [node for node in graph.nodes([hit.node_id for hit in hits]) if isinstance(node, Segment)]
     return segments or [
-        evidence.segment for evidence in around.context.search.find(question, k=_NAMED, documents=documents)
+        evidence.segment for evidence in task.context.search.find(question, k=_NAMED, documents=documents)
     ]
 
 
-def _reflecting(
+def _read_rounds(
     guide: _Guide, start: Sequence[Segment], context: ReadingContext, judge: _Judge, rounds: int
 ) -> Iterator[tuple[Step, ...]]:
-    """Algorithm 1: ask, and while that is not enough, read what the guide finds for what is missing."""
+    """Yield the steps of algorithm 1: ask the judge, and read what the guide finds until the judge has enough."""
     if not start:
         return
-    hand = Hand(context, most_tokens=_MOST_TOKENS)
-    steps = hand.begin(start)
+    working_set = WorkingSet(context, most_tokens=_MOST_TOKENS)
+    steps = working_set.begin(start)
     for left in range(rounds, -1, -1):
         p_yes = steps[-1].p_yes
         assert p_yes is not None
@@ -281,23 +281,25 @@ def _reflecting(
         if judge.is_enough:
             yield (*steps[:-1], replace(steps[-1], stop=StopReason.ANSWERABLE))
             return
-        if is_spent(context.limits, hand.count, context.session):
+        if is_spent(context.limits, working_set.count, context.session):
             yield tuple(steps)
             return
         reason = judge.missing() if left else ""
-        findings = guide.find(reason, hand.read) if left else []
+        findings = guide.find(reason, working_set.read) if left else []
         stop = None
-        if not findings or not hand.can_hold(findings[0]):
+        if not findings or not working_set.can_hold(findings[0]):
             stop = StopReason.WINDOW if findings else StopReason.EXHAUSTED if left else StopReason.MAX_ROUNDS
         yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
         if stop is not None:
             return
-        steps = list(_taken(hand, findings, context))
+        steps = list(_take_findings(working_set, findings, context))
 
 
-def _taken(hand: Hand, findings: Sequence[Found], context: ReadingContext) -> Iterator[Step]:
-    """The first of these, and further ones while they fit and the budget holds."""
+def _take_findings(working_set: WorkingSet, findings: Sequence[Finding], context: ReadingContext) -> Iterator[Step]:
+    """Yield the step of the first finding, and of further findings while they fit and the budget is not spent."""
     for place, finding in enumerate(findings):
-        if place and (is_spent(context.limits, hand.count, context.session) or not hand.can_hold(finding)):
+        if place and (
+            is_spent(context.limits, working_set.count, context.session) or not working_set.can_hold(finding)
+        ):
             return
-        yield hand.take(finding)
+        yield working_set.take(finding)

@@ -1,7 +1,7 @@
 """The model's judgement of what it has read: whether it is enough, and if not, what is missing.
 
-It knows the session by its contract. Invariants: reading is enough from the needed Yes on, never before; a greedy
-request is never made twice behind the same reading; no more replies are asked for than was allowed.
+The module knows the session by its contract. Invariants: reading is enough after the needed number of Yes, not before;
+a greedy request is not repeated after the same reading; the model is asked for no more replies than allowed.
 
 Sources: PECAN, section 3.2 (the stop); QRMeM, algorithm 1 (reflection) and appendix E, in our own words.
 """
@@ -16,7 +16,7 @@ from memgraph_rag.contracts import UNCALIBRATED_YES, ReadingSession
 __all__ = ["MISSING_NAMES", "NEVER", "NEXT_SEARCH", "GeneratedVerdict", "Reflection", "ask"]
 
 NEVER = 2**31
-"""``yes_needed`` that no reading reaches."""
+"""A ``yes_needed`` that no reading reaches."""
 
 _REPLY_TOKENS = 40  # one sentence
 _RETRIES = 4
@@ -39,13 +39,13 @@ _SAYS_NOTHING = re.compile(r"\W*(?:(?:yes|no|none|nothing|unknown|n/?a)\W*)*", r
 
 
 class Reflection:
-    """What the model says of one reading.
+    """The model's judgement of one reading by P(Yes).
 
     Args:
-        yes_threshold: the model's Yes counts above this probability (t_p); by default the calibration's, else 0.5.
-        yes_needed: so many Yes in all are enough (t_n).
-        most_reasons: how often it may be asked what is missing; a reply takes seconds on a CPU.
-        request: how it is asked.
+        yes_threshold: a Yes counts above this probability (t_p); by default the calibration's threshold, else 0.5.
+        yes_needed: reading is enough after this many Yes in all (t_n).
+        most_reasons: how often the model may be asked what is missing; a reply takes seconds on a CPU.
+        request: the prompt that asks what is missing.
     """
 
     def __init__(
@@ -57,26 +57,29 @@ class Reflection:
         most_reasons: int = 0,
         request: str = NEXT_SEARCH,
     ) -> None:
-        known = session.calibration
-        usual = known.yes_threshold if known else UNCALIBRATED_YES
+        calibration = session.calibration
+        usual = calibration.yes_threshold if calibration else UNCALIBRATED_YES
         self.yes_threshold = usual if yes_threshold is None else yes_threshold
         self._session = session
         self._yes_needed = yes_needed
-        self._said_yes = 0
+        self._yes_count = 0
         self._reasons_left = most_reasons
         self._request = request
 
     def hear(self, p_yes: float, /) -> None:
-        """Count what the model said after a node."""
-        self._said_yes += p_yes > self.yes_threshold
+        """Count a Yes if the probability after a node is above the threshold."""
+        self._yes_count += p_yes > self.yes_threshold
 
     @property
     def is_enough(self) -> bool:
         """Whether the model has said Yes often enough."""
-        return self._said_yes >= self._yes_needed
+        return self._yes_count >= self._yes_needed
 
     def missing(self) -> str:
-        """What the model says is missing, on one line; empty where it may not be asked again, or says nothing."""
+        """Return the model's reply about what is missing, on one line.
+
+        Empty if the model may not be asked again, or its replies say nothing.
+        """
         if not self._reasons_left:
             return ""
         self._reasons_left -= 1
@@ -84,12 +87,12 @@ class Reflection:
 
 
 class GeneratedVerdict:
-    """The model's judgement in its own words: -2 where what was read is enough, else -1 and what is missing.
+    """The model's judgement in its own words: -2 if what was read is enough, else -1 and what is missing.
 
-    A reply that is neither is asked for again, as ``ask`` does; without one that is, reading is not enough.
+    A reply in another form is requested again, as ``ask`` does. Without a reply in this form reading is not enough.
 
     Args:
-        tells_reason: without, what is missing is not told.
+        tells_reason: whether ``missing`` returns the reason.
 
     Source: QRMeM, algorithm 1, lines 4 to 7, and appendix E (``Action: -1`` and ``-2``), in our own words.
     """
@@ -99,16 +102,16 @@ class GeneratedVerdict:
         self._tells_reason = tells_reason
         self._reason = ""
         self.is_enough = False
-        """Whether the model has said so."""
+        """Whether the model's last verdict was -2."""
 
     def hear(self, _: float, /) -> None:
-        """Ask what the model says to all that was read; P(Yes) stands beside it in the trace and decides nothing."""
+        """Ask the model for its verdict on everything that was read. P(Yes) is only traced and decides nothing."""
         reply = _VERDICT_FORM.match(ask(self._session, _VERDICT, is_usable=_is_verdict))
         self.is_enough = reply is not None and reply["action"] == "-2"
         self._reason = reply["rest"] if reply is not None else ""
 
     def missing(self) -> str:
-        """What the model said is missing; empty where it said nothing, or it may not tell."""
+        """Return what the model said is missing; empty if it said nothing or ``tells_reason`` is off."""
         return self._reason if self._tells_reason and _says_something(self._reason) else ""
 
 
@@ -128,7 +131,9 @@ def ask(
     is_usable: Callable[[str], bool] = _says_something,
     retries: int = _RETRIES,
 ) -> str:
-    """The first usable reply, on one line: greedy, then drawn at 0.7, so often at most; empty where none is.
+    """Return the first usable reply on one line; empty if no reply is usable.
+
+    The first attempt is greedy, the ``retries`` following ones are sampled at temperature 0.7.
 
     Source: QRMeM, appendix (retries).
     """

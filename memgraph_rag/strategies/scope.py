@@ -1,6 +1,7 @@
-"""Which documents a walk from the top of the summary graph covers.
+"""Choose the documents that a walk from the top of the summary graph covers.
 
-It knows graph and search by their contracts. Invariant: where documents are given, they are just these.
+The module knows graph and search by their contracts. Invariant: if the context limits the documents, these are the
+result.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _HITS = 32
 
 
 def documents_to_walk(question: str, context: ReadingContext) -> Sequence[str]:
-    """The ids of those given; else of all where they are at most eight, else of the first eight that search finds."""
+    """Return the context's document ids; without a limit all ids up to eight, else the first eight of a search."""
     if context.documents is not None:
         return context.documents
     everything = [record.id for record in context.graph.documents()]

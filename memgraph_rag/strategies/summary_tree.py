@@ -1,7 +1,7 @@
-"""The summary graph as a tree: of all that summarise a node, the one whose edge weighs most.
+"""The summary graph as a tree: each node keeps only its heaviest incoming edge.
 
-It knows the graph by its contract. Invariants: a node has one parent at most; what a parent's edges weigh still sums to
-1; nothing is written.
+The module knows the graph by its contract. Invariants: a node has at most one parent; the weights of a parent's edges
+still sum to 1; nothing is written to the store.
 
 Source: PECAN, section 4.2 (ablation without graph).
 """
@@ -19,10 +19,10 @@ __all__ = ["SummaryTree"]
 
 
 class SummaryTree:
-    """What stands below these nodes, each with one parent. It is read once, whole.
+    """The tree below the given top nodes. The constructor reads it from the graph as a whole.
 
     Args:
-        top: from which all is reached.
+        top: the nodes from which all others are reached.
     """
 
     def __init__(self, graph: GraphReader, top: Iterable[Node]) -> None:
@@ -40,14 +40,14 @@ class SummaryTree:
         below: defaultdict[str, list[Summarizes]] = defaultdict(list)
         for edge in heaviest.values():
             below[edge.source_id].append(edge)
-        self._below = {source_id: _with_sum_one(edges) for source_id, edges in below.items()}
+        self._below = {source_id: _normalize(edges) for source_id, edges in below.items()}
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        """The edges down from these nodes; see ``GraphReader.successors``."""
+        """Return the edges down from these nodes; see ``GraphReader.successors``."""
         return [edge for node_id in node_ids for edge in self._below.get(node_id, ())]
 
 
-def _with_sum_one(edges: Sequence[Summarizes]) -> list[Summarizes]:
+def _normalize(edges: Sequence[Summarizes]) -> list[Summarizes]:
     total = sum(edge.weight for edge in edges) or 1.0
     ordered = sorted(edges, key=lambda edge: (-edge.weight, edge.target_id))
     return [replace(edge, weight=edge.weight / total) for edge in ordered]

@@ -1,6 +1,6 @@
-"""How much of the window a node takes, which nodes still fit, and where a reading may begin.
+"""Count how much of the window nodes take, which nodes still fit, and what a start set may hold.
 
-It knows nodes by their tokens only. Invariant: what is said to fit can be read.
+The module knows nodes by their tokens only. Invariant: a node that is said to fit can be read.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ AnyNode = TypeVar("AnyNode", bound=Node)
 
 
 def cost(node: Node) -> int:
-    """Tokens of the node with its bullet mark and newline; flattening never makes a text longer."""
+    """Return the tokens of the node with its bullet mark and newline; writing it on one line never makes it longer."""
     return node.tokens + 4
 
 
 def fits(node: Node, tokens: int) -> bool:
-    """Whether so many tokens hold the node."""
+    """Return whether the node fits into this many tokens."""
     return cost(node) <= tokens
 
 
 def fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
-    """Those of these nodes that still fit where all before them were read."""
+    """Return the nodes that still fit if all nodes before them are read, too."""
     before = accumulate((cost(node) for node in nodes), initial=0)
     return [node for node, used in zip(nodes, before, strict=False) if fits(node, tokens - used)]
 
@@ -39,9 +39,12 @@ def fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
 def start_set(
     preferred: Iterable[AnyNode], session: ReadingSession, limits: Limits, *, most_tokens: int = START_TOKENS
 ) -> list[AnyNode]:
-    """Of these nodes, best first, those that together take at most ``most_tokens``, half the window, and the budget.
+    """Return the nodes that together fit ``most_tokens``, half the window and the limits; others are skipped.
 
-    At least one is kept, if the window holds it.
+    At least one node is returned if the window holds it.
+
+    Args:
+        preferred: the nodes, best first.
     """
     room = min(session.tokens_left // 2, most_tokens)
     if limits.tokens is not None:
@@ -57,12 +60,12 @@ def start_set(
 
 
 def is_spent(limits: Limits, nodes: int, session: ReadingSession) -> bool:
-    """Whether a limit that a strategy can see is reached: whoever drives it ends the reading then."""
+    """Return whether a limit on nodes or prompt tokens is reached. The caller of the strategy then ends the reading."""
     return (limits.nodes is not None and nodes >= limits.nodes) or (
         limits.tokens is not None and session.usage.prompt_tokens >= limits.tokens
     )
 
 
 def may_ask(limits: Limits, session: ReadingSession) -> bool:
-    """Whether half of the budget of tokens is left, for what will be read."""
+    """Return whether at least half of the token budget is left for reading."""
     return limits.tokens is None or session.usage.prompt_tokens <= limits.tokens // 2

@@ -1,7 +1,7 @@
-"""Flat retrieval: read the best segments of a search, then answer. What the walk is compared with.
+"""Flat retrieval: read the best segments of a search, then answer. It is the baseline for the walk.
 
-It knows search and session by their contracts. Invariant: it never asks the model what to read, only,
-where it is told to, whether to read on.
+The module knows search and session by their contracts. Invariant: the model never chooses what is read; with
+``stop_early`` it decides only whether to read on.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["TopK"]
 
 
 class TopK:
-    """Reads the k best segments of one search mode, best first.
+    """A strategy that reads the k best segments of one search mode, best first.
 
     Args:
-        mode: of the search.
-        k: how many are read.
+        mode: the name of the search mode.
+        k: how many segments are read.
         stop_early: whether reading ends as soon as the model says that it has read enough.
     """
 
@@ -33,7 +33,7 @@ class TopK:
         self._stop_early = stop_early
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a segment; see ``Strategy.read``."""
+        """Yield one step a segment; see ``Strategy.read``."""
         evidence_list = context.search.find(question, k=self._k, mode=self._mode, documents=context.documents)
         reflection = Reflection(context.session) if self._stop_early else None
         scored = [(evidence.segment, evidence.score) for evidence in evidence_list]

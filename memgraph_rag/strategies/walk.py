@@ -1,13 +1,13 @@
-"""The walk: from what search finds, over summaries and relations, by what the model attends to. The default.
+"""The default strategy: walk from a search's results over summaries and relations, directed by the model's attention.
 
-What can be read next is kept by ``candidates``. It knows graph, search, session and embedder by their contracts.
-Invariants: a node is read at most once; the score of an unread node depends only on what was read before and is the
-sum of its sources; with all sources but the entry off, nodes are read in the order in which search found them.
+``candidates`` keeps the nodes that can be read next. The module knows graph, search, session and embedder by their
+contracts. Invariants: a node is read at most once; the score of an unread node is the sum of its parts and depends only
+on the nodes read before; with all parts but the entry switched off, nodes are read in the order of the search.
 
-Where the session tells no attention, its source is off, and a relation passes on its cosine alone.
+Without attention from the session the attention part is 0, and a relation passes on only its cosine.
 
-It joins PECAN (points, attention, the stop) and QRMeM (relations, the reason) on the entry that a graph search gives;
-what that means is decided in ``docs/decisions``.
+The walk joins PECAN (points, attention, the stop) and QRMeM (relations, the reason) with the results of a graph search
+(``docs/decisions``).
 """
 
 from __future__ import annotations
@@ -25,26 +25,29 @@ from memgraph_rag.types import Limits, Node, Step, StopReason, Vector
 
 __all__ = ["Walk"]
 
-_ENTRY = 32  # segments that search contributes
-_SURE_OF_NO = 0.8  # of the threshold of Yes: below this the model's No counts as certain
+_ENTRY = 32  # results of a search
+_SURE_OF_NO = 0.8  # share of the threshold of Yes below which the model's No counts as certain
 
 
 class Walk:
-    """The walk over both kinds of edges.
+    """The walk over summary edges and relations.
 
     Args:
-        weights: of the sources. Attention and relation, which carries attention too, are multiplied by how far the
-            calibration trusts this model's attention; without a calibration they count in full.
-        yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
-        yes_needed: reading ends with this many Yes in all; one does not count before the start is read, nor while
-            nothing that was read holds some name of the question.
-        start_nodes: how many nodes are the start.
-        start_tokens: most tokens of these; half the window where that is less.
-        first_nodes: of the start, read before the model is first asked, so that a certain No can change the others.
-        most_segments: read in all; what a second search finds takes the place of what the first found last.
-        more_tokens: of what is read after the start, points too; the node with which they are reached is the last.
-        reasons: how often the model may be asked what to search for next, where it says No for certain. What that
-            search finds joins the candidates.
+        weights: weights of the parts of a score. Attention and relation are multiplied by the calibration's trust in
+            this model's attention; without a calibration they count in full.
+        yes_threshold: a Yes counts above this probability; by default the calibration's threshold, else 0.5.
+        yes_needed: reading ends after this many Yes in all. A Yes does not count before the start is read, nor while a
+            name of the question is in none of the read texts.
+        start_nodes: how many nodes the start has.
+        start_tokens: most tokens of the start, at most half the window.
+        first_nodes: how many nodes of the start are read before the model is first asked, so that a certain No can
+            change the rest.
+        most_segments: how many segments are read in all; the results of a second search replace the last ones of the
+            first.
+        more_tokens: how many tokens are read after the start, points included; the node that reaches the number is the
+            last.
+        reasons: how often the model may be asked for the next search after a certain No. The results of that search
+            join the candidates.
     """
 
     name = "walk"
@@ -73,7 +76,7 @@ class Walk:
         self._reasons = reasons
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """The first of the entry in one pass, then node after node; see ``Strategy.read``."""
+        """Yield the first nodes of the search in one pass, then one step a node; see ``Strategy.read``."""
         reflection = Reflection(
             context.session,
             yes_threshold=self._yes_threshold,
@@ -85,7 +88,7 @@ class Walk:
         library = LibraryFrontier(context, wanted)
         candidates = Candidates(
             context.graph,
-            _trusted(self._weights, context.session),
+            _trust_weights(self._weights, context.session),
             context.documents,
             library=library,
             falls_with_distance=context.session.attends and context.session.calibration is None,
@@ -97,12 +100,12 @@ class Walk:
 
         enter(question, wanted)
         lines = NodeLines(context)
-        start = self._start(candidates, context.session, context.limits)
+        start = self._choose_start(candidates, context.session, context.limits)
         if not start:
             return
         first = start[: self._first_nodes]
         read = lines.of(first)
-        steps = _taken(first, read, candidates, context.session)
+        steps = _read_nodes(first, read, candidates, context.session)
         if library.is_stale:
             steps[0] = replace(steps[0], via=steps[0].via or library.note)
         segments_left = self._most_segments - sum(not node.level for node in first)
@@ -113,9 +116,9 @@ class Walk:
             says_yes = p_yes > reflection.yes_threshold and candidates.read_so_far >= len(start)
             if says_yes and all(context.search.names_held(question, read).values()):
                 reflection.hear(p_yes)
-            reason, limit = "", _limit(segments_left, tokens_left)
+            reason, limit = "", _find_limit(segments_left, tokens_left)
             if limit is None and not is_spent(context.limits, candidates.read_so_far, context.session):
-                reason = _next_search(p_yes, reflection)
+                reason = _ask_next_search(p_yes, reflection)
             if reason:
                 query = f"{question} {reason}"
                 enter(query, context.embedder.embed([query])[0])
@@ -126,44 +129,46 @@ class Walk:
                 return
             line = lines.of([best], after=steps[-1].node)
             read += line
-            steps = _taken([best], line, candidates, context.session)
+            steps = _read_nodes([best], line, candidates, context.session)
             segments_left -= not best.level
             tokens_left -= cost(best)
 
-    def _start(self, candidates: Candidates, session: ReadingSession, limits: Limits) -> list[Node]:
-        """The best nodes, best first; those that do not fit beside better ones are left for later."""
+    def _choose_start(self, candidates: Candidates, session: ReadingSession, limits: Limits) -> list[Node]:
+        """Return the best nodes, best first; nodes that do not fit together with better ones remain candidates."""
         most = self._start_nodes if limits.nodes is None else min(self._start_nodes, limits.nodes)
         limit = replace(limits, nodes=most)
         return start_set(candidates.ranked(most), session, limit, most_tokens=self._start_tokens)
 
 
-def _taken(nodes: Sequence[Node], lines: Sequence[str], candidates: Candidates, session: ReadingSession) -> list[Step]:
-    """Nodes read in one pass; P(Yes) is on the last step."""
-    known = [(candidates.sources(node.id), candidates.via(node.id)) for node in nodes]
+def _read_nodes(
+    nodes: Sequence[Node], lines: Sequence[str], candidates: Candidates, session: ReadingSession
+) -> list[Step]:
+    """Read nodes in one pass and return their steps; P(Yes) is on the last step."""
+    sources_and_vias = [(candidates.sources(node.id), candidates.via(node.id)) for node in nodes]
     attention = session.append(lines).tolist()
     candidates.read(nodes, attention if session.attends else [1.0] * len(nodes))
     steps = [
         Step(node, sum(sources.values()), attended, sources=sources, via=via)
-        for node, attended, (sources, via) in zip(nodes, attention, known, strict=True)
+        for node, attended, (sources, via) in zip(nodes, attention, sources_and_vias, strict=True)
     ]
     return [*steps[:-1], replace(steps[-1], p_yes=session.probability_of_yes())]
 
 
-def _next_search(p_yes: float, reflection: Reflection) -> str:
-    """What the model would search for next, where it says No for certain; empty where it does not."""
+def _ask_next_search(p_yes: float, reflection: Reflection) -> str:
+    """Return what the model wants to search for next if its No is certain, else an empty text."""
     return reflection.missing() if p_yes < _SURE_OF_NO * reflection.yes_threshold else ""
 
 
-def _trusted(weights: Weights, session: ReadingSession) -> Weights:
-    """What rests on attention counts as far as the model's attention ranks; without any, relations stay."""
+def _trust_weights(weights: Weights, session: ReadingSession) -> Weights:
+    """Return the weights times the calibration's trust in attention; without attention only its weight is 0."""
     if not session.attends:
         return replace(weights, attention=0.0)
     trust = session.calibration.attention_weight if session.calibration else 1.0
     return replace(weights, attention=trust * weights.attention, relation=trust * weights.relation)
 
 
-def _limit(segments_left: int, tokens_left: int) -> StopReason | None:
-    """Which of the walk's own limits is reached, if one is."""
+def _find_limit(segments_left: int, tokens_left: int) -> StopReason | None:
+    """Return the stop reason of the walk's own limit that is reached; None if no limit is reached."""
     if segments_left <= 0:
         return StopReason.MAX_NODES
     return StopReason.MAX_TOKENS if tokens_left <= 0 else None

@@ -1,7 +1,8 @@
-"""Chat messages as one readable text.
+"""Render chat messages as one readable text.
 
-It knows neither keys nor documents. Invariants: each message is a paragraph of its own, in the order given, its
-content verbatim, so that a citation of the text can be found in the message; the turns tile the text.
+The module knows neither keys nor documents. Invariants: each message is a paragraph of its own, in the given order,
+with its content verbatim, so that a citation of the text can be found in the message; the turns cover the text without
+gaps.
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ from memgraph_rag.types import Message, Turn
 __all__ = ["MAX_SPEAKER", "read_message", "render", "unread_times"]
 
 MAX_SPEAKER = 256
-"""Most characters of a message's role, a turn's speaker: each of its segments holds it."""
+"""Most characters of a message's role. The role is the speaker of a turn, and each segment of the turn contains it."""
 
 _BETWEEN = "\n\n"
 
 
 def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[Turn, ...]]:
-    r"""The conversation, a paragraph per message, and where each message is in it.
+    r"""Return the conversation as a text with one paragraph a message, and a turn for each message.
 
-    A time stands in the text as it was given; its turn has it as ISO 8601, or none where it is not certain which day
-    it names ("yesterday").
+    The text contains a message's time as it was given. The turn contains it as ISO 8601, or no time if its day is not
+    certain ("yesterday").
 
     Args:
-        messages: ``Message``, or mappings with role, content and perhaps time (str or datetime); other entries of
-            a mapping are passed over.
+        messages: ``Message``, or mappings with role, content and optional time (str or datetime); other entries of a
+            mapping are ignored.
 
     Raises:
-        DocumentError: there is no message, or one has no role or content.
+        DocumentError: the list is empty, or a message has no role or content.
 
     >>> text, turns = render([Message("user", "Rain?", "2024-05-01T10:00"), {"role": "assistant", "content": "No."}])
     >>> text
@@ -51,13 +52,13 @@ def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[
     starts = accumulate((len(paragraph) + len(_BETWEEN) for paragraph in paragraphs[:-1]), initial=0)
     ranges = pairwise([*starts, len(text)])
     return text, tuple(
-        Turn(start, end, role, timestamps.understood(moment))
+        Turn(start, end, role, timestamps.parse_time(moment))
         for (start, end), (role, _, moment) in zip(ranges, read, strict=True)
     )
 
 
 def unread_times(messages: object, turns: Sequence[Turn]) -> int:
-    """How many messages have a time that their turns could not be given; 0 for anything but messages."""
+    """Return how many messages have a time that could not be read into a turn; 0 if ``messages`` are not messages."""
     if not isinstance(messages, (list, tuple)):
         return 0
     times = (each.get("time") if isinstance(each, Mapping) else getattr(each, "time", None) for each in messages)
@@ -65,10 +66,10 @@ def unread_times(messages: object, turns: Sequence[Turn]) -> int:
 
 
 def read_message(index: int, message: object) -> tuple[str, str, str]:
-    """Role, content and time of a message; the time as it is written, empty without.
+    """Return role, content and time of a message. The time is a str as given, or empty.
 
     Raises:
-        DocumentError: it is no message, has no role or content, or a role above ``MAX_SPEAKER``.
+        DocumentError: it is not a message, it has no role or content, or its role is longer than ``MAX_SPEAKER``.
     """
     if isinstance(message, Message):
         role, content, time = message.role, message.content, message.time
@@ -86,7 +87,7 @@ def read_message(index: int, message: object) -> tuple[str, str, str]:
             index=index,
         )
     moment = time.isoformat() if isinstance(time, date) else time or ""
-    role = _required(index, "role", role)
+    role = _require_text(index, "role", role)
     if len(role) > MAX_SPEAKER:
         raise DocumentError(
             f"Expected the role of message {index} as at most {MAX_SPEAKER} characters, got {len(role):,}. Put what is "
@@ -94,10 +95,10 @@ def read_message(index: int, message: object) -> tuple[str, str, str]:
             index=index,
             limit=MAX_SPEAKER,
         )
-    return role, _required(index, "content", content), moment
+    return role, _require_text(index, "content", content), moment
 
 
-def _required(index: int, name: str, value: object) -> str:
+def _require_text(index: int, name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         got = show(value) if value is None or isinstance(value, str) else type(value).__name__
         raise DocumentError(

@@ -1,7 +1,7 @@
-"""What is embedded of a segment, and how a turn's vector takes in what was said around it.
+"""Build the texts that are embedded for segments, and add neighbours' vectors to those of conversation turns.
 
-It knows no model. Invariants: a text that is embedded holds the whole segment; the vector of a segment that nobody says
-is that of its text.
+The module knows no model. Invariants: an embedded text contains the whole segment; the vector of a segment without a
+speaker is that of its own text.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from memgraph_rag.types import CONTEXT, Annotation, Matrix, Segment
 __all__ = ["NEIGHBOUR_SHARE", "in_context", "with_neighbours"]
 
 NEIGHBOUR_SHARE = 0.3
-"""Of each neighbour's vector in that of a turn; of 0.2 to 0.5 none is better on both locomo and beam."""
+"""The weight of each neighbour's vector in a turn's vector; none of 0.2 to 0.5 is better on both locomo and beam."""
 
-_MOST_OF_A_TITLE = 300  # characters: more of it would leave no room for the segment in the embedder's window
+_MOST_OF_A_TITLE = 300  # characters: a longer title would leave no room for the segment in the embedder's window
 
 
 def in_context(title: str, segments: Sequence[Segment], context: Iterable[Annotation] | None = None) -> list[str]:
-    """A text for each segment of one document, in order: a passage under its title, a turn under its day.
+    """Return the text to embed for each segment of a document: a passage after its title, a turn after its day.
 
     Args:
-        context: where the document has the layer ``context``: annotations, its own among them. A segment then stands
-            under what they say of the document, under its day and speaker, and under its section.
+        context: the document's annotations, if the document has the layer ``context``. Each segment then follows the
+            annotation of the document, its day and speaker, and the annotation of its section.
     """
     heads = _short_heads(title, segments) if context is None else _whole_heads(segments, context)
     return [f"{head}\n{segment.text}" if head else segment.text for head, segment in zip(heads, segments, strict=True)]
@@ -40,21 +40,21 @@ def _short_heads(title: str, segments: Sequence[Segment]) -> Iterator[str]:
 
 def _whole_heads(segments: Sequence[Segment], context: Iterable[Annotation]) -> Iterator[str]:
     headers = [item for item in context if item.layer == CONTEXT]
-    of_document = [item.text for item in headers if not item.segment_ids]
-    of_segment = {segment_id: item.text for item in headers for segment_id in item.segment_ids}
+    document_texts = [item.text for item in headers if not item.segment_ids]
+    texts_by_segment = {segment_id: item.text for item in headers for segment_id in item.segment_ids}
     for segment in segments:
-        said = ", ".join(filter(None, [segment.speaker, day_of(segment.time)])) if segment.speaker else ""
-        yield "\n".join(filter(None, [*of_document, said, of_segment.get(segment.id, "")]))
+        speaker_and_day = ", ".join(filter(None, [segment.speaker, day_of(segment.time)])) if segment.speaker else ""
+        yield "\n".join(filter(None, [*document_texts, speaker_and_day, texts_by_segment.get(segment.id, "")]))
 
 
 def with_neighbours(vectors: Matrix, segments: Sequence[Segment]) -> Matrix:
-    """(n, d) the vectors of one document's segments, to that of a turn a share of those around it added.
+    """Return (n, d) the vectors of a document's segments, with shares of neighbours' vectors added to turns' vectors.
 
-    "Yes, last week!" tells nothing alone. The texts themselves are not joined: a short question would then be lost
-    beside the long answer that follows it. Echoes stand between echoes: they are no context of evidence.
+    "Yes, last week!" means nothing alone. The texts themselves are not joined, because a short question would not count
+    in the vector of a long answer. Echoes have only echoes as neighbours: they are no context of evidence.
 
     Args:
-        vectors: (n, d) of the texts that ``in_context`` gives, of length 1. What comes back has other lengths.
+        vectors: (n, d) embeddings of the texts from ``in_context``, of length 1. The result has other lengths.
     """
     mixed = np.array(vectors, np.float32)
     for echo in (False, True):

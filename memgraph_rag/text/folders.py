@@ -1,8 +1,8 @@
-"""The files of a folder that can be read, in a fixed order, and what was left out and why.
+"""List the readable files of a folder in a fixed order, and what was left out and why.
 
-It reads names, the first bytes of files and ignore files, and knows no store and no document. Invariants: no link is
-followed, so that the walk ends and leaves the folder never; what is left out is in ``left_out``, a folder once and not
-file by file; equal folders give equal lists.
+The module reads names, first bytes of files, and ignore files. It knows no store and no document. Invariants: links are
+not followed, so the walk ends and never leaves the folder; everything that is left out is in ``left_out``, a folder as
+one entry; equal folders give equal lists.
 """
 
 from __future__ import annotations
@@ -21,40 +21,44 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.files import MAX_BYTES
-from memgraph_rag.text.paths import expanded, names_file, names_folder
+from memgraph_rag.text.paths import expand_home, names_file, names_folder
 
 __all__ = ["IGNORE_FILES", "Folder"]
 
 IGNORE_FILES = (".gitignore", ".memgraphignore")
-"""Files of patterns as Git takes them; where both say something, the last one counts."""
+"""Files with patterns as in Git. If both match a name, the last one decides."""
 
-_VERSION_CONTROL = {"CVS", "_darcs"}  # the others are hidden
+_VERSION_CONTROL = {"CVS", "_darcs"}  # folders of other systems are hidden
 _OF_PROGRAMS = {"node_modules", "__pycache__"}
-_MARKS_OF_PROGRAMS = ("CACHEDIR.TAG", "pyvenv.cfg")  # of a cache, and of a Python environment
+_MARKS_OF_PROGRAMS = ("CACHEDIR.TAG", "pyvenv.cfg")  # in a cache, and in a Python environment
 _HEAD_BYTES = 8192
-_MOST_PATTERNS, _LONGEST_PATTERN, _MOST_STARS = 1_000, 255, 3  # of an ignore file: patterns are tried on every name
+_MOST_PATTERNS, _LONGEST_PATTERN, _MOST_STARS = (
+    1_000,
+    255,
+    3,
+)  # of an ignore file, whose patterns are matched with every name
 _STARS = re.compile(r"\*+")
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # text that has NUL bytes
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # encodings of text with NUL bytes
 
-_Rules = tuple[tuple[Path, GitIgnoreSpec], ...]  # the folders that say what to ignore, the outermost first
+_Rules = tuple[tuple[Path, GitIgnoreSpec], ...]  # folders with ignore files, the outermost first
 
 
 class Folder:
-    """The files of a folder and of all below it, as sources for ``add_many``.
+    """The files of a folder and its subfolders, as sources for ``add_many``.
 
-    Left out are hidden files and folders, what ``.gitignore`` and ``.memgraphignore`` name, links, folders of version
-    control and of programs (``node_modules``, caches, Python environments), and files that are empty, too large, no
-    text, or no files. What cannot be opened is not left out: adding it fails, and says why.
+    Left out are hidden files and folders, names that ``.gitignore`` or ``.memgraphignore`` match, links, folders of
+    version control and of programs (``node_modules``, caches, Python environments), and files that are empty, too
+    large, not text, or not regular files. A file that cannot be opened is listed: adding it fails with the reason.
 
     Args:
-        path: of the folder; the paths of its files begin with it.
-        without: files to be left out with all beside them whose names begin with theirs and a dot: stores.
+        path: the folder; the paths of its files begin with it.
+        without: files to leave out, such as stores, together with files named after them with a dot and a suffix.
 
     Attributes:
-        left_out: for each file or folder that was left out so far, why.
+        left_out: the reason for each file or folder that was left out so far.
 
     Raises:
-        DocumentError: it is no folder.
+        DocumentError: the path is not a folder.
     """
 
     def __init__(self, path: Path, *, without: Collection[Path] = ()) -> None:
@@ -62,41 +66,41 @@ class Folder:
             raise DocumentError(
                 f"Expected a folder as a Path, got {show(path)}. Add a file as add(Path(…)).", path=path
             )
-        self.path = expanded(path)
+        self.path = expand_home(path)
         self.left_out: dict[Path, str] = {}
-        self._root = self.path.resolve()
+        self._resolved_root = self.path.resolve()
         self._without = [file.resolve() for file in without]
 
     def __iter__(self) -> Iterator[Path]:
         self.left_out.clear()
-        waiting = [(self.path, _rules_above(self._root))]
-        while waiting:
-            folder, rules = waiting.pop()
-            rules = _with_rules_of(self._resolved(folder), rules)
-            files, folders = self._listed(folder)
+        pending = [(self.path, _read_rules_above(self._resolved_root))]
+        while pending:
+            folder, rules = pending.pop()
+            rules = _add_rules(self._resolve(folder), rules)
+            files, folders = self._list(folder)
             for file in files:
-                reason = self._why_not(file, rules)
+                reason = self._check_file(file, rules)
                 if reason:
                     self.left_out[file] = reason
                 else:
                     yield file
             inner = [subfolder for subfolder in folders if not self._leaves_out_folder(subfolder, rules)]
-            waiting += [(subfolder, rules) for subfolder in reversed(inner)]
+            pending += [(subfolder, rules) for subfolder in reversed(inner)]
 
-    def _listed(self, folder: Path) -> tuple[list[Path], list[Path]]:
-        """What is in a folder: what is none, and folders; by name."""
+    def _list(self, folder: Path) -> tuple[list[Path], list[Path]]:
+        """Return the files and the subfolders of a folder, by name."""
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
             self.left_out[folder] = f"cannot be opened ({error.strerror})"
             return [], []
         folders = [folder / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        there = set(folders)
-        return [path for entry in entries if (path := folder / entry.name) not in there], folders
+        folder_set = set(folders)
+        return [path for entry in entries if (path := folder / entry.name) not in folder_set], folders
 
-    def _resolved(self, path: Path) -> Path:
-        """The path without links: below the folder itself none was followed."""
-        return self._root / path.relative_to(self.path)
+    def _resolve(self, path: Path) -> Path:
+        """Return the path with the folder itself resolved; no link was followed below the folder."""
+        return self._resolved_root / path.relative_to(self.path)
 
     def _leaves_out_folder(self, folder: Path, rules: _Rules) -> bool:
         if folder.name in _VERSION_CONTROL:
@@ -104,29 +108,29 @@ class Folder:
         elif folder.name in _OF_PROGRAMS or any(_is_file(folder / mark) for mark in _MARKS_OF_PROGRAMS):
             reason = "of programs"
         else:
-            reason = _why_not_named(self._resolved(folder), rules, is_folder=True)
+            reason = _check_name(self._resolve(folder), rules, is_folder=True)
         if reason:
             self.left_out[folder] = reason
         return bool(reason)
 
-    def _why_not(self, file: Path, rules: _Rules) -> str:
-        """Why a file is left out; empty where it is not."""
-        with suppress(OSError):  # of a folder that may not be entered: adding the file says so
+    def _check_file(self, file: Path, rules: _Rules) -> str:
+        """Return why a file is left out; empty if it is not."""
+        with suppress(OSError):  # in a folder that may not be entered: adding the file reports it
             if file.is_symlink():
                 return "a link"
             if not file.is_file():
                 return "no file"
-        if self._is_store(file):  # before it is opened: closing a file again may take the engine's lock from it
+        if self._is_store(file):  # before opening it: closing a file again may release the engine's lock on it
             return "the memory itself"
-        return _why_not_named(self._resolved(file), rules, is_folder=False) or _why_not_content(file)
+        return _check_name(self._resolve(file), rules, is_folder=False) or _check_content(file)
 
     def _is_store(self, file: Path) -> bool:
-        path = self._resolved(file)
+        path = self._resolve(file)
         return any(path.parent == own.parent and f"{path.name}.".startswith(f"{own.name}.") for own in self._without)
 
 
-def _why_not_named(path: Path, rules: _Rules, *, is_folder: bool) -> str:
-    """Why a name is left out. The innermost folder that says something about it counts."""
+def _check_name(path: Path, rules: _Rules, *, is_folder: bool) -> str:
+    """Return why a name is left out, or an empty text. The innermost folder whose rules match it decides."""
     if path.name.startswith("."):
         return "hidden"
     for folder, spec in reversed(rules):
@@ -136,8 +140,8 @@ def _why_not_named(path: Path, rules: _Rules, *, is_folder: bool) -> str:
     return ""
 
 
-def _why_not_content(file: Path) -> str:
-    """Why what a file holds is left out; nothing where it cannot be opened, for that is told when it is read."""
+def _check_content(file: Path) -> str:
+    """Return why a file's content is left out; empty also if the file cannot be opened, which adding it reports."""
     try:
         size = file.stat().st_size
         with file.open("rb") as opened:
@@ -153,31 +157,31 @@ def _why_not_content(file: Path) -> str:
     return ""
 
 
-def _rules_above(folder: Path) -> _Rules:
-    """The rules of the folders around this one, up to the root of its Git repository; none that leave it out itself."""
+def _read_rules_above(folder: Path) -> _Rules:
+    """Return the rules of the parent folders up to the Git root, without rules that ignore the folder itself."""
     root = next((item for item in (folder, *folder.parents) if names_file(item / ".git")), folder)
     rules: _Rules = ()
     for outer in reversed(folder.parents):
         if root == outer or root in outer.parents:
-            rules = _with_rules_of(outer, rules)
-    return tuple(item for item in rules if _why_not_named(folder, (item,), is_folder=True) != "ignored")
+            rules = _add_rules(outer, rules)
+    return tuple(item for item in rules if _check_name(folder, (item,), is_folder=True) != "ignored")
 
 
-def _with_rules_of(folder: Path, rules: _Rules) -> _Rules:
-    """These rules, and those of the ignore files in a folder."""
-    patterns = [pattern for name in IGNORE_FILES for pattern in _patterns(folder / name)]
+def _add_rules(folder: Path, rules: _Rules) -> _Rules:
+    """Return the rules, followed by those of the ignore files in a folder."""
+    patterns = [pattern for name in IGNORE_FILES for pattern in _read_patterns(folder / name)]
     return (*rules, (folder, GitIgnoreSpec(patterns))) if patterns else rules
 
 
 def _is_file(path: Path) -> bool:
-    """Whether there is a file; none in a folder that may not be entered."""
+    """Return whether the path is a file; False in a folder that may not be entered."""
     with suppress(OSError):
         return path.is_file()
     return False
 
 
-def _patterns(path: Path) -> Iterator[GitIgnoreSpecPattern]:
-    """The patterns of an ignore file; none of a line that is no pattern, or that could take for ever to try."""
+def _read_patterns(path: Path) -> Iterator[GitIgnoreSpecPattern]:
+    """Yield the patterns of an ignore file, without invalid lines and lines that could take very long to match."""
     if not _is_file(path) or path.is_symlink():
         return
     with suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:

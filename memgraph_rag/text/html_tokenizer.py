@@ -1,7 +1,8 @@
-"""Tags and text of an HTML page, in order, as a browser's tokenizer splits them.
+"""Split an HTML page into tags and texts, in order, as a browser's tokenizer does.
 
-It knows no element's meaning, only which hold raw text. Invariant: no character is searched more often than a fixed
-number of times. A tag, a comment or a script that never ends reaches to the end of the page (WHATWG HTML, 13.2.5).
+The module does not know the meaning of elements, except which hold raw text. Invariant: no character is searched more
+often than a fixed number of times. A tag, comment or script without an end reaches to the end of the page (WHATWG HTML,
+13.2.5).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _ATTRIBUTE = re.compile(r"""([^\s"'>/=]+)\s*(?:=\s*("[^"]*"|'[^']*'|[^\s>"']+))?
 
 _RAW = ("iframe", "noembed", "noframes", "noscript", "script", "style", "textarea", "title", "xmp")
 _RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.I) for name in _RAW}
-_SHOWN_IF_OPEN = {"textarea", "title"}  # without their end tag they would hide the rest of a broken page
+_SHOWN_IF_OPEN = {"textarea", "title"}  # without an end tag they would hide the rest of a page
 
 _ZEROS = re.compile(r"&#0+(?=[0-9])")
 _TOO_LARGE = re.compile(r"&#[0-9]{8,};?")  # int() takes no more than 4,300 digits
@@ -31,9 +32,9 @@ class Tag(NamedTuple):
     """A start tag or an end tag.
 
     Attributes:
-        name: in lower case.
-        is_closed: the element ends with this tag: ``<br/>``.
-        source: the tag as it is written, for ``attributes``.
+        name: the name in lower case.
+        is_closed: whether the tag also ends the element: ``<br/>``.
+        source: the tag as written, for ``attributes``.
     """
 
     name: str
@@ -43,41 +44,41 @@ class Tag(NamedTuple):
 
 
 def tokens(page: str) -> Iterator[Tag | str]:
-    """Tags, and the texts between them; comments, declarations and instructions are left out.
+    """Yield tags and the texts between them, without comments, declarations and instructions.
 
     >>> [token if isinstance(token, str) else token.name for token in tokens("<p title='>'>a &lt; b<!-- c --><br>")]
     ['p', 'a < b', 'br']
     """
-    at, never_ended = 0, set[str]()
+    at, unclosed = 0, set[str]()
     while opening := _OPENING.search(page, at):
         if opening.start() > at:
-            yield _unescaped(page[at : opening.start()])
+            yield _unescape(page[at : opening.start()])
         if not opening["name"]:
-            at = _end_of_markup(page, opening)
+            at = _find_markup_end(page, opening)
             continue
-        at = _end_of_tag(page, opening.end())
+        at = _find_tag_end(page, opening.end())
         if at < 0:
             return
         tag = _tag(page[opening.start() : at], opening)
-        raw_end = None if tag.is_end or tag.is_closed or tag.name in never_ended else _RAW_END.get(tag.name)
+        raw_end = None if tag.is_end or tag.is_closed or tag.name in unclosed else _RAW_END.get(tag.name)
         if raw_end is None:
-            if tag.name not in never_ended:
+            if tag.name not in unclosed:
                 yield tag
             continue
         end = raw_end.search(page, at)
         if end is None and tag.name in _SHOWN_IF_OPEN:
-            never_ended.add(tag.name)
+            unclosed.add(tag.name)
             continue
         raw = page[at : end.start() if end else len(page)]
         yield tag
-        yield _unescaped(raw) if tag.name in _SHOWN_IF_OPEN else raw
+        yield _unescape(raw) if tag.name in _SHOWN_IF_OPEN else raw
         at += len(raw)
     if at < len(page):
-        yield _unescaped(page[at:])
+        yield _unescape(page[at:])
 
 
 def attributes(tag: Tag) -> dict[str, str]:
-    """Its attributes, names in lower case; the value is empty where there is none.
+    """Return the tag's attributes with names in lower case; the value of an attribute without one is empty.
 
     >>> attributes(Tag("p", False, False, '<p HIDDEN class="a b">'))
     {'hidden': '', 'class': 'a b'}
@@ -90,21 +91,21 @@ def _tag(source: str, opening: re.Match[str]) -> Tag:
     return Tag(sys.intern(opening["name"].lower()), bool(opening["slash"]), source[-2] == "/", source)
 
 
-def _end_of_tag(page: str, at: int) -> int:
-    """The end of the tag whose name ends at this place; ">" in quotes does not end it. -1 where there is none."""
+def _find_tag_end(page: str, at: int) -> int:
+    """Return the end of the tag whose name ends at ``at``, ignoring ">" in quotes; -1 if the tag has no end."""
     return next((match.end() for match in _VALUE_OR_END.finditer(page, at) if match[0] == ">"), -1)
 
 
-def _end_of_markup(page: str, opening: re.Match[str]) -> int:
-    """Where a comment, a declaration or an instruction ends."""
+def _find_markup_end(page: str, opening: re.Match[str]) -> int:
+    """Return where a comment, a declaration or an instruction ends."""
     if opening[0] == "<!--":
-        match = _COMMENT_END.search(page, opening.start() + 2)  # "<!-->" is a whole one
+        match = _COMMENT_END.search(page, opening.start() + 2)  # "<!-->" is a whole comment
         return match.end() if match else len(page)
     return (page.find(">", opening.end()) + 1) or len(page)
 
 
-def _unescaped(text: str) -> str:
-    """The text with its character references resolved."""
+def _unescape(text: str) -> str:
+    """Return the text with its character references resolved."""
     if "&" not in text:
         return text
     return html.unescape(_TOO_LARGE.sub("\ufffd", _ZEROS.sub("&#", text)))

@@ -1,9 +1,9 @@
-"""Signs that a document tries to steer the model that reads it, and that an answer carries what no source bears out.
+"""Find signs that a document tries to steer the model that reads it, or that an answer has a link without a source.
 
-It knows texts and patterns, no model and no store. Invariants: a sign is a hint for a person, never a decision: nothing
-is left out, refused or rewritten because of one; characters that nobody sees, look-alikes, markup and line wraps hide
-none; the time is linear in the text's length. The patterns are English, but for orders to ignore instructions and for
-marks of chat templates; what was measured of them stands in docs/security.md.
+The module knows texts and patterns, no model and no store. Invariants: a sign is a hint for a person, never a decision:
+no text is left out, refused or rewritten because of it; invisible characters, look-alikes, markup and line wraps do not
+hide a sign; the time is linear in the text's length. The patterns are English, except for orders to ignore instructions
+and marks of chat templates. Their measured rates are in docs/security.md.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import re
 from memgraph_rag.lexical.clauses import clauses
 from memgraph_rag.lexical.instructions import wish_in
 from memgraph_rag.text.links import first_link, unsupported_links
-from memgraph_rag.text.overriding_orders import overriding_order
-from memgraph_rag.text.seen_text import as_letters, as_prose, as_seen, place_of_letter
+from memgraph_rag.text.overriding_orders import find_overriding_order
+from memgraph_rag.text.seen_text import as_letters, as_prose, as_seen, find_letter
 from memgraph_rag.types import as_line
 
 __all__ = ["addresses_model", "unsupported_links"]
 
-_MOST = 200  # characters of what is quoted of a document
+_MOST = 200  # characters of a returned line
 _NEAR_LINK = 120  # characters between "Answer:" and a link
 
 _READER = r"(?:a\.?i\.?|llms?|language models?|assistants?|chat ?bots?|ai (?:models?|agents?|systems?))"
@@ -49,7 +49,7 @@ _TEMPLATES = re.compile(
     ),
     re.IGNORECASE,
 )
-"""Marks of chat templates; markup is part of them."""
+"""Marks of chat templates, some of which are markup."""
 
 _ORDERS = re.compile(
     "|".join(
@@ -112,7 +112,7 @@ _WISHES = re.compile(
     r"|\bpretend (?:that )?you(?:['’]re| are) (?:an? (?:ai|assistant|bot|model|hacker|different)|(?-i:[A-Z]{3,}))\b",
     re.IGNORECASE,
 )
-"""What a user may ask of a model: a sign where it is not the user who says it."""
+"""Wishes that a user may address to a model. In a text that is not the user's own they are a sign."""
 
 _ANSWER = re.compile(r"(?:\b(?:final |correct |right |the )?answer|(?<!\w)A)\s?:", re.IGNORECASE)
 _ENCODED = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,4000}={0,2}")
@@ -120,11 +120,12 @@ _MOST_ENCODED = 16  # runs that are decoded
 
 
 def addresses_model(text: str, *, others: str | None = None) -> str:
-    """The line in which a text speaks to a language model instead of a reader, as the model sees it; else empty.
+    """Return the line in which a text addresses a language model instead of a reader, as the model sees it; else empty.
 
     Args:
-        others: of a person's turn, what the person does not say itself (``facts.own_words.pasted_words``): a wish to
-            a model ("from now on …") is a sign there alone. None: the text is no turn, so that it is one anywhere.
+        others: for a person's turn, its parts that are not the person's own words (``facts.own_words.pasted_words``): a
+            wish to a model ("from now on …") is a sign only there. None for a text that is not a turn: a wish is then a
+            sign anywhere.
 
     >>> addresses_model("Rent is due on Friday.")
     ''
@@ -135,27 +136,27 @@ def addresses_model(text: str, *, others: str | None = None) -> str:
     prose = as_prose(seen)
     for pattern, words in ((_TEMPLATES, seen), (_ORDERS, prose)):
         if sign := pattern.search(words):
-            return _line(words, sign.start())
-    if place := overriding_order(as_letters(seen)):
-        return _line(seen, place_of_letter(seen, place[0]))
-    return _linked_answer(prose) or _decoded(seen) or _wish(prose, others)
+            return _cut_line(words, sign.start())
+    if place := find_overriding_order(as_letters(seen)):
+        return _cut_line(seen, find_letter(seen, place[0]))
+    return _find_linked_answer(prose) or _find_encoded_order(seen) or _find_wish(prose, others)
 
 
-def _line(text: str, start: int) -> str:
+def _cut_line(text: str, start: int) -> str:
     begin = max(text.rfind("\n", 0, start) + 1, start - _MOST // 2)
     return as_line(text[begin : begin + _MOST])
 
 
-def _linked_answer(prose: str) -> str:
-    """A link that is given as the answer: "Answer: the key is at http://…"."""
+def _find_linked_answer(prose: str) -> str:
+    """Return a line that gives a link as the answer: "Answer: the key is at http://…"."""
     for answer in _ANSWER.finditer(prose):
         if first_link(prose[answer.end() : answer.end() + _NEAR_LINK].partition("\n")[0]) >= 0:
-            return _line(prose, answer.start())
+            return _cut_line(prose, answer.start())
     return ""
 
 
-def _decoded(seen: str) -> str:
-    """An order in base64."""
+def _find_encoded_order(seen: str) -> str:
+    """Return a line with an order that is encoded in base64."""
     for number, run in enumerate(_ENCODED.finditer(seen)):
         if number == _MOST_ENCODED:
             break
@@ -164,14 +165,14 @@ def _decoded(seen: str) -> str:
             plain = words.decode("utf-8")
         except (binascii.Error, UnicodeDecodeError):
             continue
-        if _ORDERS.search(plain) or overriding_order(as_letters(plain)):
-            return _line(seen, run.start())
+        if _ORDERS.search(plain) or find_overriding_order(as_letters(plain)):
+            return _cut_line(seen, run.start())
     return ""
 
 
-def _wish(prose: str, others: str | None) -> str:
+def _find_wish(prose: str, others: str | None) -> str:
     spoken = prose if others is None else as_prose(as_seen(others))
     if sign := _WISHES.search(spoken):
-        return _line(spoken, sign.start())
+        return _cut_line(spoken, sign.start())
     wishes = (clause for clause in clauses(spoken) if wish_in(clause.text) == "instruction") if others else iter(())
-    return next((_line(spoken, clause.start) for clause in wishes), "")
+    return next((_cut_line(spoken, clause.start) for clause in wishes), "")

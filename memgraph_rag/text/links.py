@@ -1,7 +1,7 @@
-"""The links of a text, of whatever scheme or none, and which of them other texts hold too.
+"""Find the links of a text, with or without a scheme, and those that other texts do not contain.
 
-It knows texts only, and follows no link. Invariant: a link is held by an equal one alone; the scheme of the web, case
-and a slash at the end make no difference.
+The module knows texts only and opens no link. Invariant: only an equal link supports a link; http or https and a slash
+at the end make no difference.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ _WEB = re.compile(r"^(?:https?:)?//", re.IGNORECASE)
 
 
 def unsupported_links(answer: str, quotes: Iterable[str]) -> list[str]:
-    """The links of an answer that stand in none of these quotes, in order, each once.
+    """Return the links of an answer that no quote contains, in order, each once.
 
     >>> unsupported_links("See http://a.example.", ["Look at http://a.example.evil.test"])
     ['http://a.example']
     """
-    quoted = {_compared(link) for quote in quotes for link in _links(quote)}
-    return [link for link in dict.fromkeys(_links(answer)) if _compared(link) not in quoted]
+    quoted = {_normalize(link) for quote in quotes for link in _find_links(quote)}
+    return [link for link in dict.fromkeys(_find_links(answer)) if _normalize(link) not in quoted]
 
 
 def first_link(text: str) -> int:
-    """Where the first link of a text begins; -1 without."""
+    """Return where the first link of a text begins; -1 without a link."""
     match = _LINK.search(text)
     return match.start() if match else -1
 
 
-def _links(text: str) -> Iterator[str]:
+def _find_links(text: str) -> Iterator[str]:
     return (match[0].rstrip(_END_MARKS) for match in _LINK.finditer(as_seen(text)))
 
 
-def _compared(link: str) -> str:
+def _normalize(link: str) -> str:
     return _WEB.sub("", link).casefold().rstrip("/")

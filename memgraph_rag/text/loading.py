@@ -1,9 +1,9 @@
-"""From what a user gives to a ``Document``: text under a key.
+"""Turn a user's source into a ``Document``: text with a key.
 
-It knows no model and no store. Invariants: a str is always text, a Path always a file; the text of a document can
-be stored anywhere (NUL and lone surrogates are replaced one for one by U+FFFD, so that no offset moves); a str is
-otherwise kept as it is, so that offsets in the document are offsets in the str; turns, where there are any, tile
-the text; all else of a document is short; whatever a parser raises for one source is a ``DocumentError``.
+The module knows no model and no store. Invariants: a str is always text, a Path always a file; every store can hold a
+document's text (NUL and lone surrogates become U+FFFD one for one, so that offsets stay); a str is otherwise unchanged,
+so that offsets in the document are offsets in the str; turns, if there are any, cover the text without gaps; all other
+fields of a document are short; every error of a parser becomes a ``DocumentError``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError, MemgraphRagWarn
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.text.chat import MAX_SPEAKER, render
 from memgraph_rag.text.files import MAX_BYTES, read
-from memgraph_rag.text.paths import default_key, expanded, may_be_path, names_file, spellings
+from memgraph_rag.text.paths import default_key, expand_home, may_be_path, names_file, spellings
 from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line, is_storable, owner_of, storable
 
 __all__ = [
@@ -39,10 +39,10 @@ __all__ = [
 ]
 
 Source = str | Path | Document | Sequence[Message | Mapping[str, Any]]
-"""What can be added: text, a file, a document, chat messages."""
+"""A source to add: text, a file, a document, or chat messages."""
 
 ReadFile = Callable[[Path], tuple[str, str]]
-"""Reads a file: its text, and its title where it has one."""
+"""Read a file and return its text and its title, which may be empty."""
 
 MAX_KEY = 512
 """Most characters of a key."""
@@ -54,11 +54,11 @@ MAX_METADATA = 65_536
 """Most bytes of a document's metadata, as JSON."""
 
 MAX_SOURCE = 32_767
-"""Most characters of where a document was read from: the longest path of any system."""
+"""Most characters of a document's source: the longest path of any system."""
 
 _MOST_BITS = 1_024  # of a whole number in metadata
-_LONGEST_PATH = 256  # characters of a str that may be meant as a path, with a line end
-_MOST_OF_A_TITLE = 300  # characters of one found in a file: broken pages have titles of megabytes
+_LONGEST_PATH = 256  # characters of a str that is checked for a path, with a line end
+_MOST_OF_A_TITLE = 300  # characters of a title from a file: broken pages have titles of megabytes
 
 _HINTS = {
     bytes: "Decode it first, or pass the Path of the file.",
@@ -76,21 +76,22 @@ def load(
     metadata: Mapping[str, MetadataValue | date] | None = None,
     read_file: ReadFile = read,
 ) -> Document:
-    """The source as a document.
+    """Return the source as a document.
 
     Args:
-        source: a str is text; a Path is a file of text, Markdown, HTML or PDF; a Document is taken over; chat
-            messages (``Message``, or mappings with role, content and perhaps time) become one text with turns.
-        key: 1 to 512 characters. By default a file's path as given; of text and chat a hash of what they say and of
-            the user and session in the metadata. A memory keeps the one under which it stored the file.
-        title: up to 1,000 characters. By default the one found in the file, else its stem; empty for text and chat.
-        metadata: values of type str, int, float (finite) or bool; a date or a datetime becomes a str, as ISO 8601.
-            64 KiB of JSON in all.
-        read_file: for a file that was read elsewhere.
+        source: a str is text; a Path is a file with text, Markdown, HTML or PDF; a Document is used as it is; chat
+            messages (``Message``, or mappings with role, content and optional time) become one text with turns.
+        key: 1 to 512 characters. By default a file's path as given; for text and chat a hash of the content and of the
+            user and session in the metadata. A memory keeps the key under which it first stored a file.
+        title: up to 1,000 characters. By default the title found in the file, else the file's stem; empty for text and
+            chat.
+        metadata: values of type str, int, float (finite) or bool; a date or a datetime becomes a str, as ISO 8601. 64
+            KiB of JSON in all.
+        read_file: replaces the reader of files, for a file that was read elsewhere.
 
     Raises:
-        DocumentError: it cannot be read as text, is empty or above ``MAX_BYTES``, or an argument cannot work.
-            Whatever its parser raised is the cause.
+        DocumentError: the source cannot be read as text, is empty or above ``MAX_BYTES``, or an argument is invalid.
+            The cause is the parser's error.
 
     >>> load("Ada wrote the first program.").key
     'text-6210c29d8285'
@@ -103,9 +104,9 @@ def load(
             document = replace(document, title=title)
         if metadata is not None:
             document = replace(document, metadata=metadata)
-        checked = _checked(document)
+        checked = _check_document(document)
         has_key = key is not None or isinstance(source, (Path, Document))
-        return checked if has_key else replace(checked, key=_own_key(document, checked.metadata))
+        return checked if has_key else replace(checked, key=_make_key(document, checked.metadata))
     except (MemgraphRagError, MemgraphRagWarning, MemoryError):
         raise
     except Exception as exc:
@@ -116,19 +117,19 @@ def load(
 
 
 def _read_source(source: Source, read_file: ReadFile) -> Document:
-    """The source before any check of what it holds."""
+    """Return the source as a document that is not yet checked."""
     if isinstance(source, Document):
         return source
     if isinstance(source, Path):
-        text, title = read_file(expanded(source))
+        text, title = read_file(expand_home(source))
         title = title[:_MOST_OF_A_TITLE] or source.stem
         return Document(text, default_key(source), title=title, source=spellings(source)[0])
     if isinstance(source, str):
         _warn_of_path(source)
-        return Document(source, _hashed("text", source))
+        return Document(source, _hash_key("text", source))
     if isinstance(source, Sequence) and not isinstance(source, (bytes, bytearray, memoryview)):
         text, turns = render(source)
-        return Document(text, _hashed("chat", text), turns=turns)
+        return Document(text, _hash_key("chat", text), turns=turns)
     hint = _HINTS.get(type(source), "Pass one of these.")
     raise DocumentError(
         "Expected text (str), a file (Path), a Document or a list of chat messages, "
@@ -137,7 +138,7 @@ def _read_source(source: Source, read_file: ReadFile) -> Document:
 
 
 def _warn_of_path(text: str) -> None:
-    """Say so where a str that is stored as text names a file or a folder."""
+    """Warn if a str that is stored as text names a file or a folder."""
     name = text.strip() if len(text) <= _LONGEST_PATH else ""
     if may_be_path(name) and names_file(Path(name)):
         warnings.warn(
@@ -148,21 +149,25 @@ def _warn_of_path(text: str) -> None:
         )
 
 
-def _own_key(document: Document, metadata: Mapping[str, MetadataValue]) -> str:
-    """The default key of a text or a chat: two users who say the same have a document each."""
+def _make_key(document: Document, metadata: Mapping[str, MetadataValue]) -> str:
+    """Return the default key of a text or chat; equal texts of two users get different keys."""
     owner = owner_of(metadata)
     if owner == (None, None):
         return document.key
     kind, _, _ = document.key.partition("-")
-    return _hashed(kind, json.dumps([document.text, *owner]))
+    return _hash_key(kind, json.dumps([document.text, *owner]))
 
 
-def _hashed(kind: str, text: str) -> str:
+def _hash_key(kind: str, text: str) -> str:
     return f"{kind}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
-def _checked(document: Document) -> Document:
-    """The document with storable text, or a refusal."""
+def _check_document(document: Document) -> Document:
+    """Return the document with storable fields.
+
+    Raises:
+        DocumentError: a field has a wrong type, is too long or is empty.
+    """
     for name in ("text", "title", "source"):
         value = getattr(document, name)
         if not isinstance(value, str):
@@ -190,16 +195,20 @@ def _checked(document: Document) -> Document:
     return replace(
         document,
         text=storable(document.text),
-        key=storable(document.key),  # it is; but what a subclass of str brings becomes a str, as everywhere here
+        key=storable(document.key),  # unchanged, except that a subclass of str becomes a str
         title=storable(document.title),
         source=storable(document.source),
-        metadata=_checked_metadata(document.metadata),
-        turns=tuple(_checked_turns(document.turns, len(document.text))),
+        metadata=_check_metadata(document.metadata),
+        turns=tuple(_check_turns(document.turns, len(document.text))),
     )
 
 
-def _checked_turns(turns: Sequence[Turn], length: int) -> Iterator[Turn]:
-    """The turns with storable speakers and their times as ``timestamps`` writes them, if they tile a text that long."""
+def _check_turns(turns: Sequence[Turn], length: int) -> Iterator[Turn]:
+    """Yield the turns with storable speakers and normalised times.
+
+    Raises:
+        DocumentError: the turns do not cover ``length`` characters without gaps, or a field is invalid.
+    """
     if not isinstance(turns, (tuple, list)):
         raise DocumentError(f"Expected the turns of a document as a tuple of Turn, got {type(turns).__name__}.")
     at = 0
@@ -259,15 +268,15 @@ def _check_key(key: object) -> None:
         )
 
 
-def _checked_metadata(metadata: Mapping[str, MetadataValue | date]) -> dict[str, MetadataValue]:
-    """A copy, if every key and value can be stored."""
+def _check_metadata(metadata: Mapping[str, MetadataValue | date]) -> dict[str, MetadataValue]:
+    """Return a storable copy of the metadata; raise ``DocumentError`` for a key or value that cannot be stored."""
     if not isinstance(metadata, Mapping):
         raise DocumentError(f"Expected metadata as a mapping, got {type(metadata).__name__}.")
     checked: dict[str, MetadataValue] = {}
     for name, value in metadata.items():
         if not isinstance(name, str) or not name:
             raise DocumentError(f"Expected the keys of metadata as non-empty str, got {show(name)}.")
-        checked[storable(name)] = _checked_value(name, value)
+        checked[storable(name)] = _check_value(name, value)
     size = len(json.dumps(checked).encode())
     if size > MAX_METADATA:
         raise DocumentError(
@@ -278,8 +287,8 @@ def _checked_metadata(metadata: Mapping[str, MetadataValue | date]) -> dict[str,
     return checked
 
 
-def _checked_value(name: str, value: object) -> MetadataValue:
-    """One value of metadata as it is stored."""
+def _check_value(name: str, value: object) -> MetadataValue:
+    """Return one value of metadata in its stored form."""
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, str):

@@ -1,9 +1,8 @@
-"""What a reader sees of HTML, and the titles of HTML and Markdown.
+"""Extract the visible text and title of HTML pages, and the titles of Markdown.
 
-It knows no file. Invariants: a page is read in time and memory that grow with its length, however it is nested; what
-a browser does not show is left out, and so is what leads elsewhere (menus, the header and footer of the site), unless
-there is nothing else; block elements are paragraphs of their own, so that no sentence runs over their edge; a heading
-is one line with the marks of Markdown.
+The module knows no files. Invariants: time and memory grow with the page's length, however deep it is nested; hidden
+elements are left out, and so are menus and the site's header and footer, unless the page has nothing else; block
+elements are separate paragraphs, so that no sentence crosses their edges; a heading is one line with Markdown's marks.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ _VOID = {
 }
 _NAVIGATION = {"nav", "menu"}
 _NAVIGATION_ROLES = {"navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar"}
-_OF_THE_SITE = {"header", "footer", "aside"}  # outside of these:
+_OF_THE_SITE = {"header", "footer", "aside"}  # navigation if outside of _CONTENT
 _CONTENT = ("article", "main", "blockquote", "section")
-_TELLING = re.compile("hidden|role|display", re.I)  # attributes are read of tags with these words only
+_TELLING = re.compile("hidden|role|display", re.I)  # only tags with these words get their attributes parsed
 _NOT_DISPLAYED = re.compile(r"display\s*:\s*none", re.I)
 _PARAGRAPHS = (
     *("address", "article", "aside", "blockquote", "body", "caption", "dd", "details", "dialog", "div", "dl", "dt"),
     *("fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup"),
     *("hr", "main", "nav", "ol", "p", "pre", "section", "summary", "table", "ul"),
 )
-_BLANK, _CELL = "\x1f", "\x1e"  # a blank outside <pre> and the edge of a cell, until their neighbours are known
+_BLANK, _CELL = "\x1f", "\x1e"  # white space outside <pre>, and the edge of a cell, until ``_tidy`` resolves them
 _BEFORE = {
     **dict.fromkeys(_PARAGRAPHS, "\n\n"),
     **dict.fromkeys(("br", "li", "option", "tr"), "\n"),
@@ -57,10 +56,10 @@ _FRONT_TITLE = re.compile(r"^title:[ \t]*(.+)$", re.M)
 
 
 def read_html(page: str, path: Path) -> tuple[str, str]:
-    """Text that a page is about, and its title; the title is empty where it has none.
+    """Return the main text of a page and its title, which may be empty.
 
     Raises:
-        DocumentError: nothing of it is visible.
+        DocumentError: the page has no visible text.
     """
     reader = _Reader()
     for token in tokens(page):
@@ -80,7 +79,7 @@ def read_html(page: str, path: Path) -> tuple[str, str]:
 
 
 class _Region(NamedTuple):
-    """An open element that is perhaps navigation: how many elements, parts and headings there were before it."""
+    """An open element that may be navigation: the numbers of open elements, parts and headings before it."""
 
     depth: int
     parts: int
@@ -89,12 +88,12 @@ class _Region(NamedTuple):
 
 
 class _Reader:
-    """The visible text of a page from its tags and texts, with a stack of what is open."""
+    """The builder of a page's visible text from tags and texts, with a stack of open elements."""
 
     def __init__(self) -> None:
         self._parts: list[str] = ["\n"]
         self._open: list[str] = []
-        self._of_name: Counter[str] = Counter()  # of the open elements
+        self._open_counts: Counter[str] = Counter()  # open elements by name
         self._hidden_from: int | None = None  # the depth of the outermost hidden element
         self._regions: list[_Region] = []
         self._navigation: list[tuple[int, int]] = []  # ranges of parts
@@ -103,28 +102,28 @@ class _Reader:
         self._title: str | None = None
 
     def start(self, tag: Tag) -> None:
-        """An element begins; it ends at once where it has no content."""
+        """Open an element, and close it at once if it has no content."""
         self._append(_BEFORE.get(tag.name, ""))
         self._headings += tag.name == "h1"
         if tag.is_closed or tag.name in _VOID:
             self._append(_AFTER.get(tag.name, ""))
             return
-        of_tag = attributes(tag) if _TELLING.search(tag.source) else {}
-        if self._hidden_from is None and (tag.name in _HIDDEN or _is_hidden(of_tag)):
+        tag_attributes = attributes(tag) if _TELLING.search(tag.source) else {}
+        if self._hidden_from is None and (tag.name in _HIDDEN or _is_hidden(tag_attributes)):
             self._hidden_from = len(self._open)
-        elif not self._regions and self._is_navigation(tag.name, of_tag.get("role", "")):
+        elif not self._regions and self._is_navigation(tag.name, tag_attributes.get("role", "")):
             region = _Region(len(self._open), len(self._parts), self._headings, is_header=tag.name == "header")
             self._regions.append(region)
         if tag.name in _HEADINGS and self._hidden_from is None:
             self._heading_starts[len(self._open)] = len(self._parts)
         self._open.append(tag.name)
-        self._of_name[tag.name] += 1
+        self._open_counts[tag.name] += 1
 
     def end(self, name: str) -> None:
-        """Close the innermost open element of this name, and those in it; nothing where none is open."""
-        while self._of_name[name]:
+        """Close the innermost open element of this name and all elements in it; do nothing if none is open."""
+        while self._open_counts[name]:
             last = self._open.pop()
-            self._of_name[last] -= 1
+            self._open_counts[last] -= 1
             if (start := self._heading_starts.pop(len(self._open), None)) is not None:
                 self._mark_heading(last, start)
             self._append(_AFTER.get(last, ""))
@@ -136,14 +135,14 @@ class _Reader:
                 return
 
     def text(self, text: str) -> None:
-        """Text of the innermost open element."""
+        """Add text of the innermost open element."""
         if self._hidden_from is None:
-            self._append(text if self._of_name["pre"] else _flowing(text))
+            self._append(text if self._open_counts["pre"] else _mark_white_space(text))
         elif self._title is None and self._open[self._hidden_from :] == ["title"]:
             self._title = text
 
     def close(self) -> tuple[str, str]:
-        """Text and title of the whole page."""
+        """Return text and title of the whole page."""
         for region in self._regions:
             self._close_region(region)
         content, at = [], 0
@@ -151,42 +150,42 @@ class _Reader:
             content += self._parts[at:start]
             at = end
         content += self._parts[at:]
-        return _tidied("".join(content)) or _tidied("".join(self._parts)), self._title or ""
+        return _tidy("".join(content)) or _tidy("".join(self._parts)), self._title or ""
 
     def _append(self, part: str) -> None:
         if part:
             self._parts.append(part)
 
     def _mark_heading(self, name: str, start: int) -> None:
-        """The heading of these last parts as one line; as many parts as before, since regions count them."""
-        words = _flowing("".join(self._parts[start:])).strip(_BLANK)
+        """Join the parts of a heading into one line; the number of parts stays, because regions refer to it."""
+        words = _mark_white_space("".join(self._parts[start:])).strip(_BLANK)
         if words:
             marked = f"{'#' * int(name[1:])} {words}"
             self._parts[start:] = [marked, *[""] * (len(self._parts) - start - 1)]
 
     def _close_region(self, region: _Region) -> None:
-        """A header that holds the page's heading is content."""
+        """Record a region as navigation, except for a header with the page's heading."""
         if not (region.is_header and self._headings > region.headings):
             self._navigation.append((region.parts, len(self._parts)))
 
     def _is_navigation(self, name: str, role: str) -> bool:
-        is_of_the_site = name in _OF_THE_SITE and not any(self._of_name[content] for content in _CONTENT)
+        is_of_the_site = name in _OF_THE_SITE and not any(self._open_counts[content] for content in _CONTENT)
         return name in _NAVIGATION or is_of_the_site or role.strip().lower() in _NAVIGATION_ROLES
 
 
-def _is_hidden(of_tag: dict[str, str]) -> bool:
-    is_marked = "hidden" in of_tag and of_tag["hidden"].lower() != "until-found"
-    return is_marked or _NOT_DISPLAYED.search(of_tag.get("style", "")) is not None
+def _is_hidden(tag_attributes: dict[str, str]) -> bool:
+    is_marked = "hidden" in tag_attributes and tag_attributes["hidden"].lower() != "until-found"
+    return is_marked or _NOT_DISPLAYED.search(tag_attributes.get("style", "")) is not None
 
 
 def declared_encoding(data: bytes) -> str | None:
-    """The encoding that a page names in its head, if it does."""
+    """Return the encoding that a page declares in its head; None without a declaration."""
     named = _ENCODING.search(data[:_ENCODING_REACH])
     return named[1].decode("ascii", "replace") if named else None
 
 
 def markdown_title(text: str) -> str:
-    """The title in the front matter, else the first heading near the beginning; empty without."""
+    """Return the title in the front matter, else the first heading near the beginning; empty without both."""
     start = text[:_TITLE_REACH]
     front = FRONT_MATTER.match(start)
     named = _FRONT_TITLE.search(front[1]) if front else None
@@ -195,13 +194,13 @@ def markdown_title(text: str) -> str:
     return next((heading.title for heading in headings(start)), "")
 
 
-def _flowing(text: str) -> str:
-    """The text with every run of white space as one mark, which ``_tidied`` turns into a blank or nothing."""
+def _mark_white_space(text: str) -> str:
+    """Return the text with each run of white space as one mark, which ``_tidied`` resolves."""
     return re.sub(rf"[\s{_BLANK}{_CELL}]+", _BLANK, text)
 
 
-def _tidied(text: str) -> str:
-    """Single blanks within lines, none at their ends, and never more than one empty line."""
+def _tidy(text: str) -> str:
+    """Return the text with single spaces in lines, no white space at line ends, and at most one empty line in a row."""
     marks = _BLANK + _CELL
     lines = (line.lstrip(marks).rstrip(marks + " \t") for line in text.split("\n"))
     spaced = re.sub(f"[{marks}]+", lambda run: "\t" if _CELL in run[0] else " ", "\n".join(lines))

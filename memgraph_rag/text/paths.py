@@ -1,7 +1,7 @@
-"""Which spellings of a path name one file.
+"""Find the spellings of a path that name the same file.
 
-It reads no file and asks at most whether there is one. Invariant: folders are followed through links, so that one file
-has one spelling; but a link in the last place is a name of its own, for it may point to another file tomorrow.
+The module reads no file; it only asks whether one exists. Invariant: folders are resolved through links, so one file
+has one spelling; a link in the last place keeps its own name, because it may point to another file later.
 """
 
 from __future__ import annotations
@@ -11,50 +11,50 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["default_key", "expanded", "may_be_path", "names_file", "names_folder", "spellings"]
+__all__ = ["default_key", "expand_home", "may_be_path", "names_file", "names_folder", "spellings"]
 
-_MOST_CHARACTERS = 255  # of a str that may be meant as a path: more is text
-_REMOTE = ("\\\\", "//")  # a look at such a path may send a password to whoever it names
+_MOST_CHARACTERS = 255  # of a str that may be a path; a longer one is text
+_REMOTE = ("\\\\", "//")  # checking such a path may send a password to the named machine
 
 
 def may_be_path(text: str) -> bool:
-    """Whether a str could be a path of this machine: short, on one line, and with nothing that no path can hold."""
+    """Return whether a str could be a local path: short, on one line, and without characters that no path has."""
     return 0 < len(text) <= _MOST_CHARACTERS and text.isprintable() and not text.startswith(_REMOTE)
 
 
 def names_file(path: Path) -> bool:
-    """Whether there is a file or a folder of that name; no dot, slash or "~" alone counts as one."""
+    """Return whether the path is an existing file or folder; names without letters and digits do not count."""
     with suppress(OSError, ValueError):
-        mode = expanded(path).stat().st_mode
+        mode = expand_home(path).stat().st_mode
         return any(map(str.isalnum, path.name)) and (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
     return False
 
 
 def names_folder(path: Path) -> bool:
-    """Whether there is a folder of that name."""
+    """Return whether the path is an existing folder."""
     with suppress(OSError, ValueError):
-        return stat.S_ISDIR(expanded(path).stat().st_mode)
+        return stat.S_ISDIR(expand_home(path).stat().st_mode)
     return False
 
 
-def expanded(path: Path) -> Path:
-    """The path, with the home folder in place of a leading "~"; as it is where there is none."""
+def expand_home(path: Path) -> Path:
+    """Return the path with the home folder in place of a leading "~"; unchanged if there is no home folder."""
     with suppress(RuntimeError):
         return path.expanduser()
     return path
 
 
 def default_key(path: Path) -> str:
-    """The path as it was given, without detours ("notes/../notes/a.md")."""
+    """Return the path as given, without detours such as "notes/../notes/a.md"."""
     return Path(os.path.normpath(path)).as_posix() if ".." in path.parts else path.as_posix()
 
 
 def spellings(path: Path) -> tuple[str, ...]:
-    """The absolute paths under which a file may have been stored, the one to store it under first.
+    """Return the absolute paths under which a file may be stored; the first one is used for storing.
 
-    The second follows a link in the last place; the third is what versions before 0.2 stored.
+    The second path follows a link in the last place; the third is the one that versions before 0.2 stored.
     """
-    path = expanded(path)
+    path = expand_home(path)
     try:
         absolute = path.absolute()
         real = path.resolve()

@@ -1,8 +1,8 @@
-"""The text of a PDF file.
+"""Extract the text of a PDF file.
 
-It knows pypdf, and maps whatever a damaged file makes it raise. Invariants: pages follow one another, each on a
-new line; a sentence may run on from one page to the next; a file gets work in proportion to its length, whatever
-draws it (pages, forms, fonts); the line of a bookmark is a heading.
+The module knows pypdf and maps every error that a damaged file causes. Invariants: pages follow each other, each on a
+new line; a sentence may continue on the next page; the work is bounded in proportion to the file's length, whatever
+causes it (pages, forms, fonts); the line of a bookmark is a heading.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pypdf.generic import IndirectObject, PdfObject, StreamObject
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.files import MAX_BYTES
-from memgraph_rag.text.pdf_bookmarks import marked, read_bookmarks
+from memgraph_rag.text.pdf_bookmarks import mark_headings, read_bookmarks
 from memgraph_rag.types import as_line
 
 __all__ = ["read"]
 
-# "Please note that broken PDF files might cause other Exceptions" (pypdf.errors): what parsers trip over.
+# "Please note that broken PDF files might cause other Exceptions" (pypdf.errors): errors of its parsers.
 _DAMAGE = (
     PyPdfError,
     ArithmeticError,
@@ -43,21 +43,21 @@ _DAMAGE = (
     zlib.error,
 )
 
-# Bytes of streams (page contents, forms, fonts' tables), counted each time one is used, unpacked: so many for any file,
-# so many for each of its bytes, and never more. pypdf reads about one million of them a second.
+# Limit on the unpacked bytes of streams (page contents, forms, fonts' tables), counted at each use: an allowance for
+# any file, plus one for each of its bytes, up to a maximum. pypdf reads about one million of these bytes a second.
 _ANY_CONTENT, _CONTENT_PER_BYTE, _MOST_CONTENT = 2 * 1024**2, 32, 128 * 1024**2
-_ANY_SECONDS, _SECONDS_PER_BYTE = 10.0, 60 / 1024**2  # of this thread, for what costs more than its length
+_ANY_SECONDS, _SECONDS_PER_BYTE = 10.0, 60 / 1024**2  # of this thread, for work that grows faster than the length
 
 
 def read(data: bytes, path: Path) -> tuple[str, str]:
-    """Text and title of a PDF; the title is empty where its metadata tell none.
+    """Return text and title of a PDF; the title is empty if the metadata have none.
 
     Raises:
-        DocumentError: it is encrypted, damaged, or holds no text.
+        DocumentError: the file is encrypted, damaged, or holds no text.
     """
     try:
         reader = _MeasuredReader(data)
-        text = "\n".join(_texts(reader))
+        text = "\n".join(_read_pages(reader))
         title = (reader.metadata and reader.metadata.title) or ""
     except _BudgetSpent as exc:
         raise DocumentError(
@@ -92,19 +92,19 @@ def read(data: bytes, path: Path) -> tuple[str, str]:
     return text, as_line(str(title))
 
 
-def _texts(reader: _MeasuredReader) -> Iterator[str]:
-    """The text of each page, as long as it can be a document: some KB may unpack to any length, page by page."""
-    characters, bookmarks = 0, _bookmarks(reader)
+def _read_pages(reader: _MeasuredReader) -> Iterator[str]:
+    """Yield the text of each page until the total exceeds ``MAX_BYTES``: few KB may unpack to any length."""
+    characters, bookmarks = 0, _read_bookmarks(reader)
     for number, page in enumerate(reader.pages):
-        text = marked(page.extract_text(), bookmarks.get(number, {}))
+        text = mark_headings(page.extract_text(), bookmarks.get(number, {}))
         characters += len(text)
         if characters > MAX_BYTES:
             reader.give_up()
         yield text
 
 
-def _bookmarks(reader: PdfReader) -> dict[int, dict[str, int]]:
-    """The levels of a page's titles, by its number; none where the bookmarks are damaged: the text is there still."""
+def _read_bookmarks(reader: PdfReader) -> dict[int, dict[str, int]]:
+    """Return the levels of the bookmarks' titles by page number; empty if the bookmarks are damaged."""
     try:
         return read_bookmarks(reader)
     except _DAMAGE:
@@ -112,14 +112,14 @@ def _bookmarks(reader: PdfReader) -> dict[int, dict[str, int]]:
 
 
 class _BudgetSpent(BaseException):
-    """More work than the file is worth; args: the bytes it may unpack to.
+    """The file needs more work than its length allows; args: the bytes that it may unpack to.
 
-    No ``Exception``: pypdf goes on behind any of these, with the next form.
+    It is not an ``Exception``, because pypdf catches these and continues with the next form.
     """
 
 
 class _MeasuredReader(PdfReader):
-    """Counts the bytes of all streams that are used, by whatever: each of them is an object that is looked up."""
+    """A reader that counts the bytes of all used streams; each use looks up an object."""
 
     def __init__(self, data: bytes) -> None:
         self._content = 0
@@ -128,7 +128,7 @@ class _MeasuredReader(PdfReader):
         super().__init__(BytesIO(data))
 
     def give_up(self) -> NoReturn:
-        """End the reading of this file.
+        """Stop the reading of this file.
 
         Raises:
             _BudgetSpent: always.
@@ -136,7 +136,7 @@ class _MeasuredReader(PdfReader):
         raise _BudgetSpent(self._most_content)
 
     def get_object(self, indirect_reference: int | IndirectObject) -> PdfObject | None:
-        """The object, its bytes counted."""
+        """Return the object and count its bytes."""
         pdf_object = super().get_object(indirect_reference)
         if isinstance(pdf_object, StreamObject) and self._is_used_whole(pdf_object):
             self._content += len(pdf_object.get_data())
@@ -146,6 +146,6 @@ class _MeasuredReader(PdfReader):
 
     @staticmethod
     def _is_used_whole(stream: StreamObject) -> bool:
-        """Whether each use costs its length: not so images, which are not drawn, and containers of other objects."""
+        """Return whether each use costs the stream's length; images and containers of other objects do not."""
         kind = stream.get("/Subtype")
         return kind != "/Image" and (kind is not None or stream.get("/Type") not in ("/ObjStm", "/XRef"))

@@ -1,7 +1,7 @@
-"""The bookmarks of a PDF as headings of its pages' text.
+"""Mark the bookmarks of a PDF as headings in its pages' text.
 
-It knows pypdf. Invariants: no word is added and none is taken away, only the marks of Markdown stand before a line that
-is a bookmark's title; bookmarks whose title is no line of their page mark nothing.
+The module knows pypdf. Invariants: no word is added or removed, only Markdown's marks are put before a line that is a
+bookmark's title; a bookmark whose title is not a line of its page marks nothing.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from pypdf.generic import Destination
 
 from memgraph_rag.types import as_line
 
-__all__ = ["Levels", "marked", "read_bookmarks"]
+__all__ = ["Levels", "mark_headings", "read_bookmarks"]
 
 Levels = Mapping[str, int]
-"""The level of each title of a page, from 1; titles as ``_normal`` makes them."""
+"""The level of each title of a page, from 1; titles are normalised by ``_normal``."""
 
 _DEEPEST = 6
 _NUMBERING = re.compile(r"(?:chapter |section |part )?(?:\d+|[ivxlc]+|[a-z])(?:\.\d+)*[.:)]? +")
 
 
 def read_bookmarks(reader: PdfReader) -> dict[int, dict[str, int]]:
-    """By the number of a page, from 0, the titles of its bookmarks; raises what pypdf raises where they are damaged."""
+    """Return the titles of bookmarks and their levels by page number, from 0.
+
+    Damaged bookmarks raise pypdf's errors.
+    """
     levels: dict[int, dict[str, int]] = {}
     for level, item in _items(reader.outline, 1):
         page, title = reader.get_destination_page_number(item), _normal(str(item.title or ""))
@@ -33,24 +36,24 @@ def read_bookmarks(reader: PdfReader) -> dict[int, dict[str, int]]:
     return levels
 
 
-def marked(text: str, levels: Levels) -> str:
-    r"""The text of a page, the first line that is a bookmark's title marked as a heading.
+def mark_headings(text: str, levels: Levels) -> str:
+    r"""Return the text of a page with the first line of each title marked as a heading.
 
-    >>> marked("1. Rain\nIt fell.\nRain", {"rain": 2})
+    >>> mark_headings("1. Rain\nIt fell.\nRain", {"rain": 2})
     '## 1. Rain\nIt fell.\nRain'
     """
-    waiting = dict(levels)
-    lines = text.split("\n") if waiting else [text]
+    remaining = dict(levels)
+    lines = text.split("\n") if remaining else [text]
     for place, line in enumerate(lines):
-        words = _normal(line) if waiting else ""
-        title = words if words in waiting else _NUMBERING.sub("", words, count=1)
-        if title in waiting:
-            lines[place] = f"{'#' * waiting.pop(title)} {line.strip()}"
+        words = _normal(line) if remaining else ""
+        title = words if words in remaining else _NUMBERING.sub("", words, count=1)
+        if title in remaining:
+            lines[place] = f"{'#' * remaining.pop(title)} {line.strip()}"
     return "\n".join(lines)
 
 
 def _items(outline: Sequence[Destination | Sequence[object]], level: int) -> Iterator[tuple[int, Destination]]:
-    """Bookmarks with their levels; a list holds what is below the item before it."""
+    """Yield bookmarks with their levels; a list holds the children of the item before it."""
     for item in outline:
         if isinstance(item, Destination):
             yield level, item

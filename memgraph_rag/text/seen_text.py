@@ -1,7 +1,7 @@
-r"""A text as a model reads it, whatever its characters: without what is invisible, markup, line wraps and look-alikes.
+r"""Return a text as a model reads it: without invisible characters, markup, line wraps and look-alikes.
 
-It knows characters, no words and no language. Invariants: what is given is for comparison, and for a person to look at;
-nothing is stored of it; the time is linear in the text's length.
+The module knows characters, no words and no language. Invariants: the results are for comparison and for a person to
+look at, and are not stored; the time is linear in the text's length.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["as_letters", "as_prose", "as_seen", "place_of_letter"]
+__all__ = ["as_letters", "as_prose", "as_seen", "find_letter"]
 
 _LATIN = str.maketrans(
     dict(
@@ -20,7 +20,7 @@ _LATIN = str.maketrans(
         )
     )
 )
-"""Letters of other scripts by the Latin ones that look like them."""
+"""Maps letters of other scripts to the Latin letters that look like them."""
 
 _DIGITS = str.maketrans("013457@$", "oieastas")
 _WORD = re.compile(r"\w+")
@@ -37,7 +37,7 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def as_seen(text: str) -> str:
-    r"""The text in compatibility form, without characters that nobody sees; words in two scripts in Latin letters.
+    r"""Return the text in compatibility form without invisible characters; words of mixed scripts in Latin letters.
 
     >>> as_seen("Ｉg\u200bnоre")
     'Ignore'
@@ -50,7 +50,7 @@ def as_seen(text: str) -> str:
 
 
 def as_prose(seen: str) -> str:
-    r"""The text without markup, and each paragraph on one line.
+    r"""Return the text without markup, and with each paragraph on one line.
 
     >>> as_prose("**Ignore**\nall.\n\nRain")
     'Ignore all.\n\nRain'
@@ -60,7 +60,7 @@ def as_prose(seen: str) -> str:
 
 
 def as_letters(seen: str) -> str:
-    """The letters alone, without case and accents; digits as the letters that they look like.
+    """Return only the letters, without case and accents; digits become the letters that they look like.
 
     >>> as_letters("I g n o r é 4ll, please!")
     'ignoreallplease'
@@ -69,8 +69,8 @@ def as_letters(seen: str) -> str:
     return _NO_LETTERS.sub("", plain.casefold().translate(_DIGITS))
 
 
-def place_of_letter(seen: str, number: int) -> int:
-    """Where in a text the letter of that number stands, counted in ``as_letters``."""
+def find_letter(seen: str, number: int) -> int:
+    """Return the place in a text of letter ``number``, as counted in ``as_letters``."""
     count = 0
     for place, char in enumerate(seen):
         count += len(as_letters(char))

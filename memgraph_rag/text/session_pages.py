@@ -1,7 +1,7 @@
-"""The turns of a session as pages: documents of bounded size, so that a turn is stored without reading the session.
+"""Store the turns of a session as pages: documents of bounded size, so that adding a turn does not read the session.
 
-It knows records and texts, no store and no model. Invariants: a page is made of its turns alone, so equal turns make
-equal pages; a user and a session have keys of their own, whatever characters their names have.
+The module knows records and texts, no store and no model. Invariants: a page depends on its turns alone, so equal turns
+make equal pages; each user and session has keys of its own, whatever characters the names have.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ __all__ = [
     "Page",
     "PageTurn",
     "StoredTurn",
+    "count_repeated",
     "is_growing",
     "is_page",
     "is_page_key",
-    "known_again",
-    "page_of",
+    "parse_page",
     "read_turns",
 ]
 
 TURNS = "turns"
-"""In a page's metadata, beside its user and session: [id, characters] of each turn as JSON."""
+"""The name in a page's metadata under which [id, characters] of each turn is stored as JSON."""
 
 MOST_TURNS = 32
-"""Of a page. A page is read again by the next search after a turn; a turn that begins one lacks the turn before it."""
+"""Most turns of a page. The next search reads a changed page again; a page's first turn has no turn before it."""
 
-_MOST_CHARACTERS = 32_000  # of a page that takes a further turn
+_MOST_CHARACTERS = 32_000  # of a page that still takes turns
 _MOST_NAME = 100_000  # characters of a user's or session's name
 _MOST_QUOTED = 200  # characters of a readable key
-_MOST_ID_BITS = 1_024  # of a number that is an id: Python does not write out a huge one
-_FACTS = "facts"  # the one layer that is made anew with each turn
+_MOST_ID_BITS = 1_024  # of a number as an id: Python does not print huge ones
+_FACTS = "facts"  # the only layer that is built again with each turn
 _END = "\n\n"
-_LONG = "session#"  # before the hash that stands for long names
+_LONG = "session#"  # prefix of a hash of long names
 _PAGE_KEY = re.compile(rf"(?:session/[^/]+/[^/]+|{_LONG}[0-9a-f]+)/[0-9]+")  # as Conversation.key writes them
 
 
@@ -85,7 +85,7 @@ class Conversation:
                 )
 
     def key(self, number: int) -> str:
-        """The key of a page; one that would be long is a hash.
+        """Return the key of a page; a long key is replaced by a hash.
 
         >>> Conversation("default", "ann/lee", "1").key(0)
         'session/ann%2Flee/1/0'
@@ -96,17 +96,17 @@ class Conversation:
         return f"{_LONG}{make_id(self.namespace, 'session', self.user, self.session)}/{number}"
 
     def page_id(self, number: int) -> str:
-        """The id of a page's document."""
+        """Return the id of a page's document."""
         return make_id(self.namespace, "document", self.key(number))
 
     def turn_id(self, *natural_key: str | int) -> str:
-        """The id of a turn within the session."""
+        """Return the id of a turn within the session."""
         return make_id(self.namespace, "turn", self.user, self.session, *natural_key)
 
 
 @dataclass(frozen=True, slots=True)
 class PageTurn:
-    """A turn as a page holds it: its paragraph with the blank line behind it, who said it, and when (ISO 8601)."""
+    """A turn of a page: its paragraph with the blank line after it, the speaker, and the time (ISO 8601)."""
 
     id: str
     text: str
@@ -115,12 +115,12 @@ class PageTurn:
 
     @property
     def form(self) -> int:
-        """The hash of who says what, by which turns without an id are compared; of this process alone."""
+        """The hash of speaker and text, by which turns without an id are compared; valid in this process only."""
         return hash((self.speaker, self.text))
 
 
 class StoredTurn(NamedTuple):
-    """What a session remembers of a turn that is stored, so that a long one is not held in memory."""
+    """The facts about a stored turn that a session keeps in memory in place of the turn."""
 
     id: str
     page: int
@@ -129,7 +129,7 @@ class StoredTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some turns of a session, in the order in which they came; ``record`` is None until it is stored."""
+    """Consecutive turns of a session; ``record`` is None until the page is stored."""
 
     conversation: Conversation
     number: int
@@ -139,17 +139,17 @@ class Page:
 
     @property
     def sha256(self) -> str:
-        """The hash of its stored content; empty until it is stored."""
+        """The hash of the stored content; empty until the page is stored."""
         return self.record.sha256 if self.record else ""
 
     @property
     def is_open(self) -> bool:
-        """Whether it takes further turns: it has room, and no costly layer rests on its end."""
+        """Whether the page takes further turns: it has room, and no layer but ``facts`` was built from it."""
         layers = self.record.layers if self.record else ()
         return _takes_turns(len(self.turns), sum(len(turn.text) for turn in self.turns), layers)
 
     def fitting(self, turns: Iterable[PageTurn]) -> list[PageTurn]:
-        """The first of these turns, one at least, that the page takes, which is open."""
+        """Return the first turns that the open page takes, at least one."""
         size = sum(len(turn.text) for turn in self.turns)
         fitting: list[PageTurn] = []
         for turn in islice(turns, MOST_TURNS - len(self.turns)):
@@ -160,12 +160,12 @@ class Page:
         return fitting
 
     def with_turns(self, turns: Sequence[PageTurn]) -> Page:
-        """The page with these turns in place of its own."""
+        """Return the page with these turns in place of its own."""
         return replace(self, turns=tuple(turns))
 
     @property
     def document(self) -> Document:
-        """What is to be stored."""
+        """The page as a document to store."""
         lengths = [len(turn.text) for turn in self.turns]
         starts = [*accumulate(lengths, initial=0)]
         metadata: dict[str, MetadataValue] = {
@@ -182,29 +182,31 @@ class Page:
 
 
 def is_page_key(key: str) -> bool:
-    """Whether a key has the form of a session page's; only a session stores a document under such a key."""
+    """Return whether a key has the form of a page's key; only sessions store documents under such keys."""
     return _PAGE_KEY.fullmatch(key) is not None
 
 
 def is_page(record: DocumentRecord, segments: Sequence[Segment]) -> bool:
-    """Whether a document under a session's key is the page of turns that a session stores there."""
+    """Return whether a document under a page's key is a page that a session stored."""
     user, session = map(str, owner_of(record.metadata))
     head, _, number = record.key.rpartition("/")
     try:
         conversation = Conversation("", user, session)
-        _turns_of(conversation, record, segments)
+        _parse_turns(conversation, record, segments)
     except (SettingsError, KeyError, TypeError, ValueError):
         return False
-    return head.startswith(_LONG) or conversation.key(int(number)) == record.key  # a hash is of another namespace
+    return (
+        head.startswith(_LONG) or conversation.key(int(number)) == record.key
+    )  # a hash depends on the namespace, which is not known here
 
 
 def is_growing(record: DocumentRecord) -> bool:
-    """Whether a document is a page that takes further turns, until a costly layer is built of it."""
+    """Return whether a document is a page that takes further turns."""
     if not is_page_key(record.key):
         return False
     try:
         turns = len(json.loads(str(record.metadata[TURNS])))
-    except (KeyError, TypeError, ValueError):  # another document, which an older version stored under the page's key
+    except (KeyError, TypeError, ValueError):  # another document that an older version stored under a page's key
         return False
     return _takes_turns(turns, record.characters, record.layers)
 
@@ -213,14 +215,14 @@ def _takes_turns(turns: int, characters: int, layers: Iterable[str]) -> bool:
     return turns < MOST_TURNS and characters < _MOST_CHARACTERS and set(layers) <= {_FACTS}
 
 
-def page_of(conversation: Conversation, number: int, record: DocumentRecord, segments: Sequence[Segment]) -> Page:
-    """The page that is stored so.
+def parse_page(conversation: Conversation, number: int, record: DocumentRecord, segments: Sequence[Segment]) -> Page:
+    """Return the stored page.
 
     Raises:
         DocumentError: another document has the page's key.
     """
     try:
-        turns = _turns_of(conversation, record, segments)
+        turns = _parse_turns(conversation, record, segments)
     except (KeyError, TypeError, ValueError) as exc:
         raise DocumentError(
             f"Expected a page of the session under the key {show(record.key)}, got another document. Forget that one, "
@@ -230,11 +232,13 @@ def page_of(conversation: Conversation, number: int, record: DocumentRecord, seg
     return Page(conversation, number, turns, tuple(segments), record)
 
 
-def _turns_of(conversation: Conversation, record: DocumentRecord, segments: Sequence[Segment]) -> tuple[PageTurn, ...]:
+def _parse_turns(
+    conversation: Conversation, record: DocumentRecord, segments: Sequence[Segment]
+) -> tuple[PageTurn, ...]:
     """Return the turns of a stored page.
 
     Raises:
-        KeyError, TypeError, ValueError: the document is no page of the conversation.
+        KeyError, TypeError, ValueError: the document is not a page of the conversation.
     """
     text = "".join(segment.text for segment in segments)
     firsts = {segment.start: segment for segment in segments}
@@ -251,16 +255,16 @@ def _turns_of(conversation: Conversation, record: DocumentRecord, segments: Sequ
 def read_turns(
     conversation: Conversation, messages: Sequence[Message | Mapping[str, Any]], *, now: str
 ) -> list[PageTurn]:
-    """Return the turns of these messages, in order; of several turns with one id the last.
+    """Return the turns of these messages, in order; of several turns with one id only the last.
 
-    The id of a turn is made of the ``id`` that its mapping holds, else of its role, time and content. A turn with
-    neither ``id`` nor time has an empty id: which turn it is follows from its place (``known_again``).
+    A turn's id is made from the ``id`` in its mapping, else from its role, time and content. A turn with neither ``id``
+    nor time has an empty id: its place decides which turn it is (``count_repeated``).
 
     Args:
-        now: ISO 8601; when a turn was said whose message has no time that can be read.
+        now: ISO 8601; the time of a turn whose message has no readable time.
 
     Raises:
-        DocumentError: something is no message, has no role or content, or an id that is none.
+        DocumentError: an item is not a message, has no role or content, or has an invalid id.
     """
     if isinstance(messages, (str, bytes, Message, Mapping)) or not isinstance(messages, Sequence):
         raise DocumentError(
@@ -269,10 +273,10 @@ def read_turns(
     turns: dict[str | int, PageTurn] = {}
     for index, message in enumerate(messages):
         role, content, moment = (storable(part) for part in read_message(index, message))
-        given = message.get("id") if isinstance(message, Mapping) else None
+        message_id = message.get("id") if isinstance(message, Mapping) else None
         turn_id = ""
-        if given is not None:
-            turn_id = conversation.turn_id("id", _checked_id(index, given))
+        if message_id is not None:
+            turn_id = conversation.turn_id("id", _check_id(index, message_id))
         elif moment:
             turn_id = conversation.turn_id("content", role, moment, content, 0)
         head = f"{role} ({moment})" if moment else role
@@ -283,33 +287,33 @@ def read_turns(
                 index=index,
                 limit=MAX_BYTES,
             )
-        turns[turn_id or index] = PageTurn(turn_id, text, role, timestamps.understood(moment) or now)
+        turns[turn_id or index] = PageTurn(turn_id, text, role, timestamps.parse_time(moment) or now)
     return list(turns.values())
 
 
-def known_again(turns: Sequence[PageTurn], stored: Sequence[PageTurn | StoredTurn]) -> int:
-    """Return how many of the first turns repeat the end of what is stored: a retried call, an overlapping history.
+def count_repeated(turns: Sequence[PageTurn], stored: Sequence[PageTurn | StoredTurn]) -> int:
+    """Return how many of the first turns repeat the end of the stored ones, as in a retried call or a longer history.
 
-    It is the largest number n for which the first n turns are the last n stored ones. A turn with an id is the stored
-    turn of this id; a turn without is any stored turn that says the same.
+    It is the largest number n for which the first n turns equal the last n stored turns. A turn with an id equals the
+    stored turn with that id; a turn without an id equals any stored turn with the same words and speaker.
 
     >>> a, b = (PageTurn("", text, "user", "") for text in "ab")
-    >>> known_again([b, a, b], [a, b, a, b]), known_again([a], [a, b])
+    >>> count_repeated([b, a, b], [a, b, a, b]), count_repeated([a], [a, b])
     (3, 0)
     """
     ids = {turn.id for turn in turns if turn.id}
     forms = [*turns, None, *stored]  # None: no repetition reaches past the turns
-    said = [turn and (turn.id if turn.id in ids else "", turn.form) for turn in forms]
-    borders = [0]  # of each beginning of what is said, the length of its longest proper end that it begins with, too
-    for form in said[1:]:
+    keys = [turn and (turn.id if turn.id in ids else "", turn.form) for turn in forms]
+    borders = [0]  # for each prefix the length of its longest border, a proper suffix that is also a prefix
+    for form in keys[1:]:
         length = borders[-1]
-        while length and said[length] != form:
+        while length and keys[length] != form:
             length = borders[length - 1]
-        borders.append(length + (said[length] == form))
+        borders.append(length + (keys[length] == form))
     return borders[-1]
 
 
-def _checked_id(index: int, value: object) -> str | int:
+def _check_id(index: int, value: object) -> str | int:
     is_huge = isinstance(value, int) and value.bit_length() > _MOST_ID_BITS
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "" or is_huge:
         raise DocumentError(

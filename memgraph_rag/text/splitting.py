@@ -1,9 +1,8 @@
-"""Cuts a text into spans of bounded length that end where sentences end.
+"""Cut a text into spans of bounded length that end where sentences end.
 
-It knows no model: whoever calls it counts the tokens. Invariants: the spans tile the text (the first starts at 0,
-each next where the last ended, the last ends at the text's end); none has more tokens than allowed; none reaches
-across a cut that the caller wants; between such cuts, white space stays with what it follows. Texts hold no lone
-surrogates, as ``loading.load`` sees to.
+The module knows no model: the caller passes the token counter. Invariants: the spans cover the text without gaps and
+overlaps; no span has more tokens than allowed; no span crosses a cut that the caller asks for; between such cuts white
+space belongs to the text before it. Texts hold no lone surrogates (``loading.load`` replaces them).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _FINER = tuple(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Characters ``[start, end)`` of a text, and how many tokens they are."""
+    """The characters ``[start, end)`` of a text, and their number of tokens."""
 
     start: int
     end: int
@@ -44,18 +43,18 @@ class Span:
 
 
 def split(text: str, *, count_tokens: TokenCounter, max_tokens: int = 300, cuts: Iterable[int] = ()) -> list[Span]:
-    r"""Spans that tile the text, each of at most ``max_tokens`` tokens, filled with whole sentences.
+    r"""Return spans that cover the text, each of whole sentences and at most ``max_tokens`` tokens.
 
-    A sentence that is too long is cut at lines, else clauses, else words, else between characters. Two things
-    yield to the limit or cannot keep it: a span of nothing but white space remains where it fits neither
-    neighbour (or has none between the same cuts), and a single character may have more tokens than allowed.
+    A sentence that is too long is cut at lines, else clauses, else words, else between characters. There are two
+    exceptions: a span of white space stays alone if it fits neither neighbour (or has none between the same cuts), and
+    a single character may have more tokens than allowed.
 
     Args:
-        text: any text without lone surrogates; an empty one has no spans.
-        count_tokens: called with many texts at once; need not be additive.
+        text: any text without lone surrogates; an empty text has no spans.
+        count_tokens: called with many texts at once; it need not be additive.
         max_tokens: at least 1.
-        cuts: where a span must end, besides: what lies between two of them is split as a text of its own, however
-            short. In any order; those at the text's ends or beyond change nothing.
+        cuts: further places where a span must end, in any order; the text between two cuts is split on its own, however
+            short it is. Places at the text's ends or outside of the text change nothing.
 
     Raises:
         SettingsError: ``max_tokens`` is below 1.
@@ -70,13 +69,13 @@ def split(text: str, *, count_tokens: TokenCounter, max_tokens: int = 300, cuts:
     if max_tokens < 1:
         raise SettingsError(f"Expected max_tokens of at least 1, got {max_tokens}.", max_tokens=max_tokens)
     cutter = _Cutter(text, count_tokens, max_tokens, frozenset(cut for cut in cuts if 0 < cut < len(text)))
-    return cutter.join_blanks(cutter.verified(cutter.packed(cutter.pieces())))
+    return cutter.join_blanks(cutter.verify(cutter.pack(cutter.pieces())))
 
 
 class _Cutter:
-    """One text, how its tokens are counted, and where it must be cut.
+    """A text with its token counter and its cuts.
 
-    The parts between two cuts go through the steps together, so that many short ones cost few calls of the counter.
+    All parts between cuts go through each step together, so that many short parts cost few calls of the counter.
     """
 
     def __init__(self, text: str, count_tokens: TokenCounter, limit: int, cuts: frozenset[int]) -> None:
@@ -88,32 +87,32 @@ class _Cutter:
         self.target = limit - limit // 100
 
     def pieces(self) -> list[Span]:
-        """The finest parts that spans are made of: sentences, and smaller parts of those that are too long."""
-        pieces = self.estimated(self.sentences())
+        """Return the smallest parts that spans consist of: sentences, and parts of sentences that are too long."""
+        pieces = self.estimate_tokens(self.sentences())
         for pattern in _FINER:
-            pieces = self.refined(pieces, lambda piece, pattern=pattern: _cut_after(pattern, self.text, piece))
+            pieces = self.refine(pieces, lambda piece, pattern=pattern: _cut_after(pattern, self.text, piece))
         while any(self.divisible(piece) for piece in pieces):
-            pieces = self.refined(pieces, self.cut_evenly)
+            pieces = self.refine(pieces, self.cut_evenly)
         return pieces
 
     def sentences(self) -> list[tuple[int, int]]:
-        """The sentences of each part by itself: what stands in one does not decide where another is cut."""
+        """Return the sentences of each part between cuts, without regard to other parts."""
         parts = pairwise([0, *sorted(self.cuts), len(self.text)])
         return [
             (start + first, start + last) for start, end in parts for first, last in sentences(self.text[start:end])
         ]
 
-    def refined(self, pieces: Sequence[Span], cut: Callable[[Span], list[tuple[int, int]]]) -> list[Span]:
-        """The pieces, those above the limit replaced by their parts."""
+    def refine(self, pieces: Sequence[Span], cut: Callable[[Span], list[tuple[int, int]]]) -> list[Span]:
+        """Return the pieces, with those above the limit replaced by their parts."""
         parts = [part for piece in pieces if self.divisible(piece) for part in cut(piece)]
-        return sorted([*(piece for piece in pieces if not self.divisible(piece)), *self.estimated(parts)])
+        return sorted([*(piece for piece in pieces if not self.divisible(piece)), *self.estimate_tokens(parts)])
 
     def divisible(self, piece: Span) -> bool:
-        """True if the piece must be cut, and can be."""
+        """Return whether the piece is too long and has more than one character."""
         return piece.tokens > self.limit and piece.end - piece.start > 1
 
-    def packed(self, pieces: Iterable[Span]) -> list[list[Span]]:
-        """Runs of pieces, each filled as far as the sum of the estimates and the cuts allow."""
+    def pack(self, pieces: Iterable[Span]) -> list[list[Span]]:
+        """Return runs of pieces, each filled as far as the estimated tokens and the cuts allow."""
         runs: list[list[Span]] = []
         room = 0
         for piece in pieces:
@@ -124,30 +123,30 @@ class _Cutter:
             room -= piece.tokens
         return runs
 
-    def verified(self, runs: list[list[Span]]) -> list[Span]:
-        """One span per run, its tokens counted as a whole; a run that is too long after all is halved."""
+    def verify(self, runs: list[list[Span]]) -> list[Span]:
+        """Return one span for each run with its exact tokens; a run that is too long is halved."""
         spans: list[Span] = []
         while runs:
-            counted = self.counted([(run[0].start, run[-1].end) for run in runs])
-            spans += (span for span in counted if not self.divisible(span))
-            too_long = ((run, span) for run, span in zip(runs, counted, strict=True) if self.divisible(span))
+            count_exactly = self.count_exactly([(run[0].start, run[-1].end) for run in runs])
+            spans += (span for span in count_exactly if not self.divisible(span))
+            too_long = ((run, span) for run, span in zip(runs, count_exactly, strict=True) if self.divisible(span))
             runs = [half for run, span in too_long for half in self.halves(run, span)]
         return sorted(spans)
 
     def halves(self, run: list[Span], span: Span) -> list[list[Span]]:
-        """The run cut between two pieces, or its only piece cut."""
+        """Return the run cut between two pieces; a single piece is cut itself."""
         if len(run) > 1:
             middle = min(range(1, len(run)), key=lambda at: abs(span.start + span.end - 2 * run[at].start))
             return [run[:middle], run[middle:]]
         return [[Span(start, end, 0)] for start, end in self.cut_evenly(span)]
 
     def join_blanks(self, spans: Sequence[Span]) -> list[Span]:
-        """The spans, those of nothing but white space joined to a neighbour where limit and cuts allow."""
+        """Return the spans, with those of white space joined to a neighbour if limit and cuts allow."""
         joined: list[Span] = []
         for span in spans:
             parted = not joined or span.start in self.cuts
             if not parted and any(self.text[near.start : near.end].isspace() for near in (joined[-1], span)):
-                (both,) = self.counted([(joined[-1].start, span.end)])
+                (both,) = self.count_exactly([(joined[-1].start, span.end)])
                 if both.tokens <= self.limit:
                     joined[-1] = both
                     continue
@@ -155,19 +154,19 @@ class _Cutter:
         return joined
 
     def cut_evenly(self, piece: Span) -> list[tuple[int, int]]:
-        """Parts of about equal length, as many as the limit asks for, at least two."""
+        """Return parts of about equal length, as many as the limit needs, at least two."""
         length = piece.end - piece.start
         parts = min(length, max(2, -(-piece.tokens // self.target)))
-        wanted = (piece.start + length * part // parts for part in range(1, parts))
-        cuts = sorted({_cluster_edge(self.text, at, piece.start, piece.end) for at in wanted})
+        even_cuts = (piece.start + length * part // parts for part in range(1, parts))
+        cuts = sorted({_cluster_edge(self.text, at, piece.start, piece.end) for at in even_cuts})
         return list(pairwise([piece.start, *cuts, piece.end]))
 
-    def estimated(self, ranges: Sequence[tuple[int, int]]) -> list[Span]:
-        """The ranges with their tokens when something follows: a closing blank then counts with the next word."""
+    def estimate_tokens(self, ranges: Sequence[tuple[int, int]]) -> list[Span]:
+        """Return the ranges with their tokens as if text followed: a closing space then counts with the next word."""
         return self._count(ranges, [self.text[start:end].rstrip(" ") for start, end in ranges])
 
-    def counted(self, ranges: Sequence[tuple[int, int]]) -> list[Span]:
-        """The ranges with their tokens, each on its own."""
+    def count_exactly(self, ranges: Sequence[tuple[int, int]]) -> list[Span]:
+        """Return the ranges with their exact tokens."""
         return self._count(ranges, [self.text[start:end] for start, end in ranges])
 
     def _count(self, ranges: Sequence[tuple[int, int]], texts: Sequence[str]) -> list[Span]:
@@ -177,20 +176,20 @@ class _Cutter:
 
 
 def _cut_after(pattern: re.Pattern[str], text: str, piece: Span) -> list[tuple[int, int]]:
-    """The piece cut behind each match."""
+    """Return the piece cut after each match."""
     cuts = {match.end() for match in pattern.finditer(text, piece.start, piece.end)} - {piece.end}
     return list(pairwise([piece.start, *sorted(cuts), piece.end]))
 
 
 def _cluster_edge(text: str, at: int, start: int, end: int) -> int:
-    """The cut nearest before ``at`` (else after it) that parts no character from what combines with it."""
+    """Return the nearest cut before ``at`` (else after it) that does not separate combining characters."""
     before = range(at, max(start, at - _CLUSTER_REACH), -1)
     after = range(at + 1, min(end, at + _CLUSTER_REACH))
     return next((cut for cut in (*before, *after) if not _combines(text[cut - 1], text[cut])), at)
 
 
 def _combines(left: str, right: str) -> bool:
-    """True if the right character is drawn onto the left one: accents, joined emoji, skin tones, CR LF."""
+    """Return whether the right character combines with the left one: accents, joined emoji, skin tones, CR LF."""
     return (
         unicodedata.category(right).startswith("M")
         or "\u200d" in (left, right)

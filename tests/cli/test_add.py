@@ -51,7 +51,7 @@ def test_single_failing_file_is_in_the_json_else_a_command_error(cli, tmp_path) 
     output = cli.json("add", tmp_path / "missing.txt", status=1)
     assert output["receipts"] == []
     assert [failure["error"] for failure in output["failures"]] == ["DocumentError"]
-    assert "where nothing is" in cli("add", tmp_path / "missing.txt", status=1).stderr
+    assert "does not exist" in cli("add", tmp_path / "missing.txt", status=1).stderr
 
 
 def test_of_several_files_failures_are_in_the_json(cli, write, tmp_path) -> None:

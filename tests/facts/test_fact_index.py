@@ -1,4 +1,4 @@
-"""Which facts hold: the rivals that are shown, and the time that many facts of one speaker take."""
+"""Test which facts hold: the shown rivals, and the time for many facts of one speaker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.facts.fact_index import Fact, by_subject, standings
+from memgraph_rag.facts.fact_index import Fact, group_by_subject, standings
 
 MOST_RIVALS = 8
 
@@ -37,12 +37,12 @@ def test_rivals_are_the_first_of_another_value(values: Sequence[str], are_events
 
 @given(st.lists(st.sampled_from(["Ann", "Ann Lee", "Tom", "Tom Lee"]), max_size=30))
 def test_a_former_value_is_of_the_only_attribute_that_had_it(values: Sequence[str]) -> None:
-    """Each value gives up the one before, and names no attribute but at first."""
+    """Each value gives up the one before; only the first names its attribute."""
     facts = [a_fact(0, "boss", "Eve"), a_fact(0, "dentist", "Max")]
     for index, (former, value) in enumerate(zip(["Eve", *values], values, strict=False), 1):
         facts.append(a_fact(index, "", value, former=former, at=float(index)))
 
-    read = by_subject(facts)
+    read = group_by_subject(facts)
 
     assert [fact.value for fact in read["user", "ann", "dentist"]] == ["Max"]
     assert [fact.value for fact in read["user", "ann", "boss"]] == ["Eve", *values]
@@ -52,8 +52,8 @@ def test_a_value_that_is_taken_back_never_held() -> None:
     said = [("value", "Paris"), ("value", "Bonn"), ("denial", "Bonn"), ("denial", "Rome"), ("value", "Rome")]
     facts = [a_fact(n, "home", value, kind=kind, at=float(n)) for n, (kind, value) in enumerate(said)]
 
-    assert [fact.value for fact in by_subject(facts)["user", "ann", "home"]] == ["Paris", "Rome"]
-    held = standings(by_subject(facts[:4])["user", "ann", "home"])
+    assert [fact.value for fact in group_by_subject(facts)["user", "ann", "home"]] == ["Paris", "Rome"]
+    held = standings(group_by_subject(facts[:4])["user", "ann", "home"])
     assert [(standing.state, standing.value) for standing in held.values()] == [("holds", "Paris")]
 
 
@@ -72,6 +72,6 @@ KINDS: dict[str, Callable[[int], Fact]] = {
 def test_many_facts_take_linear_time(kind: str) -> None:
     facts = [KINDS[kind](index) for index in range(8_000)]
     began = time.process_time()
-    for of_subject in by_subject(facts).values():
+    for of_subject in group_by_subject(facts).values():
         standings(of_subject)
     assert time.process_time() - began < 5  # comparing all with all took more than 15 s

@@ -1,4 +1,4 @@
-"""What holds now comes before what it superseded; what is past, of another, or later than asked does not count."""
+"""Test that what holds now comes before what it superseded; past, foreign and later statements do not count."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_as_of_a_day(memory: Memory) -> None:
         memory.search("Where do I live?", at="noon")
 
 
-def test_what_is_beyond_the_results_is_brought_in(memory: Memory) -> None:
+def test_statement_outside_results_is_added(memory: Memory) -> None:
     say(memory, *[f"Where do I live and live and live, number {n}?" for n in range(60)], day="2024-03-02")
     say(memory, "I relocated to Zzyzx.", day="2024-05-12")
 
@@ -74,7 +74,7 @@ def test_what_is_beyond_the_results_is_brought_in(memory: Memory) -> None:
     assert texts(best) == ["I relocated to Zzyzx."]
 
 
-def test_the_past_is_left_as_it_is_found(memory: Memory) -> None:
+def test_question_about_past_keeps_order(memory: Memory) -> None:
     say(memory, "My job is baker.", day="2024-03-01")
     say(memory, "My job is now something entirely else: plumber.", day="2024-05-01")
 
@@ -82,7 +82,7 @@ def test_the_past_is_left_as_it_is_found(memory: Memory) -> None:
     assert texts(memory.search("What is my job?", mode="keywords"))[0].endswith("plumber.")
 
 
-def test_users_and_speakers_close_nothing_of_each_other(memory: Memory) -> None:
+def test_users_and_speakers_do_not_supersede_each_other(memory: Memory) -> None:
     say(memory, "I live in Hamburg.", day="2024-03-01", user="ann")
     say(memory, "I live in Berlin.", day="2024-05-12", user="tom")
     say(memory, "I live in Rome.", day="2024-06-12", user="ann", role="Eve")
@@ -94,7 +94,7 @@ def test_users_and_speakers_close_nothing_of_each_other(memory: Memory) -> None:
     assert texts(memory.search("Where does Eve live?", user="ann"))[0] == "I live in Rome."
 
 
-def test_what_is_said_ten_times_is_one_value_with_ten_occurrences(memory: Memory) -> None:
+def test_repeated_value_counts_its_occurrences(memory: Memory) -> None:
     for month in range(1, 11):
         say(memory, "My car is a Volvo.", day=f"2024-{month:02}-01")
     say(memory, "You drive a Volvo.", day="2024-11-01", role="assistant")
@@ -175,7 +175,7 @@ def test_contradictions_are_told_with_both_quotes(memory: Memory) -> None:
     assert sorted(texts(memory.search("What is my team?", k=2))) == ["My team is Falcons.", "My team is Wolves."]
 
 
-def test_what_is_forgotten_or_edited_closes_nothing(memory: Memory) -> None:
+def test_forgotten_or_edited_statement_supersedes_nothing(memory: Memory) -> None:
     say(memory, "I live in Hamburg.", day="2024-03-01", session="a")
     session = memory.session(user="ann", session="b")
     session.add([{"role": "user", "content": "I moved to Berlin.", "time": "2024-05-12", "id": 1}])

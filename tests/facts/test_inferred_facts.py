@@ -1,4 +1,4 @@
-"""Deeds that no rule joins are joined by their objects' words and the verb's meaning, where one is denied."""
+"""Test that deeds without a common rule are joined by their objects' words and the verb's meaning if one is denied."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def say(memory: Memory, *texts: str, user: str = "ann", session: str = "1", role
 
 
 def contradicted(evidence: Sequence[Evidence]) -> dict[str, list[str]]:
-    """The results that are contradicted, each with the quotes that contradict it."""
+    """Return the contradicted results, each with the quotes that contradict it."""
     return {
         item.text.partition(": ")[2].strip(): [rival.quote for rival in item.standing.rivals]
         for item in evidence

@@ -1,4 +1,4 @@
-"""What holds now is found without reading a value: of statements about one matter the newest comes first."""
+"""Test that the newest of the statements about one matter comes first, without reading a value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memories import options
 
 from memgraph_rag import Memory
 from memgraph_rag.facts.likeness import newest_alike
-from memgraph_rag.search.graph import Found
+from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.types import Evidence, Segment
 
 QUESTION = "How do I get to the lab?"
@@ -22,7 +22,7 @@ BUS, BIKE, LUNCH = "I take the bus to the lab.", "So it's the bike to the lab no
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
-    """With the packaged embedder: what is tried is what its vectors tell."""
+    """A memory with the packaged embedder, because the test depends on its vectors."""
     parts = options(layers=())
     del parts["embedder"]
     with Memory(":memory:", **parts) as memory:
@@ -30,14 +30,14 @@ def memory() -> Iterator[Memory]:
 
 
 def results(*said: tuple[str, str, float], speaker: str = "user") -> tuple[list[Evidence], dict]:
-    """Texts with the day in May on which each was said and its cosine to the question, best first."""
+    """Return texts with their day in May and their cosine to the question, best first."""
     items, found = [], {}
     for place, (text, moment, cosine) in enumerate(said):
         time = f"2026-05-{moment}T10:00" if moment else ""
         segment = Segment(f"s{place}", "d", place, f"{speaker}: {text}", 0, 9, 9, speaker=speaker, time=time)
         vector = np.array([cosine, (1 - cosine**2) ** 0.5, 0.0], np.float32)
         items.append(Evidence(segment, "d", 1.0, {}))
-        found[segment.id] = Found(segment.id, 1.0, {}, (), cosine, vector)
+        found[segment.id] = SegmentMatch(segment.id, 1.0, {}, (), cosine, vector)
     return items, found
 
 
@@ -58,16 +58,16 @@ def test_a_quoted_statement_supersedes_nothing() -> None:
     assert newest((BUS, "01", 0.8), (f"> {BIKE}", "12", 0.75), *OTHERS) == BUS
 
 
-def test_what_is_later_and_of_another_matter_supersedes_nothing() -> None:
+def test_later_statement_of_other_matter_supersedes_nothing() -> None:
     assert newest((BUS, "01", 0.8), *OTHERS) == BUS
 
 
-def test_what_a_machine_or_nobody_at_a_known_time_said_is_no_candidate() -> None:
+def test_words_of_machine_or_without_time_are_no_candidate() -> None:
     assert newest((BUS, "01", 0.8), *OTHERS, speaker="assistant") is None
     assert newest((BUS, "", 0.8)) is None
 
 
-def test_what_asks_is_no_candidate() -> None:
+def test_question_is_no_candidate() -> None:
     assert newest((QUESTION, "12", 1.0), (BUS, "01", 0.8), *OTHERS) == BUS
 
 
@@ -77,7 +77,7 @@ def test_a_question_that_names_a_speaker_has_no_answer_by_likeness() -> None:
 
 def test_results_without_vectors_change_nothing() -> None:
     items, found = results((BUS, "01", 0.8), *OTHERS)
-    assert newest_alike(QUESTION, items, {key: Found(key, 1.0, {}) for key in found}, {}) is None
+    assert newest_alike(QUESTION, items, {key: SegmentMatch(key, 1.0, {}) for key in found}, {}) is None
     assert newest_alike(QUESTION, [], {}, {}) is None
 
 
@@ -96,7 +96,7 @@ def say(memory: Memory, text: str, day: str) -> None:
     memory.session(user="ann", session=day).add([{"role": "user", "content": text, "time": day}])
 
 
-def test_search_gives_what_was_said_last_of_a_matter_no_rule_reads(memory: Memory) -> None:
+def test_search_puts_last_statement_first_without_rule(memory: Memory) -> None:
     say(memory, "The red bus takes me to the lab.", "2026-05-12")
     say(memory, "Sold my bus pass, so these days I cycle to the lab.", "2026-05-20")
     for number in range(8):

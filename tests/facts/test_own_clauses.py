@@ -1,4 +1,4 @@
-"""Which clauses speak of the speaker, and which of these may say how something is now."""
+"""Test which clauses speak of the speaker, and which of these may hold now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words of a turn are its speaker's own: what is quoted, pasted, forwarded or said by another states nothing."""
+"""Test which words of a turn are its speaker's own: quoted, pasted, forwarded and foreign words state nothing."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_each_sentence_states_something_by_itself(said: str) -> None:
 @pytest.mark.parametrize("frame", FRAMES)
 @settings(max_examples=20)
 @given(sentences=st.lists(st.sampled_from(SAID), min_size=1, max_size=4))
-def test_what_another_says_states_nothing(frame: str, sentences: list[str]) -> None:
+def test_words_of_another_person_state_nothing(frame: str, sentences: list[str]) -> None:
     assert read(framed(frame, sentences)) == []
 
 

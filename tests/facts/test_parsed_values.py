@@ -1,4 +1,4 @@
-"""What people say of themselves, by the grammar of their clauses: what is read, and what is left alone."""
+"""Test which values of people's statements the grammar of a clause gives, and which clauses give none."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_grammar_tells_the_value(text: str, attribute: str, value: str) -> None:
         "We got another cat named Bailey.",
     ],
 )
-def test_what_is_no_state_of_the_speaker_is_left(text: str) -> None:
+def test_clause_without_state_of_speaker_gives_no_value(text: str) -> None:
     assert values(text) == []
 
 

@@ -1,4 +1,4 @@
-"""What stands beside a text: whether it holds, and which days it names; in results, and in what the model reads."""
+"""Test remarks on a text, whether it holds and which days it names, in results and in the model's input."""
 
 from __future__ import annotations
 

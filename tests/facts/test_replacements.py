@@ -1,4 +1,4 @@
-"""Two values told in one clause: which was given up for which, and what gives up nothing."""
+"""Test clauses with two values: which value replaced which, and which clauses replace nothing."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_both_values_are_read(text: str, attribute: str, former: str, value: str
         "I swapped seats with Tom.",
     ],
 )
-def test_who_travels_plans_or_speaks_of_others_gives_up_nothing(text: str) -> None:
+def test_journey_plan_or_other_person_replaces_no_value(text: str) -> None:
     assert [said.former for said in statements(text) if said.former] == []
 
 

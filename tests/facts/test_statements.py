@@ -1,4 +1,4 @@
-"""What people say of themselves, by rules: what is read, and what is left alone."""
+"""Test which statements the rules read from people's sentences, and which sentences state nothing."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_values_are_read(text: str, attribute: str, value: str) -> None:
         "x" * 100_000,
     ],
 )
-def test_what_states_nothing_is_left_alone(text: str) -> None:
+def test_sentence_without_statement_gives_no_value(text: str) -> None:
     own = [said for said in statements(text) if said.kind == "value" and not said.attribute.startswith("sister")]
     assert own == []
 
@@ -106,7 +106,7 @@ def test_what_states_nothing_is_left_alone(text: str) -> None:
         "I moved to Django 4.2.",
     ],
 )
-def test_what_is_invented_false_or_over_gives_no_value(text: str) -> None:
+def test_invented_false_or_past_matter_gives_no_value(text: str) -> None:
     assert [said for said in statements(text) if said.kind == "value"] == []
 
 
@@ -121,7 +121,7 @@ def test_what_is_invented_false_or_over_gives_no_value(text: str) -> None:
         ("My favourite game is Go.", "Go"),
     ],
 )
-def test_what_goes_on_gives_a_value(text: str, value: str) -> None:
+def test_continuing_state_gives_a_value(text: str, value: str) -> None:
     assert [said.value for said in statements(text) if said.kind == "value"] == [value]
 
 
@@ -199,7 +199,7 @@ def test_wishes_are_told_from_requests(text: str, kind: str | None) -> None:
         ("?", None, "", False),
     ],
 )
-def test_what_is_asked_for(question: str, attribute: str | None, speaker: str, is_past: bool) -> None:
+def test_questions_ask_for_attributes(question: str, attribute: str | None, speaker: str, is_past: bool) -> None:
     asked = asked_attribute(question)
     assert (asked and asked.attribute) == attribute
     if asked:

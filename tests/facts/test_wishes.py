@@ -1,4 +1,4 @@
-"""Instructions and preferences of a user are given with what they bear on; what superseded them counts."""
+"""Test that a user's instructions and preferences come with queries for which they matter, without superseded ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUBJECTS = ("metric units", "dates", "dependencies", "short replies", "coffee")
 
 
 class BySubject:
-    """Texts are near one another where they name the same subjects."""
+    """Embeds texts so that texts with the same subjects are near one another."""
 
     name, dimension = "by subject", len(SUBJECTS) + 1
 
@@ -84,7 +84,7 @@ def test_recall_gives_wishes_behind_the_evidence(memory: Memory) -> None:
     assert all(not item.why.keys() & {"instruction"} for item in memory.search("How many trees?", k=2))
 
 
-def test_what_others_say_is_no_wish_of_the_user(memory: Memory) -> None:
+def test_words_of_others_are_no_wish_of_user(memory: Memory) -> None:
     wish = "Always answer in metric units."
     memory.session(user="ann").add([{"role": "Tom", "content": wish}, {"role": "assistant", "content": wish}])
     say(memory, f"Here is the mail that I got:\n\nDear Ann,\n{wish}", f"> {wish}\n\nSpam?", day="2024-01-01")

@@ -30,7 +30,7 @@ from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
 from memgraph_rag.layers import extraction
 from memgraph_rag.layers.points import PointsLayer, bullets, is_useless_from_here
-from memgraph_rag.layers.question_pool import Pool, proposed
+from memgraph_rag.layers.question_pool import Pool, read_questions
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.lexical.sentences import sentences
@@ -231,7 +231,7 @@ REPLIES = st.one_of(
 
 
 def a_reply_is_names_and_relations(_: Path, text: str) -> None:
-    reply, notes = extraction.said(text)
+    reply, notes = extraction.parse_extraction(text)
     assert all(number > 0 for number in notes.values())
     assert len(reply.names) == len(set(reply.names)) <= 16
     assert len(reply.relations) <= 12
@@ -243,7 +243,7 @@ def a_reply_is_names_and_relations(_: Path, text: str) -> None:
 
 
 def a_reply_is_questions(_: Path, text: str, most: int) -> None:
-    questions, notes = proposed(text, most)
+    questions, notes = read_questions(text, most)
     assert len(questions) <= most
     assert all(question and len(question.splitlines()) == 1 for question in questions)
     assert all(number > 0 for number in notes.values())

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from memgraph_rag.answering.answer_style import as_phrase, with_marks
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.layers.extraction import said
+from memgraph_rag.layers.extraction import parse_extraction
 from memgraph_rag.layers.extracts import first_sentence
 from memgraph_rag.layers.points import bullets
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
@@ -176,8 +176,8 @@ def _segments(text: str) -> list[Segment]:
 
 
 def _marked(text: str) -> object:
-    known = echoes.answered("n", "Ann found a red fox in the barn.", [])
-    return echoes.marked("n", _segments(text), known)
+    known = echoes.find_origins("n", "Ann found a red fox in the barn.", [])
+    return echoes.mark_segments("n", _segments(text), known)
 
 
 def _cited(text: str) -> object:
@@ -198,8 +198,8 @@ def _read_as_list(reply: str) -> None:
 
 
 def _read_as_json(reply: str) -> None:
-    said(reply)
-    said('{"names": ["' + reply)
+    parse_extraction(reply)
+    parse_extraction('{"names": ["' + reply)
     read_report(reply, [], [], Sources({}, [], []))
     parts = [outline_reply.Part("Section", reply[:200], (each,)) for each in (reply[-50:], reply)]
     outline_reply.parts(reply)
@@ -241,7 +241,7 @@ def works(folder: Path) -> Mapping[str, Work]:
         "sentences": Work(sentences),
         "splitter": Work(lambda text: split(text, count_tokens=_counted)),
         "messages": Work(lambda text: load([{"role": "Ann", "content": text, "time": text[:40]}] * 2)),
-        "answer": Work(lambda text: echoes.answered("n", text, _segments(text)[:8])),
+        "answer": Work(lambda text: echoes.find_origins("n", text, _segments(text)[:8])),
         "echoes": Work(_marked),
         "citations": Work(_cited),
         "reply as prose": Work(_read_as_prose, REPLY_SCRAPS),

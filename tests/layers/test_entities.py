@@ -1,4 +1,4 @@
-"""Entities: whether mentions stand where they say, and what names what."""
+"""Test entities: the places of mentions, and which texts name which entity."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def of_kind(kind: str, text: str, **more) -> list[str]:
 
 
 def assert_sound(rows: LayerRows, of: SplitDocument) -> None:
-    """Every mention stands at its place, within its segment, in order, once, under the id of its name."""
+    """Check that every mention is at its place, within its segment, in order, once, with the id of its name."""
     text = "".join(segment.text for segment in of.segments)
     order = {segment.id: segment for segment in of.segments}
     places = []
@@ -112,7 +112,7 @@ def test_two_kinds_at_one_place_are_two_mentions_and_equal_ones_are_one() -> Non
     assert told(rows) == [("ORG", "ann", "Ann"), ("PERSON", "ann", "Ann")]
 
 
-def test_what_names_nothing_is_counted() -> None:
+def test_unusable_name_is_counted() -> None:
     class Odd:
         name = "odd"
 
@@ -198,7 +198,7 @@ def test_headings_are_mentions(text: str, headings: list[str]) -> None:
 # ── speakers ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_who_speaks_is_a_mention_where_the_name_stands_in_the_text() -> None:
+def test_speaker_is_mentioned_if_text_holds_the_name() -> None:
     of = document(
         "d",
         "Caroline (2023-05-08T13:56): Hey Melanie!\n\n",

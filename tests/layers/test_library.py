@@ -1,4 +1,4 @@
-"""The library over a hand-made graph whose vectors are given: its shape, its texts, and what a change costs."""
+"""Test the library over a hand-made graph with given vectors: its shape, its texts, and the cost of a change."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def segment(name: str, record: DocumentRecord, place: int, is_echo: bool) -> Seg
 
 
 class Shelves:
-    """What the layer reads of a memory. Each document is one text, or a list of them; a key is its title, too."""
+    """The part of a memory that the layer reads. A document is a text or a list of texts; its key is its title."""
 
     def __init__(self, vectors: Matrix, *, namespace: str = "tests", segments: int = 1) -> None:
         self.namespace = namespace
@@ -59,7 +59,7 @@ class Shelves:
             self.put(f"document {number:04}", np.tile(vector, (segments, 1)))
 
     def put(self, key: str, vectors: Matrix, content: str = "") -> None:
-        """Add a document, or replace it: what rests on it goes."""
+        """Add or replace a document, and drop the overviews that rest on it."""
         document_id = make_id(self.namespace, "document", key)
         self.vectors[key], self.contents[key] = vectors.astype(np.float32), content or f"This is what {key} says."
         self.library = {name: kept for name, kept in self.library.items() if document_id not in kept[0].documents}
@@ -111,7 +111,7 @@ class Shelves:
 
 
 class WithoutLanguage(FakeModels):
-    """Where no language model is."""
+    """Models without a language model."""
 
     embedder = FakeEmbedder(DIMENSION)
 
@@ -131,7 +131,7 @@ def deepen(
     language: FakeLanguageModel | None = None,
     notes: Counter[str] | None = None,
 ) -> int:
-    """Store what the layer gives, as far as ``most`` transactions; how many overviews it wrote."""
+    """Store the layer's rows, at most ``most`` transactions, and return how many overviews were written."""
     models = WithoutLanguage() if language is None else FakeModels(language, embedder=FakeEmbedder(DIMENSION))
     written = 0
     for rows in islice((layer or LibraryLayer(bounds=BOUNDS)).build(cast("MemoryGraph", shelves), models=models), most):
@@ -143,7 +143,7 @@ def deepen(
 
 
 def random_vectors(count: int, *, topics: int = 5, seed: int = 0) -> Matrix:
-    """Rows of length 1 around some topics."""
+    """Return rows of length 1 around some topics."""
     generator = np.random.default_rng(seed)
     centres = generator.normal(size=(topics, DIMENSION))
     rows = centres[generator.integers(topics, size=count)] + 0.5 * generator.normal(size=(count, DIMENSION))
@@ -151,7 +151,7 @@ def random_vectors(count: int, *, topics: int = 5, seed: int = 0) -> Matrix:
 
 
 def check_shape(shelves: Shelves, bounds: Bounds = BOUNDS) -> None:
-    """What holds of every library of two documents or more."""
+    """Check the invariants of every library of two documents or more."""
     by_level: dict[int, list[Overview]] = {}
     for overview in shelves.overviews("library"):
         by_level.setdefault(overview.level, []).append(overview)
@@ -212,7 +212,7 @@ def test_library_holds_after_any_changes(count: int, seed: int, steps: list[tupl
     assert deepen(shelves) == 0
 
 
-def test_of_fewer_than_two_documents_there_is_none() -> None:
+def test_library_needs_two_documents() -> None:
     for count in (0, 1):
         shelves = Shelves(random_vectors(count))
         assert deepen(shelves) == 0
@@ -249,7 +249,7 @@ def test_a_model_writes_the_texts_where_it_is_wanted() -> None:
 
 
 @table("said", ["", "   ", "Penguins swam to Peru and married kings.", "Here it is:\n"])
-def test_what_the_lines_do_not_bear_out_is_not_used(said: str) -> None:
+def test_prose_without_support_in_lines_is_not_used(said: str) -> None:
     with_model, without = Shelves(random_vectors(9)), Shelves(random_vectors(9))
     notes = Counter[str]()
     deepen(with_model, WITH_MODEL, language=FakeLanguageModel([said] * 20), notes=notes)
@@ -364,7 +364,7 @@ def test_one_document_of_a_thousand_costs_little(change: str) -> None:
     assert max(written) <= 20, "two ways up to the root, and what some neighbours join"
 
 
-def test_an_interrupted_build_goes_on_from_there() -> None:
+def test_interrupted_build_continues() -> None:
     whole, killed = Shelves(random_vectors(600)), Shelves(random_vectors(600))
     total = deepen(whole, LibraryLayer(bounds=Bounds(2, 4, 6)))
     before = deepen(killed, most=2)
@@ -378,7 +378,7 @@ def test_an_interrupted_build_goes_on_from_there() -> None:
     check_shape(killed)
 
 
-def test_what_two_processes_built_at_once_is_put_right() -> None:
+def test_library_of_two_concurrent_builds_is_repaired() -> None:
     shelves, other = Shelves(random_vectors(40)), Shelves(random_vectors(41))
     deepen(shelves)
     deepen(other)
@@ -392,7 +392,7 @@ def test_what_two_processes_built_at_once_is_put_right() -> None:
     assert deepen(shelves) == 0
 
 
-def test_new_documents_join_what_is_near() -> None:
+def test_new_documents_join_near_groups() -> None:
     topics = np.repeat(np.eye(3, DIMENSION, dtype=np.float32), 4, axis=0)
     shelves = Shelves(topics)
     deepen(shelves)

@@ -1,4 +1,4 @@
-"""Triples of an OpenIE file as relations of a memory, and files that are none."""
+"""Test triples of an OpenIE file as relations of a memory, and files that are refused."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def relations_of(path: Path, tmp_path: Path, *, key: str = "ann", title: str = "") -> tuple[list[str], dict[str, int]]:
-    """What a document of the text says then, and what its receipt counts."""
+    """Return the relations of a document with the text, and the counts in its receipt."""
     layers = ("entities", OpenIE(path))
     with Memory(tmp_path / "m.lbug", **options(layers=layers, segment_tokens=300)) as memory:
         receipt = memory.add(TEXT, key=key, title=title)
@@ -131,7 +131,7 @@ def test_other_files_are_refused(name: str, write: Write) -> None:
         OpenIE(write(HOSTILE[name]))
 
 
-def test_what_is_no_readable_file_is_refused(tmp_path: Path) -> None:
+def test_unreadable_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"\xff\xfe\x00{")
     for path in (tmp_path / "none.json", tmp_path, tmp_path / "latin", Path("a\0b")):
         with pytest.raises(DocumentError, match="Expected an OpenIE file"):

@@ -1,4 +1,4 @@
-"""Information points: what becomes of odd output, and whether weights and levels are those of the paper."""
+"""Test information points: how faulty output is treated, and that weights and levels are those of the paper."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def said(text: str, *, complete: bool = True) -> list[str]:
 
 
 def assert_sound(rows: LayerRows, below: Sequence[Segment]) -> None:
-    """Each point has edges of weights that sum to 1, all to the level right below it."""
+    """Check that each point's edges have weights that sum to 1, and all lead to the level directly below it."""
     level = {node.id: 0 for node in below} | {point.id: point.level for point in rows.points}
     weights = defaultdict(list)
     for edge in rows.summarizes:
@@ -187,7 +187,7 @@ def test_short_points_of_one_pattern_are_no_loop() -> None:
 
 
 def plain_weights(generation: Generation, start: int, end: int, mass: float) -> list[float]:
-    """PECAN, section 3.1, and decision 2, word for word."""
+    """Follow PECAN, section 3.1, and decision 2, word for word."""
     rows = [
         row
         for row, (first, last) in zip(generation.attention.tolist(), generation.offsets.tolist(), strict=True)
@@ -313,7 +313,7 @@ def test_the_graph_never_grows_higher_than_allowed() -> None:
 
 
 @table("count", [0, 1])
-def test_there_is_nothing_to_gather_from_less_than_two_segments(count: int) -> None:
+def test_single_segment_gets_no_points(count: int) -> None:
     assert build(PointsLayer(), FakeLanguageModel(), ("d", segments("d", count))) == [LayerRows()]
 
 

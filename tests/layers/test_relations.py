@@ -1,4 +1,4 @@
-"""Relations: what the text bears out is kept, whatever is written, and nothing else."""
+"""Test relations: what the text confirms is kept, whatever the model writes, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tables import table
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.layers.entities import EntitiesLayer
-from memgraph_rag.layers.extraction import SCHEMA, Said, goes_in_circles, said
+from memgraph_rag.layers.extraction import SCHEMA, Extraction, goes_in_circles, parse_extraction
 from memgraph_rag.layers.grounding import can_name, is_proper
 from memgraph_rag.layers.points import PointsLayer
-from memgraph_rag.layers.question_pool import Pool, proposed
+from memgraph_rag.layers.question_pool import Pool, read_questions
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.models.engine.language_model import TransformersModel
@@ -51,7 +51,7 @@ def build(*texts: str, replies: Sequence[str], names: dict[str, str] | None = No
 
 
 def assert_sound(rows: LayerRows, of: SplitDocument, recognizer: FakeRecognizer) -> None:
-    """Each end has a mention in its segment; each mention stands where it says; nothing is there twice."""
+    """Check that each end has a mention in its segment, each mention is at its place, and nothing occurs twice."""
     segments = {segment.id: segment for segment in of.segments}
     (named,) = EntitiesLayer().build([of], namespace=NAMESPACE, models=FakeModels(recognizer=recognizer))
     for mention in rows.mentions:
@@ -196,7 +196,7 @@ def test_five_hundred_names_are_bounded():
         (("Ann Lee", "Tom Ray", " "), "relation without two names and a sentence"),
     ],
 )
-def test_what_the_text_does_not_hold_is_dropped_and_counted(relation: Sequence[str], note: str):
+def test_relation_missing_in_text_is_dropped_and_counted(relation: Sequence[str], note: str):
     rows = build(TEXT, replies=[reply(relation)])
     assert rows.relations == ()
     assert rows.notes[note] == 1
@@ -225,7 +225,7 @@ INJECTED = (
 
 @table("injected", INJECTED)
 def test_a_text_that_imitates_a_reply_makes_no_relation_elsewhere(injected: str):
-    """A model that obeys can only say of that very segment what stands in it."""
+    """A model that obeys can only state relations that this segment holds."""
     texts = f"{TEXT} ", injected
     obeying = reply(("Ann Lee", "Zeus", "Ann Lee is Zeus."), ("Ann Lee", "Tom Ray", "Ann Lee hates Tom Ray."))
     rows = build(*texts, replies=[obeying])
@@ -242,16 +242,16 @@ def test_a_text_that_imitates_a_reply_makes_no_relation_elsewhere(injected: str)
     ["", " ", "Sure! Here it is.", "[]", '"a"', "null", "{", "[" * 5000, '{"names": 1, "relations": {}}', "\ud800"],
 )
 def test_an_unreadable_reply_is_counted(text: str):
-    usable, notes = said(text)
-    assert usable == Said()
+    usable, notes = parse_extraction(text)
+    assert usable == Extraction()
     assert sum(notes.values()) == (1 if text not in ("{", '{"names": 1, "relations": {}}') else sum(notes.values()))
 
 
-def test_what_is_complete_in_a_cut_reply_is_kept():
+def test_complete_parts_of_truncated_reply_are_kept():
     whole = reply(("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray."), names=["Ann Lee"])
-    usable, notes = said(whole[: whole.index("married Tom") + 14] + "]")
+    usable, notes = parse_extraction(whole[: whole.index("married Tom") + 14] + "]")
     assert usable.relations == ()
-    usable, notes = said(whole[:-2])
+    usable, notes = parse_extraction(whole[:-2])
     assert (usable.relations, notes) == (
         (("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray."),),
         {"relations cut off": 1},
@@ -260,7 +260,9 @@ def test_what_is_complete_in_a_cut_reply_is_kept():
 
 def test_one_sentence_tells_of_two_pairs_at_most():
     sentence = "Ann, Tom, Bob and Eve met."
-    usable, notes = said(reply(("Ann", "Tom", sentence), ("Tom", "Ann", sentence), ("Bob", "Eve", sentence)))
+    usable, notes = parse_extraction(
+        reply(("Ann", "Tom", sentence), ("Tom", "Ann", sentence), ("Bob", "Eve", sentence))
+    )
     assert [relation[:2] for relation in usable.relations] == [("Ann", "Tom")]
     assert notes["repeated relation"] == 2
 
@@ -302,7 +304,7 @@ def test_any_json_is_no_error(value: object):
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory) -> TransformersModel:
-    """Weights that write nonsense: whatever it is, it has the form that was asked for."""
+    """Weights that write nonsense, which always has the requested form."""
     return TransformersModel(write_checkpoint("llama", tmp_path_factory.mktemp("tiny")), dtype="float32", device="cpu")
 
 
@@ -356,7 +358,7 @@ def test_everything_fits_a_small_window():
     assert all(schema is SCHEMA for _, _, schema in model.asked)
 
 
-def test_what_is_asked_names_the_title_and_begins_as_any_other_task():
+def test_prompt_names_title_after_shared_beginning():
     model = Recording()
     layer = RelationsLayer(batch_tokens=1024)
     layer.build([many(4)], namespace=NAMESPACE, models=FakeModels(model))
@@ -370,7 +372,7 @@ def test_what_is_asked_names_the_title_and_begins_as_any_other_task():
     assert all("Whom did Ann1 meet?" in prompt.task for prompt in second)
 
 
-def test_progress_says_what_is_done():
+def test_progress_names_relations_and_batches():
     reports = []
     RelationsLayer().build(
         [many(2)], namespace=NAMESPACE, models=FakeModels(), progress=lambda *now: reports.append(now)
@@ -419,17 +421,17 @@ def test_without_a_question_there_is_no_second_look():
 
 @given(st.text(max_size=80), st.integers(0, 4))
 def test_any_proposal_is_no_error(text: str, most: int):
-    questions, notes = proposed(text, most)
+    questions, notes = read_questions(text, most)
     assert len(questions) <= most
     assert questions or notes or '"questions"' not in text
-    proposed(json.dumps({"questions": [text, 1, None, [text]]}), most)
+    read_questions(json.dumps({"questions": [text, 1, None, [text]]}), most)
 
 
 @table(("text", "can", "proper"), [
     ("Ann", True, True), ("she", False, False), ("1963", False, True), ("red mill", True, False),
     ("狐狸", True, True), ("", False, True), ("...", False, True), ("iPhone", True, True),
 ])  # fmt: skip
-def test_what_can_be_a_name(text: str, can: bool, proper: bool):
+def test_names_differ_from_pronouns_and_numbers(text: str, can: bool, proper: bool):
     assert can_name(text) is can
     assert is_proper(text) is proper
 

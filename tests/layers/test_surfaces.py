@@ -1,4 +1,4 @@
-"""Where a name stands in a text."""
+"""Test where a name occurs in a text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_name_is_found_whole_and_however_it_is_written(name: str, text: str, s
 
 
 @given(st.text(max_size=12), st.text(max_size=60))
-def test_what_is_found_has_the_normal_form_that_was_looked_for(name: str, text: str):
+def test_occurrence_has_normal_form_of_name(name: str, text: str):
     for start, end in occurrences(name, f"{text} {name} {text}"):
         assert normalise(f"{text} {name} {text}"[start:end]) == normalise(name)
 

@@ -1,4 +1,4 @@
-"""Days in a text, in whatever form, and what a search compares of them."""
+"""Test how days are found in any form, and how a search compares them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_day_without_a_year(text: str) -> None:
         *("192.168.1.2", "1/2/3/4", "12026-08-27", "August 27.5", "August 27%", "27 AprİL 2026"),
     ],
 )
-def test_what_is_no_day(text: str) -> None:
+def test_text_without_day_has_no_term(text: str) -> None:
     assert written(text) == []
 
 
@@ -85,7 +85,7 @@ def test_a_day_counts_like_a_word_and_changes_no_other_score(stemming: bool) -> 
     index.append([("", "bread 2026-08-27"), ("", "bread 28 August 2026"), ("2026-08-27", "bread and milk")])
     scores = index.scores(index.terms("27. Aug."), rows)
     assert scores[2] > scores[0] > scores[1] == 0
-    np.testing.assert_array_equal(index.words_among(index.terms_of(0)), index.terms("bread 2026 08 27"))
+    np.testing.assert_array_equal(index.select_words(index.row_terms(0)), index.terms("bread 2026 08 27"))
 
     without = KeywordIndex(stemming=stemming)
     without.append([("", "bread 2026 08 27"), ("", "bread 28 August, in 2026"), ("2026 08 27", "bread and milk")])
@@ -104,4 +104,4 @@ def test_days_stand_where_a_number_does(pieces: list[str]) -> None:
 
     everywhere = [match.span() for match in dates._FORM.finditer(text)]
 
-    assert [match.span() for match in dates._matches(text)] == everywhere
+    assert [match.span() for match in dates._find_matches(text)] == everywhere

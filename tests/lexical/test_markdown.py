@@ -1,4 +1,4 @@
-"""Headings of Markdown: what is one, where it begins, and what is none."""
+"""Test which lines are Markdown headings, and where they begin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names may mean one thing, by their words."""
+"""Test which names may mean the same thing, by their words."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_names_that_only_look_alike(first: str, second: str) -> None:
         ("Mr.", "Darcy"),
     ],
 )
-def test_of_other_names_the_cosine_decides(first: str, second: str) -> None:
+def test_cosine_decides_about_other_names(first: str, second: str) -> None:
     assert least_cosine(normalise(first), normalise(second)) == SURE_COSINE
 
 

@@ -1,4 +1,4 @@
-"""Names in their normal form, and what a question names."""
+"""Test the normal form of names, and the names of a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relative words name the days of a calendar, by the day on which they were said; what is not certain names none."""
+"""Test which days relative words name by the day of their text; uncertain words name none."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_relative_words_name_days(text: str, first: str, last: str) -> None:
         "999 years ago back",
     ],
 )
-def test_what_is_not_certain_names_no_day(text: str) -> None:
+def test_uncertain_words_name_no_day(text: str) -> None:
     assert [days for days in relative_days(text, SAID) if days.first.year > 2000] == []
 
 

@@ -1,4 +1,4 @@
-"""Numbers and questions are read out of whatever a model replies."""
+"""Test that numbers and questions are read from any reply of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences tile the text, begin with a word, and do not end behind abbreviations."""
+"""Test that sentences cover the text, begin with a word, and do not end after abbreviations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ISO 8601 is read alike on every Python; what is none gives no moment."""
+"""Test that ISO 8601 is read alike on every Python, and that other texts give no time."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_iso_is_read(text: str, moment: str):
         "1714557600",
     ],
 )
-def test_what_is_no_iso_is_no_moment(text: str):
+def test_text_outside_iso_is_no_time(text: str):
     assert timestamps.read(text) == ""
 
 
@@ -75,7 +75,7 @@ zones = st.none() | st.integers(-1439, 1439).map(lambda minutes: timezone(timede
 
 
 @given(st.dates() | st.datetimes(timezones=zones))
-def test_what_python_writes_is_read_as_itself(moment: date | datetime):
+def test_isoformat_of_python_is_read_unchanged(moment: date | datetime):
     assert timestamps.read(moment.isoformat()) == moment.isoformat()
 
 
@@ -101,7 +101,7 @@ def test_any_text_is_read_as_a_moment_or_as_none(text: str):
     ],
 )
 def test_a_certain_moment_is_understood_as_people_write_it(text: str, moment: str):
-    assert timestamps.understood(text) == moment
+    assert timestamps.parse_time(text) == moment
 
 
 @table(
@@ -112,12 +112,12 @@ def test_a_certain_moment_is_understood_as_people_write_it(text: str, moment: st
     ],
 )
 def test_a_moment_that_is_not_certain_is_none(text: str):
-    assert timestamps.understood(text) == ""
+    assert timestamps.parse_time(text) == ""
 
 
 @given(st.text(st.sampled_from("0123456789-+:.,/() TZapmMy")) | st.text())
 def test_any_text_is_understood_as_a_moment_or_as_none(text: str):
-    moment = timestamps.understood(text)
+    moment = timestamps.parse_time(text)
     assert timestamps.read(moment) == moment
 
 

@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion: the formula, the ties, and that no list's scale matters."""
+"""Test reciprocal rank fusion: the formula, the ties, and that the scale of a list does not matter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_ties_go_by_id() -> None:
     ]
 
 
-def test_found_by_both_beats_found_first_by_one() -> None:
+def test_id_in_two_rankings_beats_first_of_one() -> None:
     assert reciprocal_rank_fusion({"one": ["x", "y"], "other": ["z", "y"]})[0][0] == "y"
 
 

@@ -1,4 +1,4 @@
-"""Graph search: what it finds, what it says of it, and that the order follows from the question alone."""
+"""Test graph search: its results, their reasons, and that the order depends on the question alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tables import table
 
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.names import normalise
-from memgraph_rag.search.graph import Found, GraphSearch
+from memgraph_rag.search.graph import GraphSearch, SegmentMatch
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.pagerank import personalised_pagerank
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
@@ -27,7 +27,7 @@ RECOGNIZER = FakeRecognizer()
 
 
 class Shelf:
-    """The part of a graph reader that an index reads, over documents that come and go."""
+    """The part of a graph reader that an index reads, over documents that may change."""
 
     namespace = "tests"
 
@@ -91,13 +91,13 @@ def search_of(shelf: Shelf, **limits: int) -> GraphSearch:
     return GraphSearch(index, namespace="tests", embedder=EMBEDDER, recognizer=RECOGNIZER)
 
 
-def find(search: GraphSearch, question: str, *, k: int = 10, **limits: object) -> list[Found]:
+def find(search: GraphSearch, question: str, *, k: int = 10, **limits: object) -> list[SegmentMatch]:
     search.index.refresh()
     return search.find(question, search.index.view(Extent(**limits)), k=k)  # pyright: ignore[reportArgumentType]
 
 
 def films() -> Shelf:
-    """A film, its director, who is told of elsewhere without the film's name, and others that say nothing of them."""
+    """A film, its director, whom another text describes without the film's name, and unrelated texts."""
     shelf = Shelf()
     shelf.put("film", ["Red Harbour is a silent film by Otto Brandt about sailors."], title="Red Harbour")
     shelf.put("director", ["Otto Brandt grew up in Lund, where his mother taught."], title="Otto Brandt")
@@ -109,7 +109,7 @@ def films() -> Shelf:
 # ── what is found ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_name_leads_from_what_the_question_names_to_what_it_asks_for() -> None:
+def test_walk_reaches_answer_over_shared_name() -> None:
     hits = find(search_of(films()), "Where did the mother of the maker of Red Harbour teach?")
     assert {hit.id for hit in hits[:2]} == {"film-0", "director-0"}
     film, director = sorted(hits[:2], key=lambda hit: hit.id, reverse=True)
@@ -122,7 +122,7 @@ def test_a_name_leads_from_what_the_question_names_to_what_it_asks_for() -> None
     assert film.ranks["graph"] == 1
 
 
-def test_what_is_typed_without_accents_is_found() -> None:
+def test_query_without_accents_finds_text_with_them() -> None:
     shelf = films()
     shelf.put("ballet", ["A ballet by Strauß."], title="Aschenbrödel")
     assert find(search_of(shelf), "Who wrote the ballet aschenbrodel?")[0].id == "ballet-0"
@@ -166,7 +166,7 @@ def test_turn_of_the_speaker_asked_for_comes_first() -> None:
 
 
 def chat() -> Shelf:
-    """A user's short lines between long answers, which say them again in several segments."""
+    """A user's short messages between long answers, which repeat them in several segments."""
     shelf = Shelf()
     texts: list[str] = []
     speakers: list[str] = []
@@ -221,13 +221,13 @@ def test_chats_and_texts_keep_their_orders_where_both_are_searched(question: str
     assert together[:3] == [match.id for match in find(search, question, k=3)]
 
 
-def test_what_is_near_comes_first_be_it_said_or_written() -> None:
+def test_nearest_segment_is_first_among_chats_and_texts() -> None:
     search = search_of(chat_beside_films())
     assert find(search, MINE)[0].id == "chat-0"
     assert find(search, FILM)[0].id == "film-0"
 
 
-def test_a_copy_of_a_kind_counts_to_the_memory() -> None:
+def test_copies_of_vectors_count_in_memory_use() -> None:
     search = search_of(shelf := chat_beside_films())
     before = find(search, MINE) and search.index.nbytes
     shelf.put("later", ["user: I counted one more fox."], speakers=["user"])  # behind the other kind
@@ -256,11 +256,11 @@ def test_a_name_within_a_longer_known_one_is_not_meant() -> None:
     shelf.put("town", ["The town of Lund is old."], title="Lund")
     search = search_of(shelf)
     search.index.refresh()
-    seeds = search._seeds(search.names("Who made My Cousin from Lund?"), search.index.view())
+    seeds = search._seed_columns(search.names("Who made My Cousin from Lund?"), search.index.view())
     assert [search.index.entity_id(seed) for seed in seeds] == [make_id("tests", "entity", "my cousin from lund")]
 
 
-def test_in_a_conversation_the_turns_around_count_and_names_do_not_spread() -> None:
+def test_conversation_counts_neighbours_and_walks_no_names() -> None:
     shelf = Shelf()
     shelf.put(
         "chat",
@@ -303,7 +303,7 @@ def test_small_memories() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_the_order_does_not_depend_on_how_the_index_came_about(seed: int) -> None:
+def test_order_is_independent_of_history_of_index(seed: int) -> None:
     names = ["Ada", "Bob", "Cid", "Dora", "Ede"]
     shuffled = random.Random(seed)
     texts = {
@@ -336,7 +336,7 @@ def test_equal_segments_are_ordered_by_id() -> None:
     assert [hit.id for hit in find(search_of(shelf), "Who saw Bob?")] == ["a-0", "b-0", "c-0"]
 
 
-def test_some_documents_are_searched_as_if_there_were_no_others() -> None:
+def test_search_of_documents_ignores_all_others() -> None:
     shelf, alone = films(), Shelf()
     kept = ["film", "director", "other3", "other7"]
     for document in kept:
@@ -372,7 +372,7 @@ def test_only_what_was_written_since_is_read_again() -> None:
     assert shelf.rows_read == 33
 
 
-def test_what_was_forgotten_is_let_go_of() -> None:
+def test_index_drops_forgotten_documents() -> None:
     shelf = films()
     search = search_of(shelf)
     find(search, "Otto")
@@ -408,7 +408,7 @@ def test_namespace_above_the_limit_is_refused_until_it_fits_again() -> None:
     assert find(search, "Otto") == expected
 
 
-def test_what_was_replaced_does_not_count_to_the_limit() -> None:
+def test_replaced_segments_do_not_count_in_limit() -> None:
     shelf = films()
     search = search_of(shelf, most_bytes=len(shelf.indexed_segments(since=0)) * (4 * 256 + 700))
     find(search, "Otto")
@@ -417,8 +417,8 @@ def test_what_was_replaced_does_not_count_to_the_limit() -> None:
         assert find(search, "Oslo")[0].id == "other0-0"
 
 
-@pytest.mark.parametrize("place", ["_words_of", "_seconds", "_below", "unaccented"])
-def test_what_is_interrupted_is_read_anew(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", ["_index_texts", "_seconds", "_append_rows", "unaccented"])
+def test_index_is_rebuilt_after_interrupted_refresh(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = films()
     search = search_of(shelf)
     find(search, "Otto")
@@ -483,7 +483,7 @@ def whose(shelf: Shelf, question: str) -> tuple[str, str] | None:
     return search.said_by_another(question, search.index.view())
 
 
-def test_what_is_asked_of_one_may_be_said_by_another() -> None:
+def test_search_names_other_speaker_of_answer() -> None:
     shelf = races()
     assert whose(shelf, "When did Tom run the charity race?") == ("Tom", "Ann")
     assert whose(shelf, "When was the bread baked in the old kitchen by Ann?") == ("Ann", "Tom")
@@ -493,7 +493,7 @@ def test_what_is_asked_of_one_may_be_said_by_another() -> None:
     assert whose(shelf, "When did I tell Tom of the charity race?") is None, "the asker is none of the speakers"
 
 
-def test_whose_it_is_is_asked_of_conversations_only() -> None:
+def test_other_speaker_needs_conversations_only() -> None:
     shelf = races()
     shelf.put("note", ["Ann Miller: a life."])
     assert whose(shelf, "When did Tom run the charity race?") is None

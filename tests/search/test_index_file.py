@@ -1,4 +1,4 @@
-"""The index of a namespace in a file: it is what was written or nothing, and nothing that was forgotten stays in it."""
+"""Test the index file of a namespace: it returns what was written or nothing, and keeps nothing that was forgotten."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def found(memory: Memory) -> list[tuple[str, float, Any]]:
 
 
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The versions since which segments are read from now on."""
+    """Collect the versions since which segments are read from now on."""
     calls: list[int] = []
     read = LadybugStore.indexed_segments
     monkeypatch.setattr(
@@ -89,7 +89,7 @@ def test_vectors_of_both_kinds_are_searched_in_the_file(tales: Path) -> None:
             assert all(np.shares_memory(kind.embeddings, index._embeddings) for kind in kinds)
 
 
-def test_what_is_written_after_it_was_read_is_taken_in(tales: Path) -> None:
+def test_loaded_index_reads_later_writes(tales: Path) -> None:
     with opened(tales) as memory:
         found(memory)
     with opened(tales) as memory:
@@ -103,7 +103,7 @@ def test_what_is_written_after_it_was_read_is_taken_in(tales: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["add", "replace", "forget", "deepen", "purge", "of another namespace"])
-def test_no_write_leaves_it_there(tales: Path, change: str) -> None:
+def test_each_write_deletes_index_file(tales: Path, change: str) -> None:
     with opened(tales) as memory:
         found(memory)
         assert kept_beside(tales)
@@ -121,7 +121,7 @@ def test_no_write_leaves_it_there(tales: Path, change: str) -> None:
         assert kept_beside(tales) == []
 
 
-def test_an_answer_leaves_it_there(tales: Path) -> None:
+def test_answer_keeps_index_file(tales: Path) -> None:
     with opened(tales) as memory:
         found(memory)
         kept = kept_beside(tales)
@@ -129,7 +129,7 @@ def test_an_answer_leaves_it_there(tales: Path) -> None:
     assert kept_beside(tales) == kept
 
 
-def test_another_file_of_the_same_name_is_not_taken_for_it(tales: Path) -> None:
+def test_foreign_file_with_its_name_is_ignored(tales: Path) -> None:
     with opened(tales) as memory:
         found(memory)
         version = memory._parts.store.version()
@@ -144,7 +144,7 @@ def test_another_file_of_the_same_name_is_not_taken_for_it(tales: Path) -> None:
 
 
 def test_index_of_another_state_of_the_file_is_not_read(tales: Path, tmp_path: Path) -> None:
-    """A copy went on elsewhere and comes back, with as many writes and documents as the file that it replaces."""
+    """A copy continues elsewhere and returns with as many writes and documents as the file that it replaces."""
     elsewhere = tmp_path / "elsewhere.lbug"
     with opened(tales) as memory:
         memory.session(user="ann").add([{"role": "ann", "content": "Good morning.", "time": "2026-01-01"}])
@@ -165,7 +165,7 @@ def test_index_of_another_state_of_the_file_is_not_read(tales: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("damage", ["cut", "byte", "empty", "header", "form"])
-def test_a_damaged_one_is_made_again(tales: Path, damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_index_file_is_written_again(tales: Path, damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(tales) as memory:
         expected = found(memory)
     (kept,) = kept_beside(tales)
@@ -187,7 +187,7 @@ def test_a_damaged_one_is_made_again(tales: Path, damage: str, monkeypatch: pyte
     assert kept_beside(tales)
 
 
-def test_other_settings_make_it_anew(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_settings_write_index_file_again(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(tales) as memory:
         found(memory)
     calls = reads(monkeypatch)
@@ -196,7 +196,7 @@ def test_other_settings_make_it_anew(tales: Path, monkeypatch: pytest.MonkeyPatc
     assert calls == [-1]
 
 
-def test_where_no_file_can_be_made_the_search_works(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_works_without_writable_index_file(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
@@ -219,7 +219,7 @@ TEXTS = st.dictionaries(st.sampled_from(["ids", "t"]), st.lists(st.text()))
 
 @settings(max_examples=50)
 @given(arrays=ARRAYS, texts=TEXTS)
-def test_what_is_read_is_what_was_written(
+def test_read_index_equals_written_index(
     arrays: dict[str, Any], texts: dict[str, list[str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("index") / "kept"

@@ -1,10 +1,10 @@
-"""Names that a question tells, and whether a text holds them."""
+"""Test which names a question holds, and whether a text holds them."""
 
 from __future__ import annotations
 
 from tables import table
 
-from memgraph_rag.search.name_coverage import asked_about, held, meant
+from memgraph_rag.search.name_coverage import check_names, correct_name, select_checked_part
 
 
 @table(
@@ -23,7 +23,7 @@ from memgraph_rag.search.name_coverage import asked_about, held, meant
     ],
 )
 def test_names_count_in_english_without_choices_and_abbreviations(question: str, asked: str) -> None:
-    assert asked_about(question) == asked
+    assert select_checked_part(question) == asked
 
 
 @table(
@@ -52,18 +52,18 @@ def test_names_count_in_english_without_choices_and_abbreviations(question: str,
     ],
 )
 def test_a_name_is_held_whole_or_word_by_word_in_one_text(name: str, text: str, is_held: bool | None) -> None:
-    assert held([name], ["", text, "Nothing else."]).get(name) == is_held
-    assert not any(held([name], []).values())
+    assert check_names([name], ["", text, "Nothing else."]).get(name) == is_held
+    assert not any(check_names([name], []).values())
 
 
 def test_its_words_must_stand_in_the_same_text() -> None:
-    assert held(["tom brown"], ["Tom hid it.", "Brown found it."]) == {"tom brown": False}
+    assert check_names(["tom brown"], ["Tom hid it.", "Brown found it."]) == {"tom brown": False}
 
 
 def test_a_document_as_a_question_does_not_take_long() -> None:
     names = [f"somebody{number} elsewhere{number}" for number in range(10_000)]
     texts = [" ".join(f"someone{row}{number}" for number in range(200)) for row in range(256)]
-    is_held = held(names, texts)
+    is_held = check_names(names, texts)
     assert list(is_held) == names[:32]
     assert not any(is_held.values())
 
@@ -81,5 +81,5 @@ def test_a_document_as_a_question_does_not_take_long() -> None:
         ("Gardens", ["in the garden"], ""),  # nobody's name
     ],
 )
-def test_the_name_that_may_have_been_meant(name: str, texts: list[str], expected: str) -> None:
-    assert meant(name, texts) == expected
+def test_misspelt_name_is_corrected_from_texts(name: str, texts: list[str], expected: str) -> None:
+    assert correct_name(name, texts) == expected

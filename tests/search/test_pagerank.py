@@ -1,4 +1,4 @@
-"""PageRank equals igraph's on real graphs, and a plain solution of its equation on any."""
+"""Test PageRank against igraph on real graphs, and against a plain solution of its equation on any graph."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def triples() -> list[Edge]:
-    """What GPT-3.5 found in passages of MuSiQue."""
+    """Return triples that GPT-3.5 extracted from passages of MuSiQue."""
     rows = lines(DATA / "musique_tune" / "openie_gpt35.jsonl")
     triples = [triple for row in rows for triple in row["triples"] if len(triple) == 3]
     return [(first, last) for first, _, last in triples if first != last]
 
 
 def co_mentions(name: str) -> list[Edge]:
-    """Capitalised names that stand in one paragraph."""
+    """Return pairs of capitalised names in one paragraph."""
     pairs: list[Edge] = []
     for row in lines(DATA / name / "docs.jsonl"):
         names = sorted({row["text"][start:end] for start, end in capitalised(row["text"][:2_000])})

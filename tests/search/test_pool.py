@@ -1,4 +1,4 @@
-"""Graph search over a pool that the database draws: against the search in memory, and what it reads."""
+"""Test graph search over a pool from the database: its results against the search in memory, and its reads."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_a_pool_of_everything_is_searched_as_the_namespace(tales: Path) -> None:
         assert len(memory._parts.search.index) == 0
 
 
-def test_what_does_not_fit_is_searched_in_the_database(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memgraph_rag.search.index._BYTES_BESIDE", 2**20)
+def test_namespace_above_memory_is_searched_in_database(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memgraph_rag.search.index._BYTES_PER_SEGMENT", 2**20)
     with opened(tales, search_memory_mib=1) as memory:
         assert len(keys(memory, "Whom did Otto see?")) == 10
         with pytest.raises(SearchMemoryExceeded):
@@ -79,7 +79,7 @@ def test_six_reads_make_a_pool(tales: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert 3 <= len(memory._parts.search._pools.read("Whom did Otto see in Lund?")) < len(PLACES)
 
 
-def test_documents_and_times_are_kept_to(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pool_keeps_to_documents_and_times(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "LISTED", 2)
     since, until = (datetime(2024, 5, day, tzinfo=timezone.utc) for day in (10, 13))
     with opened(tales, search="database") as memory:
@@ -109,13 +109,13 @@ def test_nothing_forgotten_stays_in_the_background(tales: Path) -> None:
         assert not ids & set(reader._background.rows.view().ids)
 
 
-def test_the_smallest_ids_tell_how_many_there_are() -> None:
+def test_smallest_ids_estimate_number_of_segments() -> None:
     ids = sorted(hashlib.sha256(f"{number}".encode()).hexdigest()[:32] for number in range(20_000))
-    assert pool._estimated(ids[:7]) == 7
-    assert pool._estimated(ids[: pool.BACKGROUND]) == pytest.approx(20_000, rel=0.2)
+    assert pool._estimate_segments(ids[:7]) == 7
+    assert pool._estimate_segments(ids[: pool.BACKGROUND]) == pytest.approx(20_000, rel=0.2)
 
 
-def test_only_the_rarest_words_are_looked_for_where_there_is_much(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_namespace_is_searched_by_rarest_words(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "FEWEST_WORDS", 1)
     with opened(tales, search="database") as memory:
         looked_for: list[str] = []
@@ -137,7 +137,7 @@ def test_only_the_rarest_words_are_looked_for_where_there_is_much(tales: Path, m
         assert looked_for[3] == "Who went to the hill on 3 May 2024?"
 
 
-def test_degrees_are_asked_of_what_the_first_segments_name(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_degrees_are_read_for_entities_of_best_segments(tales: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, count in (("COUNTED", 1), ("BACKGROUND", 1)):
         monkeypatch.setattr(pool, name, count)
     with opened(tales, search="database") as memory:

@@ -1,4 +1,4 @@
-"""The figures by which candidates are ordered, by hand."""
+"""Test the features by which candidates are ordered, against values computed by hand."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def view() -> View:
 
 
 def told(view: View, words: KeywordIndex, question: str) -> dict[str, list[float]]:
-    """By figure, those of all four; the starts are the film and the director."""
+    """Return each feature of all four candidates by name; the starts are the film and the director."""
     cosines = np.array([0.5, 0.1, 0.3, 0.1])
     start = Start(words.terms(question), cosines, cosines[::-1], np.array([0.4, 0.1, 0.2, 0.0]), (0, 2))
     figures = features(view, words, [*TITLES, TITLES[0], TITLES[2]], start, PLACES)
@@ -50,7 +50,7 @@ def told(view: View, words: KeywordIndex, question: str) -> dict[str, list[float
     return dict(zip(FEATURES, figures.T.tolist(), strict=True))
 
 
-def test_each_figure_says_what_it_says(view: View, words: KeywordIndex) -> None:
+def test_each_feature_of_passage_has_its_value(view: View, words: KeywordIndex) -> None:
     figures = told(view, words, "red town harbour")
     assert figures["meaning"] == pytest.approx(standard(np.array([0.5, 0.1, 0.3, 0.1])).tolist())
     assert figures["farther meaning"] == pytest.approx(figures["meaning"][::-1])
@@ -99,7 +99,7 @@ def talk(*speakers: str, with_machine: bool = False) -> tuple[View, Said]:
     names = ("", *dict.fromkeys(speakers))
     said_by = np.array([names.index(speaker) for speaker in speakers])
     said = Said(names, said_by, np.arange(3), np.array([3, 6, 1]), asks, np.full(3, with_machine))
-    assert said.names_of(np.arange(3)) == list(speakers)
+    assert said.speaker_names(np.arange(3)) == list(speakers)
     return view, said
 
 

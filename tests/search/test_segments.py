@@ -1,4 +1,4 @@
-"""Segment search: each mode's order, scores and reasons, on a graph whose lists are given."""
+"""Test segment search: the order, scores and reasons of each mode, on a graph with given lists."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_an_empty_graph_has_no_evidence() -> None:
 
 
 @table("mode", ["graphs", "", None, ["hybrid"]])
-def test_an_unknown_mode_is_refused_with_the_known_ones(mode: object) -> None:
+def test_unknown_mode_is_refused_with_known_names(mode: object) -> None:
     with pytest.raises(SettingsError, match="graph, hybrid, keywords, vector") as raised:
         SEARCH.find("fox", k=5, mode=mode)
     assert raised.value.mode == mode

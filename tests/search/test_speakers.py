@@ -1,4 +1,4 @@
-"""Whose words a question asks for, and who says them instead."""
+"""Test whose words a question asks for, and which other speaker says them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.search.speakers import ANOTHER, WEIGHED, asked_for, asked_of, asked_side, said_instead
+from memgraph_rag.search.speakers import (
+    ANOTHER,
+    WEIGHED,
+    find_asked_side,
+    find_named_speakers,
+    find_only_speaker,
+    find_other_speaker,
+)
 
 SPEAKERS = ["Ann", "Tom", "Ann", "Eva"]
 
@@ -22,9 +29,9 @@ SPEAKERS = ["Ann", "Tom", "Ann", "Eva"]
     ],
 )
 def test_a_speaker_is_named_by_whole_words(question: str, named: set[str]) -> None:
-    assert asked_for(question, SPEAKERS) == named
-    assert asked_for(question, ["", "!"]) == frozenset()
-    assert asked_of(question, SPEAKERS) == (min(named) if len(named) == 1 else None)
+    assert find_named_speakers(question, SPEAKERS) == named
+    assert find_named_speakers(question, ["", "!"]) == frozenset()
+    assert find_only_speaker(question, SPEAKERS) == (min(named) if len(named) == 1 else None)
 
 
 @table(
@@ -43,11 +50,11 @@ def test_a_speaker_is_named_by_whole_words(question: str, named: set[str]) -> No
     ],
 )
 def test_question_asks_for_one_side_of_a_chat(question: str, side: str) -> None:
-    assert asked_side(question) == side
+    assert find_asked_side(question) == side
 
 
-def test_what_the_asker_did_is_asked_of_nobody() -> None:
-    assert asked_of("What did I bake for Ann?", SPEAKERS) is None
+def test_question_about_asker_names_no_speaker() -> None:
+    assert find_only_speaker("What did I bake for Ann?", SPEAKERS) is None
 
 
 @table(
@@ -60,26 +67,26 @@ def test_what_the_asker_did_is_asked_of_nobody() -> None:
         ([0.46, 0.54, 0.0, 0.0], None),
     ],
 )
-def test_the_largest_of_the_others_is_compared_with_the_one_who_is_named(shares, expected) -> None:
-    assert said_instead("Ann", SPEAKERS, np.array(shares)) == expected
+def test_largest_other_speaker_is_compared_with_named_one(shares, expected) -> None:
+    assert find_other_speaker("Ann", SPEAKERS, np.array(shares)) == expected
 
 
-def test_what_is_far_down_is_not_weighed() -> None:
+def test_candidates_after_the_best_do_not_count() -> None:
     speakers = ["Tom"] * WEIGHED + ["Ann"] * 500
     shares = np.array([1.0] * WEIGHED + [0.9] * 500)
-    assert said_instead("Ann", speakers, shares) == "Tom"
+    assert find_other_speaker("Ann", speakers, shares) == "Tom"
 
 
 def test_an_assistant_may_say_what_its_user_did() -> None:
     shares = np.array([0.1, 0.9])
-    assert said_instead("user", ["user", "Assistant"], shares) is None
-    assert said_instead("user", ["user", "Ann"], shares) == "Ann"
+    assert find_other_speaker("user", ["user", "Assistant"], shares) is None
+    assert find_other_speaker("user", ["user", "Ann"], shares) == "Ann"
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1)), max_size=30))
-def test_nobody_says_anything_instead_of_himself(said) -> None:
+def test_single_speaker_has_no_other_speaker(said) -> None:
     speakers, shares = [speaker for speaker, _ in said], np.array([share for _, share in said])
-    replacement = said_instead("a", speakers, shares)
+    replacement = find_other_speaker("a", speakers, shares)
     assert replacement in (None, "b", "c")
     if replacement is None and "a" not in speakers:
         assert not speakers, f"at {ANOTHER} or more whoever says all of it says it"

@@ -1,4 +1,4 @@
-"""The word that was meant where one is misspelt."""
+"""Test the correction of misspelt words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.search.spelling import bare, nearest, respelt
+from memgraph_rag.search.spelling import bare, nearest, replace_words
 
 KNOWN = ["flensburg", "fledhusum", "hamburg", "hambury", "petersen", "magnolia", "1984", "anna", "ämter"]
 
@@ -32,7 +32,7 @@ def test_the_nearest_word(word: str, expected: str) -> None:
 
 
 def test_a_question_keeps_all_else() -> None:
-    assert respelt("Is Mueler’s or müeler's (27.8.2026)?", {"mueler": "mueller"}) == (
+    assert replace_words("Is Mueler’s or müeler's (27.8.2026)?", {"mueler": "mueller"}) == (
         "Is Mueller or mueller (27.8.2026)?"
     )
     assert bare("Müller’s") == "muller"
@@ -40,5 +40,5 @@ def test_a_question_keeps_all_else() -> None:
 
 @given(st.text(max_size=30), st.lists(st.text(max_size=12), max_size=5))
 def test_nothing_is_an_error(question: str, known: list[str]) -> None:
-    assert respelt(question, {}) == question
+    assert replace_words(question, {}) == question
     assert nearest(bare(question), known) in {"", *known}

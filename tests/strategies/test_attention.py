@@ -1,4 +1,4 @@
-"""What a strategy does with a session that tells no attention: it refuses with what to do, or reads without."""
+"""Test strategies with a session without attention: they refuse with advice, or read without attention."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def context(*, attends: bool) -> ReadingContext:
 
 
 @table("name", sorted(NEED_ATTENTION))
-def test_strategy_that_lives_on_attention_refuses_and_says_what_to_do(name: str) -> None:
+def test_strategy_that_needs_attention_refuses_without_it(name: str) -> None:
     with pytest.raises(StrategyError, match=r'reader="auto".*strategy="walk"') as caught:
         next(iter(find_strategy(name).read("Where is the fox?", context(attends=False))))
     assert caught.value.strategy == name
 
 
 @table("name", ["walk", "top_k", "full_context", "qrmem"])
-def test_strategy_that_can_do_without_reads(name: str) -> None:
+def test_strategy_without_need_of_attention_reads(name: str) -> None:
     steps = next(iter(find_strategy(name).read("Where is the fox?", context(attends=False))))
     assert [step.attention for step in steps] == [0.0] * len(steps)

@@ -1,4 +1,4 @@
-"""Reading from the root of a library: what is reached, in which order, and what the trace says of it."""
+"""Test reading from the root of a library: the reached nodes, their order, and the notes in the trace."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_overviews_and_documents_are_reached_one_by_one() -> None:
     }  # fmt: skip
 
 
-def test_without_a_library_nothing_is_reached() -> None:
+def test_frontier_without_library_reaches_nothing() -> None:
     for reading in (context(SEGMENTS), context(WHOLE, documents=["d1", "d2", "d3", "d4"])):
         frontier = LibraryFrontier(reading, WANTED)
         assert not frontier
@@ -108,7 +108,7 @@ def test_a_stale_library_has_several_tops() -> None:
     assert LibraryFrontier(context(WHOLE), WANTED).note == "the library"
 
 
-def test_overviews_of_other_layers_are_no_library() -> None:
+def test_frontier_ignores_overviews_of_other_layers() -> None:
     report = replace(ROOT, layer="communities")
 
     assert not LibraryFrontier(context([report, *SEGMENTS]), WANTED)
@@ -179,7 +179,7 @@ def test_pecan_starts_with_as_few_tokens_over_many_documents() -> None:
     assert len(passes(Pecan(), context(few[1:], entry=found))[0]) == 8, "without a library, what a search finds"
 
 
-def test_pecan_without_graph_is_the_paper_still() -> None:
+def test_pecan_without_graph_ignores_library() -> None:
     assert set(ids(passes(Pecan(shape="tree"), context(WHOLE))[0])) == {"s1", "s2", "s3", "s4"}
 
 
@@ -224,7 +224,7 @@ def test_overviews_rest_on_the_segments_below_them() -> None:
     assert weights == pytest.approx(dict.fromkeys(["s1", "s2", "s3", "s4"], 0.25))
 
 
-def test_of_a_whole_memory_the_heaviest_segments_are_cited() -> None:
+def test_support_of_root_cites_heaviest_segments() -> None:
     nodes = [segment(f"s{number}", f"d{number}") for number in range(3000)]
     root = overview("root", 1, [node.document_id for node in nodes])
     total = 3000 * 3001 / 2

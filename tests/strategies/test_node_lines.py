@@ -1,4 +1,4 @@
-"""A node is read under the title of its document, where there is room, and never in part."""
+"""Test that a node is read after its document's title if the title fits, and never in part."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_node_is_read_under_its_title_on_one_line() -> None:
     ]
 
 
-def test_title_is_said_once_where_nodes_of_a_document_follow() -> None:
+def test_adjacent_nodes_of_document_share_one_title() -> None:
     nodes = [BARN, point("p0", "a"), segment("s2", "b", text="Water."), segment("s3", "a", text="Hay.")]
     lines = lines_over(nodes)
     expected = ["The Barn: A fox slept there. It was red.", "text of p0", "The River: Water.", "The Barn: Hay."]
@@ -75,7 +75,7 @@ def test_rest_of_a_long_turn_is_read_under_speaker_and_day(text: str, line: str)
     assert lines_over([node]).of([node]) == [line]
 
 
-def test_title_is_left_out_where_window_or_budget_has_no_room() -> None:
+def test_title_is_left_out_if_window_or_budget_is_full() -> None:
     needed = cost(BARN) + len("The Barn: ")
     bare = ["A fox slept there. It was red."]
     titled = ["The Barn: " + bare[0]]
@@ -86,7 +86,7 @@ def test_title_is_left_out_where_window_or_budget_has_no_room() -> None:
     assert lines_over([BARN], limits=Limits(tokens=before + needed - 1)).of([BARN]) == bare
 
 
-def test_remarks_stand_behind_the_text_where_there_is_room() -> None:
+def test_remarks_follow_text_if_they_fit() -> None:
     def lines(window: int) -> list[str]:
         context = lines_context([BARN], window=window)
         return NodeLines(replace(context, remark=lambda nodes: ["last\nweek: May"] * len(nodes))).of([BARN])

@@ -1,4 +1,4 @@
-"""What a question about the whole reads: the tops of a layer, what of it is nearest, passages in turns; or it walks."""
+"""Test what a question about a whole memory reads: top overviews, nearest overviews, passages in turns; or the walk."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def test_overviews_and_passages_take_turns() -> None:
     assert scores == [0.0, 0.9, 0.5, 0.2], "a top is read whatever it says, then the nearest"
 
 
-def test_reading_ends_where_the_budget_does() -> None:
+def test_reading_ends_with_budget() -> None:
     assert ids(read(Overviews(budget_tokens=50))) == ["root", "s0", "two"]
     assert ids(read(Overviews(budget_tokens=1))) == ["root"], "something is read"
 
 
-def test_of_tops_a_third_of_the_budget_is_read_first() -> None:
+def test_tops_take_a_third_of_budget() -> None:
     tops = [node for node in NODES if node.id != "root"]
 
     assert ids(read(Overviews(budget_tokens=50), tops)) == ["one", "s0", "two"], (
@@ -81,11 +81,11 @@ def test_communities_are_read_where_there_is_no_library() -> None:
     assert ids(read(Overviews(), [*NODES[:2], NODES[-1]])) == ["community", "s0", "s1"]
 
 
-def test_nothing_is_read_over_other_documents() -> None:
+def test_overviews_read_only_allowed_documents() -> None:
     assert ids(read(Overviews(), documents=["a", "b"])) == ["one", "two"], "the tops of what is left"
 
 
-def test_without_overviews_it_is_the_walk_and_says_so() -> None:
+def test_memory_without_overviews_is_walked() -> None:
     steps = read(Overviews(), NODES[:2])
     assert ids(steps) == ["s0", "s1"]
     assert steps[0].via == "the walk: no overview of the library or of the communities"

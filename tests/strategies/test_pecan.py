@@ -1,4 +1,4 @@
-"""The walk against a slow twin that recomputes the whole of PECAN's loop from full matrices at every step."""
+"""Test the walk against a slow twin that computes PECAN's loop from full matrices at every step."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def without(part: str) -> Pecan:
 def plain_walk(
     world: World, *, threshold: float, needed: int, linear: bool, similarity_weight: float
 ) -> list[tuple[str, float, float, float | None, StopReason | None]]:
-    """Seeds §1, "Search loop", steps 1 to 6, and §0, decisions 5 to 7. Nothing is kept from step to step but S."""
+    """Follow Seeds §1, "Search loop", steps 1 to 6, and §0, decisions 5 to 7; only S is kept from step to step."""
     names = sorted(node.id for node in world.nodes)
     place = {name: at for at, name in enumerate(names)}
     tokens = {node.id: node.tokens + 4 for node in world.nodes}
@@ -230,7 +230,7 @@ def test_position_none_takes_attention_as_it_is() -> None:
     assert ids(world.walk(Pecan(position="none")))[2] == "s0"
 
 
-def test_similarity_reaches_nodes_that_no_edge_reaches() -> None:
+def test_similarity_reaches_nodes_without_edges() -> None:
     world = example(edges=[Summarizes("p0", "s0", 1.0)], similarity={"s2": 1.0})
     assert ids(world.walk())[2:] == ["s0", "s2", "s1"], "a tie of 1 and 1 goes by id"
     assert ids(world.walk(Pecan(similarity_weight=2.0)))[2] == "s2"
@@ -242,7 +242,7 @@ def test_without_any_score_nodes_are_read_by_id() -> None:
 
 
 @table(("needed", "read"), [(1, ["p0", "p1"]), (2, ["p0", "p1", "s1", "s2"]), (3, ["p0", "p1", "s1", "s2", "s0"])])
-def test_yes_counts_in_all_not_in_a_row(needed: int, read: list[str]) -> None:
+def test_reflection_counts_every_yes(needed: int, read: list[str]) -> None:
     steps = example(yes=[0.9, 0.1, 0.9, 0.9]).walk(Pecan(yes_needed=needed))
     assert ids(steps) == read
     assert steps[-1].stop is StopReason.ANSWERABLE
@@ -273,7 +273,7 @@ def test_pecan_is_the_papers_whatever_the_calibration() -> None:
     assert calibrated.walk(Pecan(calibrated=True, start_tokens=START_TOKENS)) != plain.walk(Pecan())
 
 
-def test_the_position_factor_is_left_out_where_attention_does_not_fall() -> None:
+def test_calibration_switches_position_factor_off() -> None:
     plain = example(
         attention={"p0": 0.5, "p1": 0.375}, edges=[Summarizes("p0", "s0", 1.0), Summarizes("p1", "s2", 1.0)]
     )
@@ -314,7 +314,7 @@ def test_start_set_above_half_the_window_keeps_the_most_similar() -> None:
     assert ids(first) == ["p1", "p3", "p5"]
 
 
-def test_a_start_node_above_half_the_window_is_read_all_the_same() -> None:
+def test_large_start_node_is_still_read() -> None:
     world = World([segment("s0", tokens=60), segment("s1", index=1, tokens=60)], similarity={"s1": 0.5}, window=100)
     assert [ids(of_pass) for of_pass in world.passes()] == [["s1"]]
     assert world.walk()[-1].stop is StopReason.WINDOW
@@ -347,11 +347,11 @@ def test_few_documents_are_all_walked() -> None:
     assert len(library(8).walk()) == 8
 
 
-def test_of_many_documents_those_are_walked_that_search_finds_first() -> None:
+def test_first_documents_of_search_are_walked() -> None:
     assert ids(library(30).walk()) == [f"s{i:02}" for i in range(8)]
 
 
-def test_given_documents_are_walked_and_no_other() -> None:
+def test_only_given_documents_are_walked() -> None:
     assert set(ids(library(30).walk(documents=["d20", "d03"]))) == {"s20", "s03"}
 
 
@@ -360,7 +360,7 @@ def test_a_document_without_points_enters_with_its_segments() -> None:
     assert [ids(of_pass) for of_pass in world.passes()] == [["p0", "t0", "t1"], ["s0"]]
 
 
-def test_an_empty_graph_is_no_step() -> None:
+def test_empty_graph_gives_no_step() -> None:
     assert World([]).passes() == []
 
 
@@ -368,7 +368,7 @@ def test_an_empty_graph_is_no_step() -> None:
 
 
 def tree() -> World:
-    """Two points over three segments; the model says Yes at once, and the point of less likeness leads to "low"."""
+    """Two points over three segments; the model says Yes at once, and the less similar point leads to "low"."""
     return World(
         [
             point("top"),
@@ -387,7 +387,7 @@ def tree() -> World:
     [(None, ["top", "side", "low", "near", "far"]), (4, ["top", "side", "low", "near"]), (3, ["top", "near", "far"])],
 )
 def test_without_stop_a_fixed_count_is_read(count: int | None, read: list[str]) -> None:
-    """Of a count of four over two levels the start set has two nodes, of three it has one."""
+    """A count of four over two levels gives a start set of two nodes, a count of three gives one."""
     assert ids(tree().walk(find_strategy("pecan"))) == ["top", "side"]
     steps = tree().walk(without("stop"), limits=Limits(nodes=count))
     assert ids(steps) == read
@@ -432,7 +432,7 @@ def test_the_tree_keeps_the_heaviest_edge_of_each_node(world: World) -> None:
         assert sum(edge.weight for edge in kept if edge.source_id == source) == pytest.approx(1.0)
 
 
-def test_each_signal_can_be_taken_away() -> None:
+def test_ablation_switches_each_signal_off() -> None:
     def third(name: str) -> str:
         world = replace(tree(), yes=[0.1] * 9)
         return ids(world.walk(without(name)))[2]
@@ -442,7 +442,7 @@ def test_each_signal_can_be_taken_away() -> None:
 
 
 @pytest.mark.parametrize("gone", [{"s1"}, {"s2"}, {"s1", "s2", "s3"}])
-def test_what_was_forgotten_gives_way_to_the_next_best(gone: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgotten_node_is_replaced_by_next_best(gone: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """One top-level point is read; the segments under it fall from the first to the last."""
     segments = [segment(f"s{number}", "d", index=number) for number in range(6)]
     cosines = {passage.id: 1 - number / 10 for number, passage in enumerate(segments)}

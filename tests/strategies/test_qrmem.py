@@ -1,4 +1,4 @@
-"""QRMeM on graphs where the right way is known, and what it lets go of when the window is full."""
+"""Test QRMeM on graphs with a known right way, and which segments it drops from a full window."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def read(
 # ── KN ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_it_goes_from_the_current_entities_edge_after_edge() -> None:
+def test_qrmem_follows_relations_of_current_entities() -> None:
     graph = world(mentions={"s0": ["Ann"]}, relations=WAY[:3])
     graph._mentions |= {"s1": {"Ben"}}
     # The question names Ann: what names her is read first, then the way from Ann over Ben and Cay to Dan: the segment
@@ -85,7 +85,7 @@ def test_it_goes_from_the_current_entities_edge_after_edge() -> None:
     assert [step.stop for step in steps] == [None] * 3 + [StopReason.ANSWERABLE]
 
 
-def test_what_is_missing_is_told_with_each_no() -> None:
+def test_each_no_carries_missing_fact() -> None:
     session = HandMadeSession(replies=["-1 The sister.", "Action: -1: Where Ben lives.", "-2 In Dan."])
     steps = read(Qrmem(start_tokens=14), session=session)
     assert [step.reason for step in steps] == ["The sister.", "", "Where Ben lives.", ""]
@@ -99,13 +99,13 @@ def test_reply_without_a_verdict_is_asked_for_again() -> None:
     assert [temperature for _, temperature, _ in session.requests] == [0.0, 0.7, 0.7]
 
 
-def test_p_yes_is_told_and_decides_nothing() -> None:
+def test_p_yes_is_traced_and_decides_nothing() -> None:
     steps = read(Qrmem(start_tokens=14), session=HandMadeSession(yes=[0.9, 0.9, 0.1], replies=[NO, YES]))
     assert [step.p_yes for step in steps] == [0.9, 0.9, 0.1]
     assert steps[-1].stop is StopReason.ANSWERABLE
 
 
-def test_an_entity_brings_at_most_the_tokens_that_the_paper_holds() -> None:
+def test_segments_of_entity_keep_token_limit_of_paper() -> None:
     long = [segment(f"s{number}", f"d{number}") for number in range(30)]
     mentions = {"s0": ["Ann"]} | {f"s{number}": ["Ben"] for number in range(1, 30)}
     tokens = {node.id: 496 for node in long}
@@ -129,7 +129,7 @@ def test_question_without_names_begins_with_search_results() -> None:
     assert ids(steps) == ["s3", "s4"]
 
 
-def test_without_relations_it_goes_along_mentions() -> None:
+def test_qrmem_without_relations_follows_mentions() -> None:
     graph = world(relations=[], mentions={"s0": ["Ann"], "s1": ["Ann", "Ben"], "s2": ["Ben"]})
     steps = read(Qrmem(start_tokens=14), graph=graph)
     assert ids(steps) == ["s0", "s1", "s2"]
@@ -144,7 +144,7 @@ def test_a_circle_ends_and_each_segment_is_read_once() -> None:
 
 
 class Fading(HandMadeGraph):
-    """A graph of which what is ``gone`` is still found, and not there any more when it is read."""
+    """A graph whose ``gone`` nodes are still found, but no longer there when they are read."""
 
     gone: frozenset[str] = frozenset()
 
@@ -152,7 +152,7 @@ class Fading(HandMadeGraph):
         return [node for node in super().nodes(node_ids) if node.id not in self.gone]
 
 
-def test_what_was_forgotten_since_it_was_found_gives_way_to_the_next() -> None:
+def test_segment_forgotten_after_search_is_skipped() -> None:
     mentions = {f"s{number}": ["Ann"] for number in range(4)}
     graph = Fading(shelf(6), relations=[], mentions=mentions, similarity=COSINES)
     steps = read(Qrmem(start_tokens=14, rounds=1), graph=graph)
@@ -162,7 +162,7 @@ def test_what_was_forgotten_since_it_was_found_gives_way_to_the_next() -> None:
     assert ids(steps) == ["s0", "s3"]
 
 
-def test_a_relation_whose_segment_was_forgotten_is_a_hop_to_the_next() -> None:
+def test_relation_with_forgotten_segment_is_passed() -> None:
     graph = Fading(shelf(6), relations=WAY, mentions={"s0": ["Ann"]}, similarity=COSINES)
     graph.gone = frozenset({"s1"})
     steps = read(Qrmem(start_tokens=14), graph=graph)
@@ -178,7 +178,7 @@ def test_a_relation_whose_segment_was_forgotten_is_a_hop_to_the_next() -> None:
         ("without_reflection", [WAY[0].description], 2),
     ],
 )
-def test_a_part_can_be_taken_away(name: str, ways: list[str], requests: int) -> None:
+def test_ablation_switches_each_part_off(name: str, ways: list[str], requests: int) -> None:
     graph = world(
         mentions={"s0": ["Ann"], "s5": ["Eve"]},
         kinds=dict.fromkeys(("Ann", "Ben", "Eve"), ("PERSON",)) | {"Cay": (OPEN_KIND,), "Dan": (OPEN_KIND,)},
@@ -195,7 +195,7 @@ def test_a_part_can_be_taken_away(name: str, ways: list[str], requests: int) -> 
     }
 
 
-def test_without_open_entities_no_edge_leads_to_one() -> None:
+def test_ablation_avoids_relations_to_open_entities() -> None:
     kinds = dict.fromkeys(("Ann", "Ben", "Eve"), ("PERSON",)) | {"Cay": (OPEN_KIND,), "Dan": (OPEN_KIND,)}
     steps = read(Qrmem(open_entities=False), graph=world(kinds=kinds))
     assert not {WAY[1].description, WAY[2].description} & {step.via for step in steps}
@@ -204,13 +204,13 @@ def test_without_open_entities_no_edge_leads_to_one() -> None:
 
 
 @table(("name", "times"), [("", 1), ("without_update", 0)])
-def test_without_update_the_graph_stays_as_it_is(name: str, times: int) -> None:
+def test_qrmem_without_update_keeps_graph(name: str, times: int) -> None:
     given: list[Sequence[Segment]] = []
     read(Qrmem(**Qrmem.ablations[name] if name else {}), extract=lambda _, segments: given.append(segments))
     assert len(given) == times
 
 
-def test_it_ends_after_its_rounds() -> None:
+def test_qrmem_ends_after_its_rounds() -> None:
     steps = read(Qrmem(start_tokens=14, rounds=2))
     assert [step.via for step in steps] == ["", *(WAY[place].description for place in (0, 0, 1))]
     assert steps[-1].stop is StopReason.MAX_ROUNDS
@@ -240,7 +240,7 @@ def test_full_window_drops_the_lowest_edge_never_the_beginning() -> None:
     assert session.read == ["s0", "s1", "s3"]
 
 
-def test_where_everything_in_hand_scores_more_the_window_ends_it() -> None:
+def test_full_window_of_better_segments_ends_reading() -> None:
     session = HandMadeSession(window=14 * 3)
     steps = read(Qrmem(start_tokens=14), session=session)
     assert ids(steps) == ["s0", "s1", "s2"]

@@ -1,4 +1,4 @@
-"""From what was read to segments: path products against the enumeration of every path."""
+"""Test the segments that support a trace: path products against the enumeration of every path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def step(node: Node, attention: float, score: float = 0.0) -> Step:
 
 
 def paths_down(node: Node, graph: HandMadeGraph) -> list[tuple[str, float]]:
-    """Segment and product of edge weights at the end of every path."""
+    """Return the segment and the product of edge weights of every path."""
     if node.level == 0:
         return [(node.id, 1.0)]
     return [
@@ -85,11 +85,11 @@ def test_the_heaviest_are_kept_and_ties_go_by_id() -> None:
     assert [node.id for node, _ in segments_under(trace, graph, most=3)] == ["s3", "s0", "s1"]
 
 
-def test_what_was_forgotten_meanwhile_is_passed_over() -> None:
+def test_forgotten_node_is_skipped() -> None:
     p0, s0 = point("p0"), segment("s0")
     graph = HandMadeGraph([s0], [Summarizes("p0", "s0", 0.5), Summarizes("p0", "gone", 0.5)])
     assert segments_under([step(p0, 1.0), step(segment("gone too"), 0.0)], graph) == [(s0, 0.5)]
 
 
-def test_nothing_read_rests_on_nothing() -> None:
+def test_empty_trace_has_no_support() -> None:
     assert segments_under([], HandMadeGraph([])) == []

@@ -1,4 +1,4 @@
-"""Flat retrieval: what search finds is read in its order, as far as the window reaches."""
+"""Test flat retrieval: the results of a search are read in order until the window is full."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ def test_nothing_is_read_where_nothing_fits_or_nothing_is_found() -> None:
     assert read(TopK(), segments=[]) == []
 
 
-def test_documents_are_handed_to_the_search() -> None:
+def test_search_is_limited_to_documents() -> None:
     assert [step.node.id for step in read(TopK(), documents=["d1"])] == ["s3", "s1", "s5"]
 
 
 @table("name", STRATEGIES)
-def test_every_strategy_goes_by_the_name_it_is_found_by(name: str) -> None:
+def test_strategy_has_the_name_of_its_registration(name: str) -> None:
     assert find_strategy(name).name == name
 
 
-def test_the_default_is_there() -> None:
+def test_default_strategy_exists() -> None:
     assert DEFAULT in STRATEGIES
 
 
 @table("name", ["", "walk-on", "PECAN", None, 3, ["pecan"]])
-def test_an_unknown_strategy_is_refused_with_the_known_ones(name: object) -> None:
+def test_unknown_strategy_is_refused_with_known_names(name: object) -> None:
     with pytest.raises(StrategyError, match="walk, pecan, qrmem") as raised:
         find_strategy(name)
     assert raised.value.name == name
 
 
-def test_a_strategy_of_ones_own_is_taken_as_it_is() -> None:
+def test_strategy_object_is_returned_unchanged() -> None:
     own = TopK("graph")
     assert find_strategy(own) is own

@@ -1,4 +1,4 @@
-"""The walk against a slow twin that adds up every score anew, and on graphs where the right way is known."""
+"""Test the walk against a slow twin that adds up every score again, and on graphs with a known right way."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALL = 99  # segments: more than there are
 
 @dataclass
 class World:
-    """A graph, what search finds in it, and all numbers; ``entry`` are ids."""
+    """A graph, the results of its search, and all numbers; ``entry`` are ids."""
 
     nodes: list[Node]
     entry: list[str]
@@ -91,7 +91,7 @@ def shelf(count: int, *, tokens: int = 10) -> list[Node]:
 
 
 def plain_scores(world: World, weights: Weights, read: Sequence[str]) -> dict[str, float]:
-    """The score of every unread node after these were read, from the world's own tables."""
+    """Return the score of every unread node after these nodes were read, from the world's own tables."""
     nodes = {node.id: node for node in world.nodes}
     attended = {
         name: world.attention.get(name, 0.0) * (1 if world.calibration else place) for place, name in enumerate(read, 2)
@@ -179,7 +179,7 @@ def worlds(draw: st.DrawFn) -> World:
 
 @settings(deadline=None)
 @given(worlds(), st.integers(1, 3))
-def test_every_choice_is_the_best_by_scores_that_are_added_up_anew(world: World, start_nodes: int) -> None:
+def test_walk_chooses_best_of_recomputed_scores(world: World, start_nodes: int) -> None:
     weights = Weights()
     passes = world.passes(Walk(weights, start_nodes=start_nodes, most_segments=ALL))
     read: list[str] = []
@@ -198,7 +198,7 @@ def test_every_choice_is_the_best_by_scores_that_are_added_up_anew(world: World,
 
 @settings(deadline=None)
 @given(worlds(), st.integers(1, 4), st.integers(0, 5))
-def test_with_the_entry_alone_it_reads_in_the_order_of_the_entry(world: World, start_nodes: int, more: int) -> None:
+def test_walk_by_entry_alone_keeps_order_of_search(world: World, start_nodes: int, more: int) -> None:
     steps = world.walk(Walk(ENTRY_ONLY, start_nodes=start_nodes, most_segments=ALL, more_tokens=more * COST))
     assert ids(steps) == world.entry[: start_nodes + more]
 
@@ -265,7 +265,7 @@ def test_attention_to_a_point_is_passed_down_to_what_it_summarises() -> None:
     assert steps[2].sources == pytest.approx({"attention": 0.75})
 
 
-def test_segment_that_search_left_out_comes_behind_all_that_it_found() -> None:
+def test_segment_outside_of_search_follows_its_results() -> None:
     nodes = [*(segment(f"s{i:02}", index=i) for i in range(40)), point("p0")]
     hits = [f"s{number:02}" for number in range(32)]
     world = World(nodes, hits, similarity={"s39": 0.8, "s38": 0.7, "p0": 0.4, "s00": 0.1})
@@ -302,7 +302,7 @@ def test_yes_does_not_count_before_all_names_of_the_question_are_read() -> None:
     assert ids(World(nodes, hits, yes=[0.9] * 9, named=["fox", "Where"]).walk()) == hits
 
 
-def test_why_it_ended_is_said() -> None:
+def test_last_step_names_stop_reason() -> None:
     hits = [f"s{number:02}" for number in range(9)]
     whole = Walk(most_segments=ALL)
     assert World(shelf(9), hits).walk()[-1].stop is StopReason.MAX_NODES
@@ -328,7 +328,7 @@ def test_second_search_takes_the_last_places_of_the_first() -> None:
     assert ids(World(shelf(9), hits, yes=[0.45] * 9).walk()) == hits[:5]
 
 
-def test_sure_no_asks_for_the_next_search_whose_common_hits_lead() -> None:
+def test_certain_no_starts_second_search() -> None:
     hits = ["s00", "s01", "s02", "s03"]
     answers = {"Where Ben lives.": ["s07", "s03"]}
     world = World(shelf(8), hits, yes=[0.1, 0.1], replies=["Where Ben lives."], answers=answers)
@@ -388,7 +388,7 @@ def test_entity_in_10_000_segments_costs_a_bounded_number_of_rounds() -> None:
 
 
 @pytest.mark.parametrize("gone", [["s01"], ["s01", "s02", "s03", "s04", "s05"]], ids=len)
-def test_what_was_forgotten_gives_way_to_the_next_best(gone: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgotten_node_is_replaced_by_next_best(gone: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(shelf(8), [f"s{number:02}" for number in range(8)])
     nodes = world.graph.nodes
     reads: list[Sequence[str]] = []
@@ -404,7 +404,7 @@ def test_what_was_forgotten_gives_way_to_the_next_best(gone: list[str], monkeypa
     assert len(reads) <= len(steps) + 3, "what is gone is asked for once"
 
 
-def test_what_was_forgotten_stays_gone_after_the_next_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgotten_node_stays_out_after_second_search(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(shelf(5), ["s00", "s01", "s02"], yes=[0.5, 0.1], replies=["Ben."], answers={"Ben.": ["s03"]})
     nodes, reads = world.graph.nodes, []
 
@@ -417,7 +417,7 @@ def test_what_was_forgotten_stays_gone_after_the_next_search(monkeypatch: pytest
     assert sum("s01" in asked for asked in reads) == 1
 
 
-def test_only_the_documents_asked_for_are_read() -> None:
+def test_walk_reads_only_requested_documents() -> None:
     way = relation("Ann", "Ben", "s03")
     world = World(shelf(4), ["s00", "s01", "s02"], relations=[way], mentions={"s00": ["Ann"]},
                   similarity={way.id: 1.0}, attention={"s00": 1.0})  # fmt: skip

@@ -1,4 +1,4 @@
-"""Citations stand verbatim in the document, support the answer, and do not repeat one another."""
+"""Test that citations occur verbatim in the document, support the answer, and do not repeat one another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PETER = (Path(__file__).parents[2] / "examples" / "peter_rabbit.txt").read_text(
 
 
 class WordVectors:
-    """An embedder that knows which words a text holds, by a hash, and nothing else."""
+    """An embedder that knows only which words a text holds, by a hash."""
 
     name = "words"
     dimension = 256
@@ -106,7 +106,7 @@ def test_the_sentences_are_embedded_once():
 
 
 class KnownVectors(WordVectors):
-    """One that knows what its cosines mean."""
+    """An embedder with a cosine below which texts are unrelated."""
 
     dimension = 2**16  # so that no two words share a place
     unrelated_below = 0.2

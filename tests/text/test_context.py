@@ -1,4 +1,4 @@
-"""What is embedded of a segment, and how a turn's vector takes in its neighbours'."""
+"""Test which text is embedded for a segment, and how neighbours' vectors are added to a turn's vector."""
 
 from __future__ import annotations
 

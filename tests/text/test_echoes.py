@@ -1,4 +1,4 @@
-"""Which sentences the memory said itself, and where they are found again."""
+"""Test which sentences are echoes of the memory's answers, and where they are found again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tables import table
 
-from memgraph_rag.text.echoes import answered, marked, sentence_ids
+from memgraph_rag.text.echoes import find_origins, mark_segments, sentence_ids
 from memgraph_rag.types import Citation, Segment
 
 SPACE = "default"
@@ -18,13 +18,13 @@ def segment(text: str, *, document: str = "d", index: int = 0, speaker: str = ""
 
 
 def known(text: str, *read: Segment) -> dict[str, frozenset[str]]:
-    return answered(SPACE, text, read)
+    return find_origins(SPACE, text, read)
 
 
 def echoes(*texts: str, of: str = ANSWER, read: tuple[Segment, ...] = (), speaker: str = "") -> list[bool]:
-    """Of the segments of one document, which are echoes of an answer."""
+    """Return for each segment of a document whether it is an echo of an answer."""
     segments = [segment(text, document="new", index=place, speaker=speaker) for place, text in enumerate(texts)]
-    return [checked.echo for checked in marked(SPACE, segments, known(of, *read))]
+    return [checked.echo for checked in mark_segments(SPACE, segments, known(of, *read))]
 
 
 @table(
@@ -55,16 +55,16 @@ def test_the_same_words_are_the_same_sentence(text: str) -> None:
         "It rained for nine days, and the river rose above the bridge. He never told his wife about it.",
     ],
 )
-def test_other_words_are_none(text: str) -> None:
+def test_other_words_are_no_echo(text: str) -> None:
     assert echoes(text) == [False]
 
 
-def test_what_is_short_is_nobodys() -> None:
+def test_short_sentence_is_no_echo() -> None:
     assert known("Yes. In Paris. He did not.") == {}
     assert len(known("守塔人离开了因为灯坏了两次而且他从来没有告诉过他的妻子这件事情。")) == 1
 
 
-def test_of_a_text_the_segments_that_the_memory_wrote_are_marked() -> None:
+def test_segments_of_answers_in_text_are_echoes() -> None:
     rain = "It rained for nine days, and the river rose above the bridge. The miller lost his boat to it."
     assert echoes(rain, ANSWER, rain + " Nobody in the village was hurt.") == [False, True, False]
 
@@ -77,7 +77,7 @@ def test_a_new_version_of_what_was_quoted_is_no_echo_under_another_key() -> None
     assert echoes(first, of=first, read=(source,)) == [True], "nothing but what was quoted"
 
 
-def test_what_was_said_before_is_no_echo_where_it_stood() -> None:
+def test_sentence_said_before_answer_is_no_echo_in_its_document() -> None:
     source = segment(ANSWER, document="new")
     assert echoes(ANSWER, read=(source,)) == [False]
     assert echoes(ANSWER, read=(replace(source, document_id="other"),)) == [True]
@@ -86,19 +86,19 @@ def test_what_was_said_before_is_no_echo_where_it_stood() -> None:
 def test_the_whole_text_that_was_quoted_is_no_echo_under_another_key() -> None:
     source = segment(ANSWER, document="old")
     new = segment(ANSWER, document="new")
-    (same,) = marked(SPACE, [new], known(ANSWER, source), same_text=["old"])
-    (other,) = marked(SPACE, [new], known(ANSWER, source), same_text=["another"])
+    (same,) = mark_segments(SPACE, [new], known(ANSWER, source), same_text=["old"])
+    (other,) = mark_segments(SPACE, [new], known(ANSWER, source), same_text=["another"])
     assert (same.echo, other.echo) == (False, True)
 
 
 def test_a_cited_document_is_an_origin_of_the_quoted_sentence() -> None:
     quote = ANSWER.partition(". ")[0] + "."
     cited = Citation("new", "key", "gone", 0, len(quote), quote, 1.0)
-    origins = answered(SPACE, ANSWER, [], [cited])
+    origins = find_origins(SPACE, ANSWER, [], [cited])
     assert sorted(origins.values(), key=len) == [frozenset(), frozenset({"new"})]
 
 
-def test_a_turn_is_its_speakers() -> None:
+def test_turn_has_its_speaker_as_origin() -> None:
     said = segment(ANSWER, speaker="ann")
     assert echoes(f"ann: {ANSWER}", read=(said,), speaker="ann") == [False]
     assert echoes(f"assistant (2024-05-01): {ANSWER}", read=(said,), speaker="assistant") == [True]
@@ -106,12 +106,12 @@ def test_a_turn_is_its_speakers() -> None:
 
 def test_what_the_document_holds_as_evidence_stays_evidence() -> None:
     new = segment(ANSWER, document="new")
-    (kept,) = marked(SPACE, [new], known(ANSWER), segments_before=[new])
-    (marked_again,) = marked(SPACE, [new], known(ANSWER), segments_before=[replace(new, echo=True)])
+    (kept,) = mark_segments(SPACE, [new], known(ANSWER), segments_before=[new])
+    (marked_again,) = mark_segments(SPACE, [new], known(ANSWER), segments_before=[replace(new, echo=True)])
     assert (kept.echo, marked_again.echo) == (False, True)
 
 
 def test_ids_are_of_one_namespace() -> None:
-    ids = set(answered(SPACE, ANSWER, ()))
+    ids = set(find_origins(SPACE, ANSWER, ()))
     assert ids == sentence_ids(SPACE, [segment(ANSWER)])
     assert not ids & sentence_ids("other", [segment(ANSWER)])

@@ -1,4 +1,4 @@
-"""Which files of a folder are sources, in which order, and what is said of the others."""
+"""Test which files of a folder are sources, in which order, and the reasons for leaving out the others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_files_come_in_a_fixed_order_with_paths_that_begin_as_given(
     assert folder.left_out == {}
 
 
-def test_what_cannot_be_read_as_text_is_left_out(root: Path) -> None:
+def test_unsuitable_files_are_left_out(root: Path) -> None:
     write(
         root, text_dot_md="Rain.", image_dot_png=b"\x89PNG\x00\x00", empty_dot_md=" \n\t", wide="Rain.".encode("utf-16")
     )
@@ -167,7 +167,7 @@ def test_folder_that_may_be_listed_but_not_entered_gives_its_files(root: Path, m
 
 
 @pytest.mark.parametrize("name", ["missing", "a.md", "a\x00b"])
-def test_what_is_no_folder_is_refused(root: Path, name: str) -> None:
+def test_path_without_folder_is_refused(root: Path, name: str) -> None:
     write(root, a_dot_md="x")
     with pytest.raises(DocumentError, match="Expected a folder"):
         Folder(root / name)

@@ -1,4 +1,4 @@
-"""Signs of injection: what is a sign, what is none, and links that nothing bears out."""
+"""Test which texts are signs of injection, which are not, and which links of an answer have no source."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_line_that_is_quoted_is_short_and_on_one_line() -> None:
 
 
 def test_orders_in_every_dress_that_keeps_their_words_are_signs() -> None:
-    """Documents that were written for another test, before the patterns."""
+    """The documents were written for another test, before the patterns."""
     ignoring = [text for name, text in INJECTIONS.items() if name.startswith("ignore,")]
     assert ORDERS["ignore"] in ignoring[0]
     assert all(addresses_model(text) for text in ignoring)
@@ -202,7 +202,7 @@ def test_links_of_any_kind_need_an_equal_one(link: str) -> None:
 
 
 @table("text", ["Node.js 20.1", "e.g. this", "at 10:30", "v1.2.3.4", "config.py", "ratio 3:4", "a/b", "//"])
-def test_what_is_no_link(text: str) -> None:
+def test_ordinary_words_are_no_link(text: str) -> None:
     assert unsupported_links(f"See {text} there.", []) == []
 
 

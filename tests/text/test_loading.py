@@ -1,4 +1,4 @@
-"""What can be added becomes a document; what cannot is refused with a word on what to do."""
+"""Test that every valid source becomes a document."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_a_pdf_is_read_page_by_page(tmp_path: Path):
 
 
 def bookmarked(pages: Sequence[str], bookmarks: Sequence[tuple[str, int, int]]) -> bytes:
-    """A PDF of these pages with bookmarks as (title, page, place of the one that it is below; -1 at the top)."""
+    """Return a PDF of these pages with bookmarks as (title, page, place of the parent bookmark; -1 at the top)."""
     writer, file = PdfWriter(clone_from=BytesIO(pdf_bytes(*pages))), BytesIO()
     items: list[Any] = []
     for title, page, above in bookmarks:

@@ -1,4 +1,4 @@
-"""What cannot be loaded: each refusal says what was expected, what came, and what to do."""
+"""Test sources that cannot be loaded: each refusal says what was expected, what was given, and what to do."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_empty_text_is_refused(source: object):
         (Document("two", "key", turns=(Turn(0, 2, "user"), Turn(2, 1, "user"))), "got [2, 1)"),
     ],
 )
-def test_what_is_no_source_is_refused(source: object, hint: str):
+def test_other_types_of_source_are_refused(source: object, hint: str):
     assert hint in refusal(source)
 
 
@@ -101,7 +101,7 @@ def test_dates_in_metadata_become_iso():
     assert document.metadata == {"date": "2024-05-01", "time": "2024-05-01T10:00:00"}
 
 
-def test_all_but_the_text_is_short():
+def test_long_fields_except_text_are_refused():
     assert "at most 1,000" in refusal("text", title="t" * (MAX_TITLE + 1))
     assert "at most 65,536 bytes" in refusal("text", metadata={"a": "x" * MAX_METADATA})
     assert "at most 65,536 bytes" in refusal("text", metadata={f"{n:06}": 1 for n in range(10_000)})
@@ -122,7 +122,7 @@ def test_plain_metadata_is_copied():
 
 
 class Name(str):
-    """What another library may take its strings for."""
+    """A subclass of str, as other libraries may use."""
 
     __slots__ = ()
 
@@ -130,7 +130,7 @@ class Name(str):
         return "another"
 
 
-def test_what_is_a_str_of_some_kind_becomes_a_str():
+def test_subclass_of_str_becomes_str():
     text, key, title = (Name(value) for value in ("Ann left.", "k", "T"))
     for document in (
         load(text, key=key, title=title, metadata={Name("a"): Name("b")}),
@@ -239,7 +239,7 @@ def test_a_damaged_pdf_is_read_or_refused(tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("error", [ValueError, RecursionError, KeyError, UnicodeError, OSError])
-def test_whatever_a_parser_raises_is_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type):
+def test_error_of_parser_becomes_document_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type):
     def broken(*_: object) -> None:
         raise error("parser")
 
@@ -250,7 +250,7 @@ def test_whatever_a_parser_raises_is_the_documents(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
-def test_what_ends_the_process_goes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type):
+def test_loading_passes_errors_that_end_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type):
     def broken(*_: object) -> None:
         raise error
 

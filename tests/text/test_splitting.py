@@ -1,4 +1,4 @@
-"""The spans tile the text, keep the limit, and end where sentences end."""
+"""Test that the spans cover the text, keep the limit, and end where sentences end."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def characters(texts: Sequence[str]) -> list[int]:
 
 
 def subwords(texts: Sequence[str]) -> list[int]:
-    """Like a byte-pair tokenizer, not additive: a blank belongs to the word after it, long words are several."""
+    """Count like a byte-pair tokenizer, not additively: spaces count with the next word, long words several times."""
     return [sum(-(-len(token) // 4) for token in re.findall(r" ?\w+|\s+(?!\S)|[^\w ]+|\s", text)) for text in texts]
 
 
 def longer_together(texts: Sequence[str]) -> list[int]:
-    """No tokenizer is that bad: a text has more tokens than its sentences together."""
+    """Count more tokens for a text than for its sentences together, worse than any real tokenizer."""
     return [len(text.split()) + len(text) // 50 for text in texts]
 
 
@@ -45,7 +45,7 @@ COUNTERS = [words, characters, subwords, longer_together]
 
 
 def assert_holds(text: str, spans: list[Span], count: TokenCounter, limit: int) -> None:
-    """The promises of ``split``."""
+    """Check the promises of ``split``."""
     cuts = [0, *(span.end for span in spans)]
     assert [(span.start, span.end) for span in spans] == list(pairwise(cuts))
     assert cuts[-1] == len(text)
@@ -76,7 +76,7 @@ prose = st.lists(
 @example("He came. She left.", 40, words, [4, 9, 9, 0, 18])
 @example("one  \n\n  two", 3, characters, [5])
 @example("a\n\n\n\nb", 40, words, [1, 5])
-def test_what_lies_between_cuts_is_split_by_itself(text: str, limit: int, count: TokenCounter, cuts: list[int]):
+def test_text_between_cuts_is_split_alone(text: str, limit: int, count: TokenCounter, cuts: list[int]):
     spans = split(text, count_tokens=count, max_tokens=limit, cuts=cuts)
     edges = [0, *sorted({cut for cut in cuts if 0 < cut < len(text)}), len(text)]
     assert spans == [

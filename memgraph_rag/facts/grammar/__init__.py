@@ -1,4 +1,4 @@
-"""English rules that read attribute and value out of a clause.
+"""English rules that read attribute and value from a clause.
 
-Open ``statements.py`` first: it tries the frames and the parse in their order. This room never knows a memory.
+Read ``statements.py`` first: it tries the frames and the parse in their order. The package knows no memory.
 """

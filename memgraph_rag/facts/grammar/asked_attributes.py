@@ -1,6 +1,6 @@
-"""Which attribute of whom a question asks for: "Where do I live now?" for the asker's home.
+"""Find the attribute and the person that a question asks for: "Where do I live now?" asks for the asker's home.
 
-It knows the question only. English only. Invariant: a question that names no attribute asks for none.
+The module knows the question only. English only. Invariant: a question without an attribute asks for none.
 """
 
 from __future__ import annotations

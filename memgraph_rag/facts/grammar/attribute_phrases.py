@@ -1,6 +1,6 @@
-"""Where a clause names something of its speaker's: "my favourite colour" in "my favourite colour these days is green".
+"""Find phrases for the speaker's own things: "my favourite colour" in "my favourite colour these days is green".
 
-It knows words only, English ones. Invariant: a phrase begins with "my" or "our", with "new", or is what "I use".
+The module knows English words only. Invariant: a phrase begins with "my", "our" or "new", or is what "I use".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Names of what people say of themselves, in one form: "my new mobile" and "phone" are one attribute.
+"""Normalise the names of attributes: "my new mobile" and "phone" are one attribute.
 
-It knows words only, English ones. Invariant: the form of a form is itself.
+The module knows English words only. Invariant: the form of a form is itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What somebody did, or never did, in one form: "I've never been to Japan" denies "Tom and I visited Japan in May".
+"""Normalise what somebody did or never did: "I've never been to Japan" denies "Tom and I visited Japan in May".
 
-It knows one clause. English only. Invariant: a deed is a verb's base and the stems of its object, in alphabetical
-order, joined by spaces; the order of words, tenses and times make no other deed.
+The module knows one clause. English only. Invariant: a deed is a verb's base and the stems of its object, in
+alphabetical order, joined by spaces; the order of words, the tense and the time make no difference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Clauses in which a speaker says something of itself, whatever their words, and whether it may hold now.
+"""Find clauses in which speakers say something of themselves, in any words, and tell whether it may hold now.
 
-It knows one text, and neither attribute nor value. English only. Invariant: what is asked, wished, supposed, reported,
-denied or over may not hold.
+The module knows one text, and neither attribute nor value. English only. Invariant: a clause that asks, wishes,
+supposes, reports, denies or speaks of the past may not hold.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A parsed clause as a tree: who does it, whether it is so, and the noun phrase around a word.
+"""A parsed clause as a tree: the subject, whether the clause asserts something, and the noun phrase around a word.
 
-It knows the labels of English dependencies as spaCy gives them (ClearNLP's), and no attribute. Invariants: a phrase is
-a span of the text; what is denied, supposed, wished or planned is not asserted.
+The module knows spaCy's labels of English dependencies (ClearNLP's), and no attribute. Invariants: a phrase is a span
+of the text; a denied, supposed, wished or planned clause is not asserted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Attribute and value of a parsed clause: by what the speaker's own things are tied to, and by families of verbs.
+"""Read attribute and value from a parsed clause, by relations of the speaker's own things and by families of verbs.
 
-It knows one clause and its tree (``parse_tree``). English only. A verb with its preposition or object names the
-attribute, in whatever tense, voice or order ("hired by", "been living in"); the noun phrase there is the value.
-Invariants: a value stands in the clause, word for word; what is denied, planned, or of the past gives none.
+The module knows one clause and its tree (``parse_tree``). English only. A verb with its preposition or object names the
+attribute, in any tense, voice or order ("hired by", "been living in"); the noun phrase there is the value. Invariants:
+a value occurs in the clause word for word; a denied, planned or past clause gives no value.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Two values told in one clause: the one that somebody gave up, and the one in its place: "I switched from Vim to Zed".
+"""Read two values from one clause, the former and its replacement: "I switched from Vim to Zed".
 
-It knows one clause. English only. Invariants: both values stand in the clause, word for word, and are written alike,
-both as names or both not; who only travels ("I drove from Bonn to Berlin"), or speaks of another, gives up nothing.
+The module knows one clause. English only. Invariants: both values occur in the clause word for word and are both
+written as names, or both not; a clause about a journey ("I drove from Bonn to Berlin") or about another person gives up
+nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The value in a clause that no frame fits: what is left of "From today my team will be Hawks" without common words.
+"""Read the value of a clause that no frame fits: the rest of "From today my team will be Hawks" without common words.
 
-It knows words only, English ones. Invariant: where more than one phrase is left there is no value;
-nor, but for a name in a short clause, without a sign that something holds now ("these days").
+The module knows English words only. Invariants: more than one remaining phrase gives no value; a clause without a sign
+of the present ("these days") gives none either, except for a name in a short clause.
 """
 
 from __future__ import annotations

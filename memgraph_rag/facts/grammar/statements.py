@@ -1,7 +1,7 @@
-"""What people say of themselves, by rules: attribute and value of a sentence such as "I live in Berlin now".
+"""Read what people say of themselves by rules: attribute and value of a sentence such as "I live in Berlin now".
 
-It knows one text, no speaker and no time. English only. Invariants: a value stands in the text, word for word; what is
-asked, wished, supposed or long over states nothing; the work is linear in the text's length.
+The module knows one text, no speaker and no time. English only. Invariants: a value occurs in the text word for word; a
+question, wish, supposition or matter of the past states nothing; the work is linear in the text's length.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The frames in which people speak of home, work, car, partner and diet without naming these: "Oslo is where I live".
+"""Frames for home, work, car, partner and diet in clauses that do not name them: "Oslo is where I live".
 
-It knows one clause that asserts something, without adverbs of time. English only. Invariant: the first frame that gives
-a value counts.
+The module knows one asserting clause without adverbs of time. English only. Invariant: the first frame with a value
+counts.
 """
 
 from __future__ import annotations

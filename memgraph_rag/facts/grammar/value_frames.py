@@ -1,8 +1,8 @@
-"""The frames in which people say what something of theirs is: "I went with Vim as my editor", "Vim is my editor".
+"""Frames in which people say the value of something of theirs: "I went with Vim as my editor", "Vim is my editor".
 
-It knows one clause that asserts something. English only. A frame is a pattern over the clause with ``PLACE`` for what
-is named ("my editor") and a place for the value; verbs stand in it by their bases, in all forms. Invariants: the first
-frame that gives a value counts; a value stands in the clause, word for word.
+The module knows one asserting clause. English only. A frame is a pattern over the clause with ``PLACE`` for the named
+thing ("my editor") and a place for the value; its verbs are bases and match all their forms. Invariants: the first
+frame with a value counts; a value occurs in the clause word for word.
 """
 
 from __future__ import annotations

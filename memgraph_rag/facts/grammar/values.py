@@ -1,6 +1,6 @@
-"""The value in the words behind a verb: "a Pixel because it broke" holds "a Pixel".
+"""Cut the value out of the words after a verb: "a Pixel because it broke" holds "a Pixel".
 
-It knows words only, English ones. Invariant: a value stands in the text, word for word.
+The module knows English words only. Invariant: a value occurs in the text word for word.
 """
 
 from __future__ import annotations

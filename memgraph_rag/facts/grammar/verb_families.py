@@ -1,7 +1,7 @@
-"""Verbs by which people say where they live, work, learn: the attribute of each, and where its value is.
+"""Verbs by which people say where they live, work or learn, with the attribute and the place of the value.
 
-It knows lemmas and words of the everyday, no text. English only. A family is a row: another verb of the same meaning is
-another word in it.
+The module knows everyday words and lemmas, no text. English only. A family is a row; another verb with the same meaning
+is another word in the row.
 """
 
 from __future__ import annotations

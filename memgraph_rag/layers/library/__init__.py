@@ -1,5 +1,5 @@
-"""Layer ``library``: overviews over the documents of a memory.
+"""The layer ``library``: overviews over the documents of a memory.
 
-Open ``library.py`` first: the layer. ``tree`` decides which documents are under which overview, ``shelf`` holds what
-the builder knows, ``prose`` asks a language model for the texts.
+Read ``library.py`` first; it holds the layer. ``tree`` decides which documents each overview covers, ``shelf`` holds
+the documents' vectors and texts, and ``prose`` lets a language model write the texts.
 """

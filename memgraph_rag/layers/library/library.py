@@ -1,13 +1,13 @@
-"""Layer ``library``: overviews over the documents of a memory, level above level up to one root.
+"""The layer ``library``: overviews over the documents of a memory, level above level up to one root.
 
-Documents that say similar things lie under one overview, such overviews under another, and so on: the summary graph of
-PECAN one step further, by similarity instead of order in a text. No language model is needed: the text of an overview
-is the most central sentences of what lies below it, or what a model writes about these. It knows the graph by its
-contract. Invariants: each document that can be read lies under exactly one overview of each level; the weights of an
-overview's edges sum to 1; the same documents, added in the same steps, give the same library in every namespace and
-store, where no model writes; a second build gives nothing; a memory of one document has no library.
+Similar documents share an overview, similar overviews share an overview of the next level, and so on. This continues
+PECAN's summary graph across documents, by similarity instead of order in a text. The layer needs no language model: an
+overview's text is the most central sentences below it, or a paragraph that a model writes about them. The module knows
+the graph by its contract. Invariants: each readable document is under exactly one overview of each level; the weights
+of an overview's edges sum to 1; without a model the same documents, added in the same steps, give the same library in
+every namespace and store; a second build changes nothing; a memory of one document has no library.
 
-What is grouped anew after a change is decided in ``library_tree``.
+``tree`` decides which groups are formed again after a change.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from memgraph_rag.layers.extracts import Line, central_lines
 from memgraph_rag.layers.library.prose import write_prose
 from memgraph_rag.layers.library.shelf import Shelf, cosine
 from memgraph_rag.layers.library.tree import Bounds, LibraryTree, Member, regroup
-from memgraph_rag.layers.optional_model import language_of
+from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.types import Node, Overview, OverviewRows, Summarizes, Usage, Vector, as_line, make_id, overview_id
 
 __all__ = ["LibraryLayer"]
 
-_AT_ONCE = 32  # overviews of one transaction
-_WRITTEN_AT_ONCE = 8  # where a model writes them
-_LEAST_COSINE = 0.01  # as which a smaller one counts
+_AT_ONCE = 32  # overviews in one transaction
+_WRITTEN_AT_ONCE = 8  # overviews in one transaction if a model writes them
+_LEAST_COSINE = 0.01  # a smaller cosine counts as this
 
 
 class LibraryLayer:
-    """Builds the library.
+    """The layer that builds the library.
 
     Args:
-        bounds: how many documents, or overviews, lie under one.
-        tokens: most of an overview's text, by the embedder's count.
-        nodes_of_document: so many nodes of a document, the most central ones, are tied to the overview above it.
-        with_model: whether the language model writes the texts, where there is one. Else they are sentences.
+        bounds: how many documents, or overviews, one overview covers.
+        tokens: token limit of an overview's text, by the embedder's count.
+        nodes_of_document: how many central nodes of a document get an edge from the overview above it.
+        with_model: whether the language model, if there is one, writes the texts; otherwise they are sentences.
     """
 
     name = "library"
@@ -63,9 +63,10 @@ class LibraryLayer:
         self._with_model = with_model
 
     def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
-        """What lacks, level by level; see ``MemoryLayer.build``.
+        """Yield the missing overviews, level by level; see ``MemoryLayer.build``.
 
-        Where nothing lacks, only ids and overviews are listed; else the embeddings of all segments are read once.
+        A complete library only costs the lists of ids and overviews; otherwise the embeddings of all segments are read
+        once.
         """
         overviews = graph.overviews(self.name)
         ids = graph.document_ids()
@@ -77,8 +78,10 @@ class LibraryLayer:
         tree = shelf.tree(overviews)
         torn = [overview.id for overview in overviews if overview.id not in tree.below]
         texts = {overview.id: overview.text for overview in overviews}
-        language = language_of(models) if self._with_model else None
-        writing = _Writing(graph, models.embedder, language, shelf, tree, texts, self._tokens, self._nodes_of_document)
+        language = find_language(models) if self._with_model else None
+        builder = _OverviewBuilder(
+            graph, models.embedder, language, shelf, tree, texts, self._tokens, self._nodes_of_document
+        )
         at_once = _AT_ONCE if language is None else _WRITTEN_AT_ONCE
         level = 0
         while len(tree.levels[level]) > 1:
@@ -88,12 +91,12 @@ class LibraryLayer:
             for first in range(0, len(formed), at_once):
                 if progress is not None:
                     progress(f"library, level {level}", first, len(formed))
-                yield writing.rows(formed[first : first + at_once], level, removed=removed)
+                yield builder.rows(formed[first : first + at_once], level, removed=removed)
                 removed, torn = (), []
 
 
 def _is_whole(overviews: Sequence[Overview], document_ids: Sequence[str]) -> bool:
-    """Whether all documents lie under the first overview, and each under one of each level; one needs none."""
+    """Return whether the first overview covers all documents, and each level, too; True for less than two documents."""
     if len(document_ids) < 2 or not overviews:
         return len(document_ids) < 2
     root = overviews[0]
@@ -105,26 +108,29 @@ def _is_whole(overviews: Sequence[Overview], document_ids: Sequence[str]) -> boo
 
 @dataclass(slots=True)
 class _Content:
-    """What lies below one overview: nodes with their cosines to its centre, and the lines that may be its text."""
+    """The content below one overview: nodes with their cosines to its centre, and the lines that its text may use."""
 
     cosines: dict[str, float] = field(default_factory=dict[str, float])
     lines: list[Line] = field(default_factory=list[Line])
 
     def weights(self, chosen: Sequence[Line]) -> dict[str, float]:
-        """By node id, in all 1: half by how many of the lines are a node's, half by its cosine; all above 0."""
+        """Return a weight above 0 for each node id; the weights sum to 1.
+
+        Half of a weight comes from the number of chosen lines of the node, half from its cosine.
+        """
         near = np.maximum(np.array(list(self.cosines.values())), _LEAST_COSINE)
-        of_lines = np.array([sum(line.source_id == name for line in chosen) for name in self.cosines], np.float64)
-        of_lines = of_lines if chosen else near
-        shares = (near / near.sum() + of_lines / of_lines.sum()) / 2
+        line_counts = np.array([sum(line.source_id == name for line in chosen) for name in self.cosines], np.float64)
+        line_counts = line_counts if chosen else near
+        shares = (near / near.sum() + line_counts / line_counts.sum()) / 2
         return dict(zip(self.cosines, shares.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class _Writing:
-    """Makes overviews of groups, and puts them into the tree.
+class _OverviewBuilder:
+    """The builder of overviews from groups. It also adds the overviews to the tree.
 
     Attributes:
-        texts: of the overviews that are there, by id.
+        texts: the text of each existing overview, by id.
     """
 
     graph: MemoryGraph
@@ -137,19 +143,19 @@ class _Writing:
     nodes_of_document: int
 
     def rows(self, groups: Sequence[Sequence[Member]], level: int, *, removed: Sequence[str]) -> OverviewRows:
-        """One overview for each group, with its edges."""
+        """Return one overview with its edges for each group, and put it into the tree."""
         documents = [sorted(name for member in group for name in member.documents) for group in groups]
         centres = [self.shelf.centre(names) for names in documents]
-        contents = (self._of_documents if level == 1 else self._of_overviews)(groups, centres)
-        written, notes, usage = self._written(contents)
+        contents = (self._gather_documents if level == 1 else self._gather_overviews)(groups, centres)
+        written, notes, usage = self._write_texts(contents)
         overviews: list[Overview] = []
         edges: list[Summarizes] = []
         for group, names, centre, content, prose in zip(groups, documents, centres, contents, written, strict=True):
-            if not content.cosines:  # all of it was forgotten meanwhile
+            if not content.cosines:  # all its documents were forgotten meanwhile
                 continue
             chosen = central_lines(content.lines, centre, tokens=self.tokens, count_tokens=self.embedder.count_tokens)
             text = prose or "\n".join(line.text for line in chosen)
-            overview = self._overview(group, names, centre, text, level)
+            overview = self._make_overview(group, names, centre, text, level)
             overviews.append(overview)
             edges += [Summarizes(overview.id, target, weight) for target, weight in content.weights(chosen).items()]
             member = Member(overview.id, overview.key, overview.documents, centre)
@@ -157,17 +163,17 @@ class _Writing:
             self.texts[overview.id] = overview.text
         return OverviewRows(tuple(overviews), tuple(edges), tuple(removed), notes, usage)
 
-    def _written(self, contents: Sequence[_Content]) -> tuple[list[str], Counter[str], Usage]:
-        """What the model says of each; empty where there is no model, or nothing that can be used."""
+    def _write_texts(self, contents: Sequence[_Content]) -> tuple[list[str], Counter[str], Usage]:
+        """Return the model's text for each content; empty without a model or a usable text."""
         if self.language is None:
             return [""] * len(contents), Counter(), Usage()
         lines = [[line.text for line in content.lines] for content in contents]
-        told = [place for place, texts in enumerate(lines) if texts]
-        texts, notes, usage = write_prose(self.language, [lines[place] for place in told], max_tokens=self.tokens)
-        by_place = dict(zip(told, texts, strict=True))
+        with_lines = [place for place, texts in enumerate(lines) if texts]
+        texts, notes, usage = write_prose(self.language, [lines[place] for place in with_lines], max_tokens=self.tokens)
+        by_place = dict(zip(with_lines, texts, strict=True))
         return [by_place.get(place, "") for place in range(len(contents))], notes, usage
 
-    def _overview(
+    def _make_overview(
         self, group: Sequence[Member], documents: Sequence[str], centre: Vector, text: str, level: int
     ) -> Overview:
         title = self.shelf.title(documents, centre)
@@ -178,20 +184,20 @@ class _Writing:
         name = overview_id(self.graph.namespace, LibraryLayer.name, key)
         return Overview(name, LibraryLayer.name, key, level, title, text, tokens, tuple(documents))
 
-    def _of_documents(self, groups: Sequence[Sequence[Member]], centres: Sequence[Vector]) -> list[_Content]:
-        """What the documents of each group say at their tops."""
+    def _gather_documents(self, groups: Sequence[Sequence[Member]], centres: Sequence[Vector]) -> list[_Content]:
+        """Return the content of each group of documents: the top-level nodes of the documents."""
         nodes_of = defaultdict[str, list[Node]](list)
         nodes = self.graph.top_nodes([member.id for group in groups for member in group])
         vectors = self.shelf.vectors(nodes, self.embedder)
         for node in nodes:
             nodes_of[node.document_id].append(node)
         return [
-            self._at_tops([nodes_of[member.id] for member in group], vectors, centre)
+            self._gather_tops([nodes_of[member.id] for member in group], vectors, centre)
             for group, centre in zip(groups, centres, strict=True)
         ]
 
-    def _at_tops(self, tops: Sequence[Sequence[Node]], vectors: Mapping[str, Vector], centre: Vector) -> _Content:
-        """Of each document the nodes of its top that are nearest to the centre, and how the nearest one begins."""
+    def _gather_tops(self, tops: Sequence[Sequence[Node]], vectors: Mapping[str, Vector], centre: Vector) -> _Content:
+        """Return the nodes of each document nearest to the centre, and the first sentence of the nearest one."""
         content = _Content()
         for nodes in tops:
             cosines = [(cosine(vectors[node.id], centre), node) for node in nodes]
@@ -200,8 +206,8 @@ class _Writing:
             content.lines += [self.shelf.line(node, vectors[node.id]) for _, node in nearest[:1]]
         return content
 
-    def _of_overviews(self, groups: Sequence[Sequence[Member]], centres: Sequence[Vector]) -> list[_Content]:
-        """The overviews of each group, and the first line of each."""
+    def _gather_overviews(self, groups: Sequence[Sequence[Member]], centres: Sequence[Vector]) -> list[_Content]:
+        """Return the content of each group of overviews: the overviews and the first line of each text."""
         return [
             _Content(
                 {member.id: cosine(member.vector, centre) for member in group},

@@ -1,7 +1,6 @@
-"""What a language model says of documents that lie together, and what of it is used as the text of their overview.
+"""Let a language model write the text of an overview, and check it.
 
-It knows lines, and no graph. Invariant: what is used says little that the lines do not: at least half of its words are
-theirs.
+The module knows lines and no graph. Invariant: at least half of the words of a used text occur in the lines.
 """
 
 from __future__ import annotations
@@ -30,7 +29,10 @@ _FEWEST_WORDS = 4
 def write_prose(
     language: LanguageModel, groups: Sequence[Sequence[str]], *, max_tokens: int
 ) -> tuple[list[str], Counter[str], Usage]:
-    """A paragraph on each group of lines, empty where none can be used; what was odd, counted; and what it cost."""
+    """Return a paragraph for each group of lines, counts of problems, and the usage.
+
+    The paragraph is empty if the model's text is not usable, or if the prompt does not fit the model's window.
+    """
     notes: Counter[str] = Counter()
     prompts = [Prompt(_INSTRUCTION, tuple(lines)) for lines in groups]
     try:
@@ -42,10 +44,12 @@ def write_prose(
     usage = Usage()
     for lines, generation in zip(groups, generations, strict=True):
         usage += generation.usage
-        span, odd = usable_prose(generation.text, complete=generation.finish != "length")
-        notes.update(odd)
+        span, problems = usable_prose(generation.text, complete=generation.finish != "length")
+        notes.update(problems)
         text = as_paragraph(generation.text[slice(*span)]) if span else ""
-        holds = len(words(text)) >= _FEWEST_WORDS and share_borne_out(text, (), words(" ".join(lines))) >= _BORNE_OUT
-        notes["overview made of sentences: the model wrote none that holds"] += not holds
-        texts.append(text if holds else "")
+        is_confirmed = (
+            len(words(text)) >= _FEWEST_WORDS and share_borne_out(text, (), words(" ".join(lines))) >= _BORNE_OUT
+        )
+        notes["overview made of sentences: the model wrote none that holds"] += not is_confirmed
+        texts.append(text if is_confirmed else "")
     return texts, +notes, usage

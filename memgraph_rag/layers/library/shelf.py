@@ -1,7 +1,7 @@
-"""What the library's builder knows of a memory: documents with their vectors, and what they say.
+"""The shelf: the documents of a memory with their vectors, titles and first lines, for the library's builder.
 
-It reads the graph by its contract, once. Invariants: nothing here depends on ids, which differ from namespace to
-namespace, nor on the order of writing; echoes are left out.
+The module reads the graph by its contract, once. Invariants: results depend neither on ids, which differ between
+namespaces, nor on the order of writing; echoes are left out.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from memgraph_rag.types import DocumentRecord, IndexedSegment, Node, Overview, V
 __all__ = ["Shelf", "cosine"]
 
 _TITLE_CHARACTERS = 160
-_DECIMALS = 6  # of cosines that are compared: what differs less is a tie
+_DECIMALS = 6  # of compared cosines: smaller differences are ties
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The documents of a memory that can be read.
+    """The readable documents of a memory.
 
     Attributes:
-        documents: by id; the key of each is the document's own, with the hash of its content.
-        titles: by document id, on one line.
+        documents: members by document id; a member's key is the document's key and the hash of its content.
+        titles: titles by document id, on one line.
         segments: embeddings by segment id.
     """
 
@@ -40,49 +40,49 @@ class Shelf:
 
     @classmethod
     def of(cls, graph: MemoryGraph) -> Shelf:
-        """All documents with a segment that is evidence."""
+        """Read all documents with at least one segment that is not an echo."""
         segments = defaultdict[str, list[IndexedSegment]](list)
         for segment in graph.indexed_segments(since=-1):
             if not segment.echo:
                 segments[segment.document_id].append(segment)
         records = [record for record in graph.documents() if record.id in segments]
         return cls(
-            {record.id: _document(record, segments[record.id]) for record in records},
+            {record.id: _make_member(record, segments[record.id]) for record in records},
             {record.id: as_line(record.title) for record in records},
             {segment.id: segment.embedding for own in segments.values() for segment in own},
         )
 
     def tree(self, overviews: Iterable[Overview]) -> LibraryTree:
-        """The library that is there, as far as it is one.
+        """Return the consistent part of the existing library as a tree.
 
-        Left out is an overview with a document that was forgotten since it was listed, or that lies under another one
-        of that level, as where two processes built at once; and what lies over such an overview.
+        An overview is left out if one of its documents was forgotten or is already under another overview of that level
+        (two processes may build at once), and so is every overview above it.
         """
         tree = LibraryTree()
         for member in self.documents.values():
             tree.put(0, member)
-        above = {name: name for name in self.documents}  # of each document what is known to lie over it, the highest
-        torn: set[str] = set()
+        above = {name: name for name in self.documents}  # the highest overview found above each document
+        broken: set[str] = set()
         for overview in sorted(overviews, key=lambda overview: overview.level):
             below = {above.get(name, "") for name in overview.documents}
-            if torn.isdisjoint(overview.documents) and below <= tree.levels[overview.level - 1].keys():
+            if broken.isdisjoint(overview.documents) and below <= tree.levels[overview.level - 1].keys():
                 tree.put(overview.level, self.member(overview), below)
                 above |= dict.fromkeys(overview.documents, overview.id)
             else:
-                torn.update(overview.documents)
+                broken.update(overview.documents)
         return tree
 
     def member(self, overview: Overview) -> Member:
-        """An overview, as the level above it sees it."""
+        """Return an overview as a member of its level."""
         return Member(overview.id, overview.key, overview.documents, self.centre(overview.documents))
 
     def centre(self, documents: Sequence[str]) -> Vector:
-        """Mean of these documents' vectors, of length 1; the same in whatever order they are."""
+        """Return (d,) the mean of these documents' vectors, scaled to length 1, whatever the documents' order."""
         members = sorted((self.documents[document_id] for document_id in documents), key=lambda member: member.key)
         return mean_vector(np.stack([member.vector for member in members]))
 
     def title(self, documents: Sequence[str], centre: Vector) -> str:
-        """The titles of these documents, the most central first, as many as a heading holds."""
+        """Return the titles of these documents joined by "; ", most central first, as many as fit 160 characters."""
         ranked = sorted(documents, key=lambda name: (-cosine(self.documents[name].vector, centre), self.titles[name]))
         title = ""
         for text in dict.fromkeys(self.titles[name] for name in ranked):
@@ -92,23 +92,23 @@ class Shelf:
         return title
 
     def vectors(self, nodes: Sequence[Node], embedder: Embedder) -> dict[str, Vector]:
-        """The vectors of nodes of documents: stored ones of segments; of points, which no scan gives, new ones."""
+        """Return the vectors of nodes by id: stored vectors of segments, and new embeddings of points."""
         others = [node for node in nodes if node.id not in self.segments]
         rows = embedder.embed([node.text for node in others]) if others else []
         new = {node.id: row for node, row in zip(others, rows, strict=True)}
         return new | {node.id: self.segments[node.id] for node in nodes if node.id in self.segments}
 
     def line(self, node: Node, vector: Vector) -> Line:
-        """How a segment or point begins, under the title of its document."""
+        """Return the first sentence of a segment or point, after the title of its document."""
         title, text = self.titles[node.document_id], first_sentence(node.text)
         return Line(node.id, text if text.startswith(title) else ": ".join(filter(None, [title, text])), vector)
 
 
 def cosine(vector: Vector, other: Vector) -> float:
-    """Of two vectors of length 1; what differs less than its rounding is a tie."""
+    """Return the cosine of two vectors of length 1, rounded so that nearly equal cosines are ties."""
     return round(float(vector @ other), _DECIMALS)
 
 
-def _document(record: DocumentRecord, segments: Sequence[IndexedSegment]) -> Member:
+def _make_member(record: DocumentRecord, segments: Sequence[IndexedSegment]) -> Member:
     vector = mean_vector(np.stack([segment.embedding for segment in segments]))
     return Member(record.id, f"{record.key}\n{record.sha256}", (record.id,), vector)

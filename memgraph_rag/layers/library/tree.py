@@ -1,10 +1,11 @@
-"""The tree of a library: which documents lie under which overview, and what has to be grouped anew.
+"""The tree of a library: which documents are under which overview, and which groups must be formed again.
 
-It knows no text. Invariants: a member lies under at most one overview; an overview that goes takes all above it along;
-a group has at most ``Bounds.most`` members, and at least ``least`` where its level has others; only groups that a new
-member joins are grouped anew, so that the work is in proportion to what is new.
+The module knows no text. Invariants: a member is under at most one overview; removing an overview removes all overviews
+above it; a group has at most ``Bounds.most`` members, and at least ``least`` if its level has other groups; only groups
+that a new member joins are formed again, so the work is in proportion to the new members.
 
-The upkeep is that of a B-tree: what is too large is divided, what is too small joins its neighbours.
+The tree is maintained like a B-tree: a group that is too large is divided, a group that is too small joins its
+neighbours.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from memgraph_rag.types import Matrix, Vector
 
 __all__ = ["Bounds", "LibraryTree", "Member", "regroup"]
 
-_DECIMALS = 6  # of cosines that are compared: what differs less is a tie
+_DECIMALS = 6  # of compared cosines: smaller differences are ties
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How many members a group has.
+    """The limits on the number of members of a group.
 
     Attributes:
-        least: fewer join other groups, where there are others.
-        filled: most of a group that is built, so that later members find room.
-        most: more are divided.
+        least: a smaller group joins other groups, if there are any.
+        filled: the largest size of a new group, so that later members have room.
+        most: a larger group is divided.
     """
 
     least: int = 4
@@ -40,11 +41,11 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A document (level 0) or an overview, as the level above sees it.
+    """A document (level 0) or an overview, as a member of a group.
 
     Attributes:
-        key: what it is in every namespace; members are ordered by it.
-        documents: ids of those at or below it.
+        key: a name that is the same in every namespace; members are ordered by it.
+        documents: ids of the documents at or below the member.
         vector: mean of these documents' vectors, of length 1.
     """
 
@@ -56,23 +57,23 @@ class Member:
 
 @dataclass(slots=True)
 class LibraryTree:
-    """Members by level and id, and of each group its members' ids."""
+    """The members by level and id, and the members' ids of each group."""
 
     levels: defaultdict[int, dict[str, Member]] = field(default_factory=lambda: defaultdict(dict[str, Member]))
     below: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def put(self, level: int, member: Member, below: Iterable[str] = ()) -> None:
-        """Take in a member, with what lies below it."""
+        """Add a member to a level, with the ids of the members directly below it."""
         self.levels[level][member.id] = member
         if level:
             self.below[member.id] = tuple(below)
 
     def members(self, level: int) -> list[Member]:
-        """All of a level, by key."""
+        """Return all members of a level, by key."""
         return sorted(self.levels[level].values(), key=lambda member: member.key)
 
     def groups(self, level: int) -> dict[str, list[Member]]:
-        """The members of a level under each overview of the next, both by key."""
+        """Return the members of a level under each overview of the next level, both by key."""
         here = self.levels[level]
         return {
             group.id: sorted((here[name] for name in self.below[group.id]), key=lambda member: member.key)
@@ -80,29 +81,29 @@ class LibraryTree:
         }
 
     def orphans(self, level: int) -> list[Member]:
-        """The members of a level that lie under nothing, by key."""
+        """Return the members of a level that no overview of the next level covers, by key."""
         covered = {name for group in self.levels[level + 1] for name in self.below[group]}
         return [member for member in self.members(level) if member.id not in covered]
 
     def remove(self, level: int, ids: Iterable[str]) -> list[str]:
-        """Let go of overviews of a level, and of all that lies above them; the ids of all that went, sorted."""
-        gone = set(ids)
-        every: set[str] = set()
-        while gone:
-            every |= gone
-            for name in gone:
+        """Remove overviews of a level and all overviews above them, and return the ids of all removed ones, sorted."""
+        removed = set(ids)
+        all_removed: set[str] = set()
+        while removed:
+            all_removed |= removed
+            for name in removed:
                 del self.levels[level][name], self.below[name]
             level += 1
-            gone = {name for name in self.levels[level] if not gone.isdisjoint(self.below[name])}
-        return sorted(every)
+            removed = {name for name in self.levels[level] if not removed.isdisjoint(self.below[name])}
+        return sorted(all_removed)
 
 
 def regroup(
     orphans: Sequence[Member], groups: Mapping[str, Sequence[Member]], bounds: Bounds
 ) -> tuple[list[list[Member]], list[str]]:
-    """New groups of these members, and the ids of the groups that they take the place of.
+    """Return new groups for the orphans, and the ids of the groups that they replace.
 
-    Each goes to the group nearest to it, be it one of the new ones, itself among its members, or one that is there.
+    An orphan joins the nearest group: an existing group, which is then formed again, or a new group with other orphans.
     """
     if not orphans or (len(orphans) == 1 and not groups):
         return [], []
@@ -110,8 +111,8 @@ def regroup(
     means = np.array([mean_vector(_vectors(members)) for members in groups.values()])
     joining: defaultdict[str, list[Member]] = defaultdict(list)
     formed: list[list[Member]] = []
-    for piece in _divided(orphans, bounds):
-        staying, leaving = _parted(piece, means)
+    for piece in _divide(orphans, bounds):
+        staying, leaving = _part(piece, means)
         if names and len(staying) < bounds.least:
             staying, leaving = [], piece
         for member in leaving:
@@ -119,20 +120,20 @@ def regroup(
         formed += [staying] if staying else []
     for name in sorted(joining, key=names.index):
         joined = sorted([*groups[name], *joining[name]], key=lambda member: member.key)
-        formed += _divided(joined, bounds)
+        formed += _divide(joined, bounds)
     return formed, sorted(joining, key=names.index)
 
 
-def _divided(members: Sequence[Member], bounds: Bounds) -> list[list[Member]]:
-    """One group where it is not too large, else several that have room."""
+def _divide(members: Sequence[Member], bounds: Bounds) -> list[list[Member]]:
+    """Return the members as one group, or as several groups of at most ``filled`` members if they are too many."""
     if len(members) <= bounds.most:
         return [list(members)]
     places = balanced_groups(_vectors(members), most=bounds.filled)
     return [[members[place] for place in group] for group in places]
 
 
-def _parted(piece: list[Member], means: Matrix) -> tuple[list[Member], list[Member]]:
-    """The members that stay in a new group, and those that are nearer to the mean of a group that is there."""
+def _part(piece: list[Member], means: Matrix) -> tuple[list[Member], list[Member]]:
+    """Return the members that stay in a new group, and the members nearer to the mean of an existing group."""
     own = mean_vector(_vectors(piece))[np.newaxis]
     staying: list[Member] = []
     leaving: list[Member] = []

@@ -19,7 +19,7 @@ from typing import Literal, TypeVar
 
 from memgraph_rag.contracts import LanguageModel, MemoryGraph, Models, Progress
 from memgraph_rag.errors import WindowExceeded
-from memgraph_rag.layers.optional_model import language_of
+from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.systems.graphrag.community_memory import MemoryNeeded
 from memgraph_rag.systems.graphrag.community_reports import (
     FORM_TOKENS,
@@ -150,7 +150,7 @@ class CommunitiesLayer:
         needed.end()
         texts = {segment.id: sha256(segment.text.encode("utf-8", "surrogatepass")).hexdigest() for segment in segments}
         documents = {segment.id: segment.document_id for segment in segments}
-        language = language_of(models) if self._with_model else None
+        language = find_language(models) if self._with_model else None
         work = _Work(of_entities, tree, graph.namespace, texts, documents, models, language)
         for place in range(len(tree.communities)):
             work.keys.append(_key(work, place))

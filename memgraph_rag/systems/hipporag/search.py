@@ -21,9 +21,9 @@ import numpy as np
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer
 from memgraph_rag.lexical.names import is_name, names_in, normalise
-from memgraph_rag.search.graph import Found, ranked
+from memgraph_rag.search.graph import SegmentMatch, rank_places
 from memgraph_rag.search.pagerank import Scores, pagerank
-from memgraph_rag.search.segment_index import SegmentIndex, View, edges_of
+from memgraph_rag.search.segment_index import SegmentIndex, View, row_edges
 from memgraph_rag.systems.hipporag.name_graph import NameGraph, name_graph
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex
 from memgraph_rag.types import Carrier, Relation, Vector, entity_id
@@ -62,7 +62,7 @@ class HippoSearch:
         self._recognizer = recognizer
         self._last: tuple[View, int, NameGraph] | None = None
 
-    def by_names(self, question: str, view: View, *, k: int, names: Sequence[str] | None = None) -> list[Found]:
+    def by_names(self, question: str, view: View, *, k: int, names: Sequence[str] | None = None) -> list[SegmentMatch]:
         """The k best segments of the view for the names of the question: HippoRAG.
 
         Each name leads to the one of that normal form, else to the nearest by the cosine of those that relations join.
@@ -79,7 +79,9 @@ class HippoSearch:
         mass = pagerank(graph.among_names, self._specific(dict.fromkeys(seeds, 1.0), graph), damping=DAMPING)
         return self._told(graph.facts_about @ mass, cosines, mass, seeds, graph, view, k)
 
-    def by_facts(self, question: str, view: View, *, k: int, relations: Collection[str] | None = None) -> list[Found]:
+    def by_facts(
+        self, question: str, view: View, *, k: int, relations: Collection[str] | None = None
+    ) -> list[SegmentMatch]:
         """The k best segments of the view for the facts nearest to the question: HippoRAG 2.
 
         Of the five facts nearest to it the names start a walk over names and segments, each with the mean score of its
@@ -159,14 +161,14 @@ class HippoSearch:
         graph: NameGraph,
         view: View,
         k: int,
-    ) -> list[Found]:
+    ) -> list[SegmentMatch]:
         """The k best by score, then by cosine, with what brought them there."""
-        walked = [int(place) for place in ranked(scores, view, positive=True, count=len(scores))[:k]]
-        near = {int(place): rank for rank, place in enumerate(ranked(cosines, view, count=len(cosines)), 1)}
+        walked = [int(place) for place in rank_places(scores, view, positive=True, count=len(scores))[:k]]
+        near = {int(place): rank for rank, place in enumerate(rank_places(cosines, view, count=len(cosines)), 1)}
         there = set(walked)
         rest = [place for place in near if place not in there][: k - len(walked)]
         return [
-            Found(
+            SegmentMatch(
                 str(view.ids[place]),
                 float(scores[place]) if place in there else 0.0,
                 ({"relations" if graph.has_relations[place] else "names": rank} if place in there else {})
@@ -179,7 +181,7 @@ class HippoSearch:
 
     def _carried(self, graph: NameGraph, on_names: Scores, place: int, seeds: Collection[int]) -> tuple[Carrier, ...]:
         """The question's names that a segment is about, by the share of the names' mass that it is about."""
-        columns, weights = edges_of(graph.facts_about, place)
+        columns, weights = row_edges(graph.facts_about, place)
         flows = weights * on_names[columns]
         total = max(float(flows.sum()), np.finfo(float).tiny)
         best = [at for at in np.lexsort((columns, -flows)) if int(columns[at]) in seeds][:_CARRIERS]
@@ -218,9 +220,9 @@ def _scaled(scores: Scores) -> Scores:
     return (scores - low) / (high - low) if high > low else np.ones(len(scores))
 
 
-def _by_cosine(cosines: Scores, view: View, k: int) -> list[Found]:
-    places = ranked(cosines, view, count=max(k, 1))[:k]
+def _by_cosine(cosines: Scores, view: View, k: int) -> list[SegmentMatch]:
+    places = rank_places(cosines, view, count=max(k, 1))[:k]
     return [
-        Found(str(view.ids[place]), float(cosines[place]), {"vector": rank}, cosine=float(cosines[place]))
+        SegmentMatch(str(view.ids[place]), float(cosines[place]), {"vector": rank}, cosine=float(cosines[place]))
         for rank, place in enumerate(places, 1)
     ]

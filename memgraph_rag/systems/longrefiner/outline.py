@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers.batches import AROUND_TOKENS, batches, output_tokens, prompt
 from memgraph_rag.layers.headings import marked_headings, text_of
-from memgraph_rag.layers.optional_model import language_of
+from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.systems.longrefiner import outline_reply
 from memgraph_rag.types import Heading, LayerRows, Segment, Usage, make_sections
 
@@ -77,7 +77,7 @@ class OutlineLayer:
         return [_rows(account, namespace) for account in accounts]
 
     def _ask(self, asked: Sequence[_Account], models: Models, progress: Progress | None) -> None:
-        language = language_of(models)
+        language = find_language(models)
         if language is None:
             for account in asked:
                 account.notes["no headings in the text, and no language model to divide it"] += 1

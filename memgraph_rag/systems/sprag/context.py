@@ -21,7 +21,7 @@ from typing import NamedTuple
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers.batches import batches, prompt
 from memgraph_rag.layers.headings import marked_headings
-from memgraph_rag.layers.optional_model import language_of
+from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.types import (
     CONTEXT,
     Annotation,
@@ -132,7 +132,7 @@ class ContextLayer:
     ) -> list[LayerRows]:
         """The headers of each document, in order; what the model writes of all of them runs together."""
         accounts = [_Account(document, _headers(document, self._parts_of(document))) for document in documents]
-        language = language_of(models)
+        language = find_language(models)
         if language is None:
             for account in accounts:
                 account.notes["no language model to say what it is about"] += 1
