@@ -23,7 +23,7 @@ from memgraph_rag.types import IndexedSegment
 
 __all__ = ["NamespaceIndex"]
 
-_BYTES_BESIDE = 700  # of a segment, beside its vector: id, place, words, edges (measured, docs/measurements.md)
+_BYTES_BESIDE = 700  # of a segment, beside its vector: id, place, words, edges (benchmarks/results/measurements.md)
 
 _KEPT_FROM = 2_000  # segments: below, to make the index takes less than half a second
 

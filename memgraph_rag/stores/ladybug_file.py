@@ -226,7 +226,7 @@ class LadybugFile:
         """Do ``work`` as a transaction of statements that make or change tables; open the engine anew where it raises.
 
         After the engine's own rollback of a column that was added, the next transactions can write a file of which
-        reading that table ends the process, each time (Ladybug 0.22.0, ``docs/ladybug_report.md``).
+        reading that table ends the process, each time (Ladybug 0.22.0, ``benchmarks/results/ladybug_report.md``).
         """
         with self.lock, ExitStack() as on_failure:
             on_failure.callback(self._open_engine)
