@@ -27,6 +27,8 @@ PAGES = sorted(
 JOURNAL = sorted((ROOT / "benchmarks" / "results").rglob("*.md"))
 """The raw figures: their links are checked, their words are not."""
 
+DECISIONS = ROOT / "docs" / "decisions"
+DECISION_PAGES = sorted(page for page in DECISIONS.glob("*.md") if page.name != "README.md")
 OWN_TERMS = {
     "annotation": r"\bannotations?\b",
     "deepen": r"\bdeepen(?:ed|ing|s)?\b",
@@ -89,6 +91,24 @@ def terms_without_link(page: Path) -> list[str]:
 
 def test_pages_link_own_terms_to_the_glossary() -> None:
     assert [term for page in GUIDES for term in terms_without_link(page)] == []
+
+
+def decisions_of(page: Path) -> int:
+    """Count the decisions of a page: its sections, but for what was taken out."""
+    headings = re.findall(r"^## (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return len([heading for heading in headings if heading != "Taken out"])
+
+
+def test_index_of_decisions_counts_each_page() -> None:
+    index = (DECISIONS / "README.md").read_text("utf-8")
+    counted = {path: int(count) for path, count in re.findall(r"\]\((.+\.md)\) \| (\d+) \|$", index, re.MULTILINE)}
+    assert counted == {page.name: decisions_of(page) for page in DECISION_PAGES}
+
+
+def test_decisions_are_dated_and_fit_on_one_page() -> None:
+    texts = {page.name: page.read_text("utf-8") for page in DECISION_PAGES}
+    assert [page for page, text in texts.items() if len(text.splitlines()) > 60] == []
+    assert [page for page, text in texts.items() if not re.search(r"^Decided .+ 2026", text, re.MULTILINE)] == []
 
 
 def test_glossary_is_sorted_and_says_one_sentence_each() -> None:
