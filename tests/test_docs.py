@@ -151,11 +151,24 @@ def test_architecture_page_has_a_row_for_each_room() -> None:
     assert rooms == MAY_IMPORT.keys() - {"__init__", "__main__"}
 
 
-def test_site_has_each_page_once() -> None:
+def site_pages() -> set[str]:
+    """List the pages of the site, by their paths in it."""
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
-    pages |= set(load("docs/mkdocs_hooks.py").PAGES_OUTSIDE.values())
+    return pages | set(load("docs/mkdocs_hooks.py").PAGES_OUTSIDE.values())
+
+
+def test_site_has_each_page_once() -> None:
     nav = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
-    assert sorted(re.findall(r"^ +- (?:.+: )?(\S+\.md)$", nav, re.MULTILINE)) == sorted(pages)
+    assert sorted(re.findall(r"^ +- (?:.+: )?(\S+\.md)$", nav, re.MULTILINE)) == sorted(site_pages())
+
+
+def test_llms_txt_lists_each_page_of_the_site_once() -> None:
+    """Hold the index for language models to the form of llmstxt.org: a title, a summary, sections of links."""
+    text = (ROOT / "docs" / "llms.txt").read_text("utf-8")
+    assert re.match(r"# memgraph_rag\n\n> [^\n]+\n", text)
+    items = re.findall(r"^- \[[^\]]+\]\(([^)]+)\): .+$", text, re.MULTILINE)
+    assert len(items) == text.count("\n- ")
+    assert sorted(items) == sorted(site_pages())
 
 
 def odd_lists(page: Path) -> list[str]:
@@ -189,6 +202,12 @@ def test_lists_look_the_same_on_the_site() -> None:
 )
 def test_links_are_rewritten_to_where_the_site_has_the_file(page: str, link: str, on_site: str) -> None:
     assert load("docs/mkdocs_hooks.py").rewrite_links(link, page) == on_site
+
+
+def test_pages_install_from_the_clone() -> None:
+    """No package index has the distribution yet."""
+    texts = {name(page): page.read_text("utf-8") for page in [*PAGES, *(ROOT / "examples").glob("*.py")]}
+    assert [path for path, text in texts.items() if 'pip install "memgraph_rag' in text] == []
 
 
 def test_reference_has_each_public_name() -> None:

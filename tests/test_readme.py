@@ -136,7 +136,7 @@ def test_guide_shows_a_hit_as_json_and_as_a_table(beside_examples, capsys):
 
 
 def test_readme_is_for_the_first_ten_minutes():
-    assert len(README.splitlines()) <= 150
+    assert len(README.splitlines()) <= 110
     limits = README.partition("## Limits\n")[2].partition("\n## ")[0]
     assert len(limits.strip().splitlines()) <= 6
 
