@@ -38,7 +38,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check quick-tests test tests test-all test-rest full-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-library bench-expansion bench-extraction bench-walks bench-turns bench-updates bench-whole
-.PHONY: gpu scorecard scorecard-full bench-systems clean distclean
+.PHONY: release-check gpu scorecard scorecard-full bench-systems clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,6 +95,9 @@ format: $(VENV)/.has-test ## Format the code
 # The variable silences mkdocs-material's notices of its successor.
 docs: $(VENV)/.has-docs ## The documentation as a site in build/docs; a broken link fails
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+release-check: $(VENV)/.torch ## What a release needs: version, wheel, sdist, twine, an install of the wheel in an empty environment, the demo from it
+	@$(BIN)/python tests/release_check.py --uv $(BIN)/uv --torch-backend "$$(sed -n 's/^--torch-backend=//p' $(VENV)/.torch)"
 
 bench: $(VENV)/.has-bench $(if $(filter ask,$(or $(ROWS),ask)),$(STORE)) ## How fast the engine is: ratios, in about 35 minutes
 	@$(BIN)/python benchmarks/engine.py --text $(TEXT) --store $(STORE) $(if $(ROWS),--rows $(ROWS)) \

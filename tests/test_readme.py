@@ -136,25 +136,13 @@ def test_guide_shows_a_hit_as_json_and_as_a_table(beside_examples, capsys):
 
 
 def test_readme_is_for_the_first_ten_minutes():
-    assert len(README.splitlines()) <= 150
+    assert len(README.splitlines()) <= 110
     limits = README.partition("## Limits\n")[2].partition("\n## ")[0]
     assert len(limits.strip().splitlines()) <= 6
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/how-it-works.md", *(f"docs/{name}.md" for name in GUIDES)],
-)
-def test_linked_files_exist(path):
-    source = ROOT / path
-    for target in re.findall(r"\]\((?!http)([^)#]+)(?:#[^)]*)?\)", source.read_text("utf-8")):
-        linked = (source.parent / target).resolve()
-        assert linked.is_file(), target
-
-
-@pytest.mark.parametrize("name", GUIDES)
-def test_readme_links_to_each_guide(name):
-    assert f"](docs/{name}.md)" in README
+def test_readme_links_to_each_guide():
+    assert [name for name in GUIDES if f"](docs/{name}.md)" not in README] == []
 
 
 def test_guide_of_configuration_names_each_setting_and_extra():

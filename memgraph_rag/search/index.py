@@ -23,7 +23,7 @@ from memgraph_rag.types import IndexedSegment
 
 __all__ = ["NamespaceIndex"]
 
-_BYTES_PER_SEGMENT = 700  # of a segment without its vector: id, place, words, edges (measured, docs/measurements.md)
+_BYTES_PER_SEGMENT = 700  # of a segment without its vector: id, place, words, edges (measured)
 
 _KEPT_FROM = 2_000  # segments: a smaller index is built in less than half a second
 

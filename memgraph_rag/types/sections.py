@@ -73,9 +73,11 @@ def make_sections(namespace: str, document_id: str, headings: Iterable[Heading],
         headings: by ``start``, the first one at 0. The parent of a heading is the last heading before it with a smaller
             level.
 
-    >>> outline = make_sections("n", "d", [Heading(0, 2, "A"), Heading(5, 4, "B"), Heading(9, 2, "C")], length=12)
-    >>> [(section.title, section.level, section.start, section.end) for section in outline]
-    [('A', 1, 0, 9), ('B', 2, 5, 9), ('C', 1, 9, 12)]
+    Examples:
+        >>> headings = [Heading(0, 2, "A"), Heading(5, 4, "B"), Heading(9, 2, "C")]
+        >>> outline = make_sections("n", "d", headings, length=12)
+        >>> [(section.title, section.level, section.start, section.end) for section in outline]
+        [('A', 1, 0, 9), ('B', 2, 5, 9), ('C', 1, 9, 12)]
     """
     sections: list[Section] = []
     levels: list[int] = []

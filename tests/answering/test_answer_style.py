@@ -1,4 +1,4 @@
-"""The forms of an answer, with scripted replies; what real models make of them is measured in docs/results.md."""
+"""The forms of an answer, with scripted replies; benchmarks/results/quality.md holds what real models make of them."""
 
 from __future__ import annotations
 

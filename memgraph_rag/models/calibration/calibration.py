@@ -91,7 +91,7 @@ class _Thresholded(_Part):
     def unsupported_below(self) -> float:
         """P(Yes) below this one: what was read supports no answer; 0 where Yes says nothing for certain.
 
-        Derived from the threshold, not fitted: see ``docs/measurements.md`` for how often it is right.
+        Derived from the threshold, not fitted: see ``benchmarks/results/measurements.md`` for how often it is right.
         """
         auc = self.measured.get("yes_auc")
         return UNSUPPORTED * self.yes_threshold if auc is not None and auc.low > 0.5 else 0.0

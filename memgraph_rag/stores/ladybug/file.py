@@ -232,7 +232,7 @@ class LadybugFile:
         """Run ``work`` as a transaction that creates or changes tables; open the engine again if it raises.
 
         After the engine rolled back an added column, later transactions can write a file on which every read of that
-        table ends the process (Ladybug 0.22.0, ``docs/ladybug_report.md``).
+        table ends the process (Ladybug 0.22.0, ``benchmarks/results/ladybug_report.md``).
         """
         with self.lock, ExitStack() as on_failure:
             on_failure.callback(self._open_engine)

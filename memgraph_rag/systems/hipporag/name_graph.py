@@ -6,7 +6,7 @@ any other by the names that the recognizer found in it; what stands outside the 
 Each relation is a fact about two names. A segment without relations states one fact of each pair of its names
 (co-mention). Names are nodes; each fact adds 1 to the edge of its pair, near-synonyms add their cosine.
 
-Source: HippoRAG (2405.14831), section 2.2; what it leaves open is in ``docs/decisions/search.md``.
+Source: HippoRAG (2405.14831), section 2.2; what it leaves open is in ``docs/decisions/search-modes.md``.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def join_runs(
 def _relevance(item: Evidence) -> float:
     """The calibrated relevance in the place of the reranker's score, spread as that is.
 
-    Unspread it gives a run to every second question only (docs/decisions/search.md).
+    Unspread it gives a run to every second question only (docs/decisions/search-modes.md).
     """
     return _UNKNOWN_RELEVANCE if item.relevance is None else float(betainc(_SPREAD, _SPREAD, item.relevance))
 

@@ -1,4 +1,4 @@
-"""Draws ``answers.svg``: F1 against tokens read, each method of each set a point, from the table in ``results.md``.
+"""Draws ``answers.svg``: F1 against tokens read, each method of each set a point, from the table in ``quality.md``.
 
 It knows the table's columns and no figure of its own. Invariant: what is drawn is what stands in the table.
 """
@@ -35,7 +35,7 @@ class Point(NamedTuple):
 
 def points() -> Iterator[Point]:
     """The rows that have an F1 of the sentence."""
-    lines = (HERE / "results.md").read_text("utf-8").partition("## Answers")[2].splitlines()
+    lines = (HERE / "quality.md").read_text("utf-8").partition("## Answers")[2].splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith("| set (questions) | method"))
     dataset = ""
     for line in lines[start + 2 :]:
