@@ -100,7 +100,7 @@ def collect(memory: Memory, person: Acquaintance) -> list[Asked]:
                 asked.append(Asked(candidates, np.array(said, np.float64)))
             return None
 
-        with patch("memgraph_rag.search.segments.newest_alike", record):
+        with patch("memgraph_rag.facts.fact_search.newest_alike", record):
             memory.search(matter.now, user=person.name)
             memory.search(matter.as_of, user=person.name, at=matter.days[matter.held])
     return asked

@@ -222,7 +222,7 @@ def searching(memory: Memory, way: str) -> Iterator[None]:
         if way == "as it is":
             yield
         else:
-            with patch("memgraph_rag.search.segments.asks_for_now", return_value=False):
+            with patch("memgraph_rag.facts.fact_search.asks_for_now", return_value=False):
                 yield
     finally:
         search.facts = facts
