@@ -99,7 +99,7 @@ def test_what_cannot_be_repaired_stays_a_failure_with_its_remedy(cli, weights, f
     harm(tmp_path / "notes.lbug", "MATCH (s:Segment) DETACH DELETE s")
     for arguments in ((), ("--repair",), ()):
         finding = graph(cli.json("doctor", *arguments, status=1))
-        assert "1 documents of which segments are missing (fox)" in finding["found"]
+        assert "1 documents with missing segments (fox)" in finding["found"]
         assert "forget KEY" in finding["advice"]
 
 

@@ -223,10 +223,10 @@ def test_a_cache_that_cannot_be_used_is_named(memory: Memory, tmp_path: Path) ->
         pytest.raises(SettingsError, match=message),
     ):
         opened.maintenance.reembed(other)
-    kept = reembed._Kept(other, tmp_path / "cache")
+    vectors = reembed._ScratchVectors(other, tmp_path / "cache")
     (tmp_path / "cache").rmdir()
     with pytest.raises(SettingsError, match=message):
-        kept.embed([FOX])
+        vectors.embed([FOX])
     assert graph_of(memory) == before
 
 
