@@ -1,9 +1,9 @@
-"""What was done, for logs and traces: names, numbers and ids, never a text.
+"""Logs and traces each call with names, numbers and ids.
 
 Each call of ``Memory`` that writes, asks, searches or examines ends with one record of the logger ``memgraph_rag`` at
-level INFO: its message reads as a line, and ``record.event`` and ``record.facts`` say the same to a program. With the
-extra ``otel`` it is a span as well; who does not configure OpenTelemetry gets none. It knows the public records only.
-Invariant: no text, title, key, question, answer or name of a document or an entity is in either.
+level INFO. Its message is a line for people; ``record.event`` and ``record.facts`` hold the same for programs. With the
+extra ``otel`` and a configured OpenTelemetry each call is also a span. Invariant: no text, title, key, question, answer
+or name of a document or an entity is in a record or a span.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ logger = logging.getLogger(_PREFIX)
 
 @contextmanager
 def span(event: str, **facts: Any) -> Iterator[Facts]:
-    """One call: when it ends, the facts that were put in are told, or by which error it failed."""
+    """Log the block as one event when it ends, with its duration and, if it raised, the type of the error.
+
+    Yields:
+        A dict with ``facts``, to which the block adds further facts.
+    """
     began = time.perf_counter()
     event_fields: Facts = dict(facts)
     traced = _tracer().start_span(f"{_PREFIX}.{event}") if _tracer() else None
@@ -47,7 +51,7 @@ def span(event: str, **facts: Any) -> Iterator[Facts]:
 
 
 def each(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:
-    """The outcomes, each told of as it comes."""
+    """Yield the outcomes, and log each as one event."""
     for outcome in outcomes:
         _log(event, of_receipt(outcome) if isinstance(outcome, Receipt) else {"error": type(outcome.error).__name__})
         yield outcome
@@ -56,7 +60,7 @@ def each(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, No
 def over(
     event: str, items: Generator[Step | str | Answer, None, None], **facts: Any
 ) -> Generator[Step | str | Answer, None, None]:
-    """The items of an answer as it comes about; told of when it is there, or left ("GeneratorExit")."""
+    """Yield the items of an answer, and log one event at the end; an abandoned answer has the error "GeneratorExit"."""
     with span(event, **facts) as event_fields, closing(items):
         for item in items:
             if isinstance(item, Answer):
@@ -71,7 +75,7 @@ def over(
 
 
 def of_receipt(receipt: Receipt) -> Facts:
-    """What a receipt tells without a text: a document's id is a hash."""
+    """Return the fields of a receipt that hold no text: action, document id (a hash), counts and usage of models."""
     return {
         "action": receipt.action.value,
         "document_id": receipt.document_id,
@@ -96,7 +100,7 @@ def _log(event: str, facts: Facts) -> None:
 
 @cache
 def _tracer() -> Any:
-    """OpenTelemetry's, where its API is installed; else None."""
+    """Return the tracer of OpenTelemetry, or None if its API is not installed."""
     try:
         from opentelemetry import trace  # pyright: ignore[reportMissingImports]
     except ImportError:
