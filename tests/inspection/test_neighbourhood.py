@@ -164,7 +164,7 @@ def test_what_is_replaced_while_it_is_asked_is_not_kept(memory: Memory) -> None:
 
 
 def test_keeping_refuses_a_strategy_that_quotes_what_it_did_not_read(memory: Memory) -> None:
-    with pytest.raises(StrategyError, match="quotes only what it reads"):
+    with pytest.raises(StrategyError, match="quotes only text that it reads"):
         memory.ask(QUESTION, strategy=GraphExpansion(), keep_trace=True)
     assert memory.questions() == []
 
