@@ -18,7 +18,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.ingestion.all_overviews import OVERVIEWS_TOGETHER
 from memgraph_rag.maintenance import archive_import
-from memgraph_rag.maintenance.archive_overviews import joined
+from memgraph_rag.maintenance.archive_overviews import join_overviews
 from memgraph_rag.stores.neo4j.bulk import BulkFiles, BulkWriter
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER
 
@@ -41,7 +41,7 @@ def write_bulk_files(
         SettingsError: the folder is not empty, or its disk space is too small.
     """
     target = {"database": store.empty_database(), "namespace": store.namespace}
-    file = archive_import.checked(path, embedder, recognizer)
+    file = archive_import.open_checked(path, embedder, recognizer)
     _check_room(folder, file.size)
     with _new_files(folder), BulkWriter(
         folder, **target, embedder=embedder.name, dimension=embedder.dimension
@@ -51,7 +51,7 @@ def write_bulk_files(
             writer.write(group)
         overviews = file.read_overviews(namespace=store.namespace)
         for rows in iter(lambda: list(islice(overviews, OVERVIEWS_TOGETHER)), []):
-            writer.write_overviews(joined(rows))
+            writer.write_overviews(join_overviews(rows))
         return writer.finish()
 
 

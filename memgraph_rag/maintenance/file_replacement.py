@@ -17,14 +17,14 @@ from typing import BinaryIO
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError
 
-__all__ = ["replacement"]
+__all__ = ["replace_file"]
 
 _HEAD_BYTES = 4096  # searched for the mark of a kind of file
 _NAME_CHARACTERS = 40  # of the target's name, as the beginning of the scratch file's name
 
 
 @contextmanager
-def replacement(path: Path, *, kind: str, mark: bytes, error: type[MemgraphRagError]) -> Iterator[BinaryIO]:
+def replace_file(path: Path, *, kind: str, mark: bytes, error: type[MemgraphRagError]) -> Iterator[BinaryIO]:
     """Open a scratch file for the block, and rename it to ``path`` at the end. If the block raises, remove it.
 
     Args:

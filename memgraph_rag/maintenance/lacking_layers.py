@@ -25,7 +25,7 @@ from memgraph_rag.text.session_pages import is_growing
 from memgraph_rag.types import DocumentRecord, Limits
 from memgraph_rag.types.receipts import Failure, Receipt
 
-__all__ = ["build_lacking_layers", "build_until", "oldest_first"]
+__all__ = ["build_lacking_layers", "build_until", "sort_oldest_first"]
 
 _AT_ONCE = 8  # documents in a group; a larger group makes a model pass no cheaper (docs/decisions/mcp.md)
 
@@ -49,7 +49,7 @@ def build_lacking_layers(
     ingestion: Any = None
     if chosen:  # counting tokens may locate a language model, which only layers of documents need
         stored = parts.store.documents(ids)
-        records = oldest_first(stored) if documents is None else stored
+        records = sort_oldest_first(stored) if documents is None else stored
         ingestion = parts.ingestion(chosen, models)
     return build_until(
         records,
@@ -79,7 +79,7 @@ def _layers_to_build(
     return layers_to_deepen(parts.layers), choose_memory_layers(known)
 
 
-def oldest_first(records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
+def sort_oldest_first(records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
     """Return the documents sorted by the time of adding, without conversation pages that can take further turns."""
     return sorted(
         (record for record in records if not is_growing(record)), key=lambda record: (record.added_at, record.key)

@@ -53,7 +53,7 @@ class Maintenance:
         with telemetry.span("purge"):
             self._parts.store.purge()
             self._parts.journal.clear()
-            reembed.forget_kept(self._parts.reembedding_dir)
+            reembed.delete_scratch_files(self._parts.reembedding_dir)
 
     def reembed(self, embedder: str | Path | Embedder) -> int:
         """Replace all embeddings of the store, in all namespaces, and return the number of documents.
@@ -99,11 +99,11 @@ class Maintenance:
         """
         self._parts.require_writable()
         if isinstance(layer, str) and (overviews := self._parts.store.overviews(layer)):
-            return telemetry.each("remove_layer", remove_overviews(self._parts.store, overviews))
+            return telemetry.log_outcomes("remove_layer", remove_overviews(self._parts.store, overviews))
         layer_removal.check_removable(layer)
         records = self._parts.store.documents(self._parts.document_ids(documents))
         receipts = layer_removal.remove_layer(self._parts.store, self._parts.models.embedder, layer, records)
-        return telemetry.each("remove_layer", receipts)
+        return telemetry.log_outcomes("remove_layer", receipts)
 
     def examine(self) -> list[Damage]:
         """Return the damage to the graph of this namespace and to the indexes, one item for each kind; change nothing.
@@ -176,7 +176,7 @@ class Maintenance:
         receipts = archive_import.import_documents(
             self._parts.store, checked_path(path), models.embedder, models.recognizer
         )
-        return telemetry.each("import", receipts)
+        return telemetry.log_outcomes("import", receipts)
 
     def write_bulk_files(self, path: str | Path, folder: str | Path) -> BulkFiles:
         """Check an archive, and write it as import files from which ``neo4j-admin`` makes the database of this memory.

@@ -24,7 +24,7 @@ from memgraph_rag.ingestion.segment_vectors import embed_segments
 from memgraph_rag.stores.shared.document_reader import stored_graphs
 from memgraph_rag.types import CONTEXT, DocumentGraph, Matrix
 
-__all__ = ["forget_kept", "reembed"]
+__all__ = ["delete_scratch_files", "reembed"]
 
 _AT_ONCE = 256
 _KEY_BYTES = 16
@@ -56,7 +56,7 @@ def reembed(store: GraphStore, embedder: Embedder, *, folder: Path, progress: Pr
     return count
 
 
-def forget_kept(folder: Path) -> None:
+def delete_scratch_files(folder: Path) -> None:
     """Delete the scratch files of interrupted calls of ``reembed``."""
     for path in folder.glob("*.vectors"):
         path.unlink(missing_ok=True)

@@ -202,7 +202,7 @@ def test_an_archived_overview_of_what_is_not_there_is_refused(memory: Memory, tm
     foot = json.dumps({"documents": 0, "overviews": len(kept), "sha256": hashes}).encode() + b"\n"
     path.write_bytes(b"".join([head, *kept, foot]))
 
-    with pytest.raises(DocumentError, match="holds before them"):
+    with pytest.raises(DocumentError, match="repeated or incomplete"):
         list(memory.maintenance.import_from(path))
 
 

@@ -202,7 +202,7 @@ def test_what_is_not_there_tells_what_is_near(memory: Memory, name: str, near: l
 
 def test_a_part_of_a_name_finds_the_one_that_has_it_or_lists_them(memory: Memory) -> None:
     assert memory.around("tom mil").centre == memory.around("Tom Miller").centre
-    with pytest.raises(DocumentNotFound, match="Several names hold it") as raised:
+    with pytest.raises(DocumentNotFound, match="Several names contain it") as raised:
         memory.around("mill")
     assert {"Tom Miller", "Miller"} <= set(raised.value.near)
 
