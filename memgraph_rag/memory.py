@@ -16,7 +16,7 @@ from typing_extensions import Self, Unpack
 
 from memgraph_rag.answering import saved_questions as kept_questions
 from memgraph_rag.answering.snapshot import GraphSnapshot
-from memgraph_rag.answering.strategy_choice import strategy_for
+from memgraph_rag.answering.strategy_choice import choose_strategy
 from memgraph_rag.calls import scopes, telemetry, validation
 from memgraph_rag.calls.record_list import RecordList
 from memgraph_rag.contracts import (
@@ -220,7 +220,7 @@ class Memory:
             (outcome,) = self._parts.ingestion(self._parts.layers).add([Request(source, key, title, metadata)])
             if isinstance(outcome, Failure):
                 raise outcome.error
-            event_fields |= telemetry.of_receipt(outcome)
+            event_fields |= telemetry.describe_receipt(outcome)
         return outcome
 
     def add_many(
@@ -256,7 +256,7 @@ class Memory:
         requests = (Request(source, metadata=metadata) for source in sources)
         models = self._parts.models_within(validation.checked_limits(limits, takes=["tokens"]))
         ingestion = self._parts.ingestion(self._parts.layers, models, ray=ray)
-        return telemetry.each("add", ingestion.add(requests))
+        return telemetry.log_outcomes("add", ingestion.add(requests))
 
     def deepen(
         self,
@@ -289,7 +289,7 @@ class Memory:
             ModelNotFound: a layer needs a language model, and no model was found.
         """
         checked = validation.checked_limits(limits, takes=["seconds", "tokens"])
-        return telemetry.each("deepen", build_lacking_layers(self._parts, documents, layers, checked))
+        return telemetry.log_outcomes("deepen", build_lacking_layers(self._parts, documents, layers, checked))
 
     def session(self, *, user: str, session: str = "default") -> Session:
         """Return a conversation, which stores turns (``add``) and searches and answers between them.
@@ -376,7 +376,7 @@ class Memory:
         question = validation.checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
         snapshot = GraphSnapshot(self._parts.store)
-        chosen = chosen or strategy_for(question, snapshot.statistics(), self._parts.models.embedder)
+        chosen = chosen or choose_strategy(question, snapshot.statistics(), self._parts.models.embedder)
         held = Scope(**scope)
         if keep_trace:
             kept_questions.require_keepable(chosen, held)
@@ -384,7 +384,7 @@ class Memory:
         checked = validation.checked_limits(limits)
         style = validation.checked_style(style)
         items = self._parts.reading.run(question, chosen, checked, extent, style, snapshot=snapshot)
-        return telemetry.over(
+        return telemetry.log_answer(
             "ask",
             kept_questions.keep_answers(items, self._parts.store, self.namespace) if keep_trace else items,
             strategy=chosen.name,
@@ -545,8 +545,10 @@ class Memory:
         with telemetry.span("forget") as event_fields, self._parts.answers.forgetting():
             receipts = scopes.forget(self._parts.store, self._parts.scopes, document, user=user, session=session)
             self._parts.journal.clear()
-            reembed.forget_kept(self._parts.reembedding_dir)
-            event_fields |= telemetry.of_receipt(receipts[0]) if document is not None else {"documents": len(receipts)}
+            reembed.delete_scratch_files(self._parts.reembedding_dir)
+            event_fields |= (
+                telemetry.describe_receipt(receipts[0]) if document is not None else {"documents": len(receipts)}
+            )
         return receipts if document is None else receipts[0]
 
     def status(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing_extensions import Unpack
 from memgraph_rag.calls import validation
 from memgraph_rag.calls.document_lookup import find_documents
 from memgraph_rag.calls.record_list import RecordList
-from memgraph_rag.calls.scopes import metadata_in, narrowed
+from memgraph_rag.calls.scopes import narrow_scope, read_metadata
 from memgraph_rag.contracts import SearchMode, Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
@@ -61,7 +61,7 @@ class ScopedMemory:
     def __init__(self, memory: Memory, parts: OpenMemory, scope: Scope) -> None:
         self.scope = scope
         self._memory, self._parts = memory, parts
-        self._metadata = metadata_in(scope)
+        self._metadata = read_metadata(scope)
         validation.checked_time("since", scope.since)
         validation.checked_end(scope.until, scope.at)
 
@@ -93,7 +93,9 @@ class ScopedMemory:
         **scope: Unpack[ScopeFields],
     ) -> RecordList[Evidence]:
         """Return the k segments of the scope that are most relevant to a query, best first; see ``Memory.search``."""
-        return self._memory.search(query, k=k, mode=mode, min_relevance=min_relevance, **narrowed(self.scope, scope))
+        return self._memory.search(
+            query, k=k, mode=mode, min_relevance=min_relevance, **narrow_scope(self.scope, scope)
+        )
 
     def wishes(self, query: str, **scope: Unpack[ScopeFields]) -> list[Evidence]:
         """Return at most three instructions and preferences of users that are relevant to a query, newest first.
@@ -102,7 +104,7 @@ class ScopedMemory:
         instruction or a preference. The layer ``facts`` extracts them. ``Session.recall`` returns them too.
         """
         query = validation.checked_question(query)
-        return self._parts.wishes.bearing_on(query, self._parts.extent_of(Scope(**narrowed(self.scope, scope))))
+        return self._parts.wishes.bearing_on(query, self._parts.extent_of(Scope(**narrow_scope(self.scope, scope))))
 
     def ask(
         self,
@@ -117,7 +119,7 @@ class ScopedMemory:
         """Answer a question from the segments of the scope, with citations of exact spans; see ``Memory.ask``."""
         return self._memory.ask(
             question, strategy=strategy, style=style, limits=limits, keep_trace=keep_trace,
-            **narrowed(self.scope, scope),
+            **narrow_scope(self.scope, scope),
         )  # fmt: skip
 
     def stream(
@@ -133,7 +135,7 @@ class ScopedMemory:
         """Yield each step, then pieces of the answer's text, then the ``Answer``; see ``Memory.stream``."""
         return self._memory.stream(
             question, strategy=strategy, style=style, limits=limits, keep_trace=keep_trace,
-            **narrowed(self.scope, scope),
+            **narrow_scope(self.scope, scope),
         )  # fmt: skip
 
     def session(self, session: str | None = None) -> Session:
@@ -147,7 +149,7 @@ class ScopedMemory:
         """
         if self.scope.user is None:
             raise SettingsError("Expected a view of one user, got all users. Use scoped(user=…).", setting="user")
-        name = narrowed(self.scope, {"session": session}).get("session")
+        name = narrow_scope(self.scope, {"session": session}).get("session")
         return Session(
             Conversation(self._memory.namespace, self.scope.user, "default" if name is None else name),
             self._parts,
@@ -164,7 +166,7 @@ class ScopedMemory:
         self, *, after: str = "", limit: int | None = None, **scope: Unpack[ScopeFields]
     ) -> RecordList[DocumentRecord]:
         """Return the documents of the scope, sorted by key; see ``Memory.documents``."""
-        return self._memory.documents(after=after, limit=limit, **narrowed(self.scope, scope))
+        return self._memory.documents(after=after, limit=limit, **narrow_scope(self.scope, scope))
 
     @overload
     def forget(self, document: str | Path) -> Receipt: ...
@@ -205,4 +207,4 @@ class ScopedMemory:
 
     def export_to(self, path: str | Path) -> int:
         """Write the documents of the scope into one file, and return their number; see ``Maintenance.export_to``."""
-        return self._memory.maintenance.export_to(path, **narrowed(self.scope, {}))
+        return self._memory.maintenance.export_to(path, **narrow_scope(self.scope, {}))

@@ -13,10 +13,10 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from memgraph_rag.answering.answer_style import Written, write_answer
+from memgraph_rag.answering.answer_style import WrittenAnswer, write_answer
 from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
-from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence, warnings_of
-from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
+from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
+from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
 from memgraph_rag.contracts import (
     Extract,
@@ -82,7 +82,7 @@ class Reading:
         self._search = search
         self._answers = answers
         self._answer_tokens = answer_tokens
-        self._rules_of = partial(RefusalRules, checks_speaker=checks_speaker, checks_names=checks_names)
+        self._make_rules = partial(RefusalRules, checks_speaker=checks_speaker, checks_names=checks_names)
         self._extract = extract
         self._remarks = remarks
 
@@ -103,13 +103,13 @@ class Reading:
             snapshot: a snapshot of the store. All reads of the question use it.
         """
         if not snapshot.count_documents():
-            yield _of_nothing(question, strategy, self._store.namespace)
+            yield _answer_empty_memory(question, strategy, self._store.namespace)
             return
         started, begun = time.perf_counter(), self._answers.begin()
         search = self._search.reading(snapshot.graph)
         graph = GraphAsOf(snapshot.graph, search.as_of(extent)) if extent.has_time else snapshot.graph
         bounded = SearchWithin(search, extent)
-        rules = self._rules_of(bounded)
+        rules = self._make_rules(bounded)
         trace: list[Step] = []
         stop: StopReason | None = None
         refusal: Refusal | None = None
@@ -119,7 +119,7 @@ class Reading:
             for steps in _passes(strategy, question, context):
                 trace += steps
                 yield from steps
-                stop = steps[-1].stop or _exceeded(limits, trace, session, time.perf_counter() - started)
+                stop = steps[-1].stop or _find_reached_limit(limits, trace, session, time.perf_counter() - started)
                 if stop is None and not was_checked and len(trace) >= ENOUGH_TO_TELL:
                     was_checked, refusal = True, rules.apply(question, self._evidence(trace, graph))
                 if stop is not None or refusal is not None:
@@ -130,18 +130,17 @@ class Reading:
             evidence = self._evidence([] if refusal else trace, graph)
             if refusal is None and not was_checked:
                 refusal = rules.apply(question, evidence)
-            written = Written()
+            written = WrittenAnswer()
             if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 written = yield from write_answer(
                     session, question, style, evidence.quotes, max_tokens=self._answer_tokens
                 )
-            if written.said:
-                nodes = [*evidence.segments, *self._nodes_of_own(trace)]
-                self._answers.add(written.said, nodes, begun=begun)
+            if written.unmarked:
+                nodes = [*evidence.segments, *self._find_sources(trace)]
+                self._answers.add(written.unmarked, nodes, begun=begun)
             yield Answer(
                 question=question,
-                text=written.text
-                or (refusal.text if refusal else what_was_looked_for(question, trace, graph, bounded)),
+                text=written.text or (refusal.text if refusal else describe_search(question, trace, graph, bounded)),
                 abstained=not written.text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
                 citations=written.citations,
@@ -150,15 +149,15 @@ class Reading:
                 strategy=strategy.name,
                 model=self._models.language.name,
                 warnings=(
-                    *warnings_of(written.text, written.citations, evidence),
-                    *_ungraded(session, trace, self._models.language.name),
+                    *find_warnings(written.text, written.citations, evidence),
+                    *_warn_ungraded(session, trace, self._models.language.name),
                 ),
                 short=written.short,
             )
 
     def bearing(self, question: str, trace: Sequence[Step]) -> float:
         """Return how relevant the nodes of a trace are to a question (``Quotes.bearing``); below 0 ``ask`` abstains."""
-        return self._rules_of(SearchWithin(self._search, Extent())).bearing(
+        return self._make_rules(SearchWithin(self._search, Extent())).bearing(
             question, self._evidence(trace, self._store)
         )[0]
 
@@ -182,7 +181,7 @@ class Reading:
     def _evidence(self, trace: Sequence[Step], graph: GraphReader) -> ReadEvidence:
         return gather_evidence(trace, graph, self._models.embedder)
 
-    def _nodes_of_own(self, trace: Sequence[Step]) -> list[Node]:
+    def _find_sources(self, trace: Sequence[Step]) -> list[Node]:
         """Return the nodes of the trace that are sources of sentences: segments, and points that are no longer stored.
 
         A point is text of the model, so the source of its sentences is its segments. If its document was forgotten
@@ -194,7 +193,7 @@ class Reading:
         return [*(step.node for step in trace if not step.node.level), *gone]
 
 
-def _of_nothing(question: str, strategy: Strategy, namespace: str) -> Answer:
+def _answer_empty_memory(question: str, strategy: Strategy, namespace: str) -> Answer:
     """Return the answer of an empty memory. It names no model, because no model was called."""
     text = (
         f'Namespace {show(namespace)} of this memory is empty. Add documents first: add(…), or "memgraph-rag add FILE".'
@@ -231,7 +230,7 @@ def _no_steps(strategy: Strategy, got: str) -> StrategyError:
     )
 
 
-def _ungraded(session: ReadingSession, trace: Sequence[Step], model: str) -> Iterator[AnswerWarning]:
+def _warn_ungraded(session: ReadingSession, trace: Sequence[Step], model: str) -> Iterator[AnswerWarning]:
     """Yield a warning if the P(Yes) values of the trace come from words of the model, not from probabilities."""
     if any(step.p_yes is not None for step in trace) and not session.is_graded:
         yield AnswerWarning(WarningKind.UNGRADED_YES, model)
@@ -250,7 +249,9 @@ def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
     return max(probabilities or [session.probability_of_yes()]) >= calibration.unsupported_below
 
 
-def _exceeded(limits: Limits, trace: Sequence[Step], session: ReadingSession, seconds: float) -> StopReason | None:
+def _find_reached_limit(
+    limits: Limits, trace: Sequence[Step], session: ReadingSession, seconds: float
+) -> StopReason | None:
     """Return the stop reason of the limit that is reached, or None."""
     if limits.nodes is not None and len(trace) >= limits.nodes:
         return StopReason.MAX_NODES

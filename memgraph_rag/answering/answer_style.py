@@ -17,7 +17,7 @@ from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.types import AnswerStyle, Citation
 
-__all__ = ["Written", "as_phrase", "short_form", "with_marks", "write_answer"]
+__all__ = ["WrittenAnswer", "extract_phrase", "mark_sentences", "write_answer", "write_short_form"]
 
 _FEW_WORDS = 3  # a sentence of at most so many words is a phrase already: a name, a date, a letter
 _PHRASE_TOKENS = 24
@@ -37,7 +37,7 @@ _MARK = re.compile(r" \[\d+\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenAnswer:
     """The text of an answer with its citations; all fields are empty if the model wrote nothing.
 
     Attributes:
@@ -48,14 +48,14 @@ class Written:
     """
 
     text: str = ""
-    said: str = ""
+    unmarked: str = ""
     short: str = ""
     citations: tuple[Citation, ...] = ()
 
 
 def write_answer(
     session: ReadingSession, question: str, style: AnswerStyle, quotes: Quotes, *, max_tokens: int
-) -> Generator[str, None, Written]:
+) -> Generator[str, None, WrittenAnswer]:
     """Yield the answer in pieces while the model writes it, and return the whole answer.
 
     Args:
@@ -72,34 +72,34 @@ def write_answer(
     for piece in pieces:
         text += piece
         yield piece
-    text = as_phrase(text) if style == "short" else text.strip()
+    text = extract_phrase(text) if style == "short" else text.strip()
     if not text:
-        return Written()
-    said = _MARK.sub("", text) if marked else text
-    short = text if style == "short" else short_form(session, question, said)
-    return Written(text, said, short, tuple(marked) or quotes.cite(question, text))
+        return WrittenAnswer()
+    unmarked = _MARK.sub("", text) if marked else text
+    short = text if style == "short" else write_short_form(session, question, unmarked)
+    return WrittenAnswer(text, unmarked, short, tuple(marked) or quotes.cite(question, text))
 
 
-def short_form(session: ReadingSession, question: str, sentence: str) -> str:
+def write_short_form(session: ReadingSession, question: str, sentence: str) -> str:
     """Return the shortest phrase that answers the question, with one more short call of the model.
 
     The request does not contain the sentence, because the 1.5B model then copies a wrong part of it
     (``docs/decisions``). A sentence of few words needs no call. The result is empty if the window is full.
     """
     if len(sentence.split()) <= _FEW_WORDS:
-        return as_phrase(sentence)
+        return extract_phrase(sentence)
     try:
         pieces = session.answer(max_tokens=_PHRASE_TOKENS, request=_PHRASE.format(question=question))
-        phrase = as_phrase("".join(pieces))
+        phrase = extract_phrase("".join(pieces))
     except WindowExceeded:
         return ""
-    return phrase if 0 < len(phrase) <= len(sentence) else as_phrase(sentence)
+    return phrase if 0 < len(phrase) <= len(sentence) else extract_phrase(sentence)
 
 
-def as_phrase(text: str) -> str:
+def extract_phrase(text: str) -> str:
     """Return the first line that is not empty, without surrounding quotation marks and a final full stop.
 
-    >>> as_phrase(' "The River Thames." '), as_phrase("Washington, D.C.")
+    >>> extract_phrase(' "The River Thames." '), extract_phrase("Washington, D.C.")
     ('The River Thames', 'Washington, D.C.')
     """
     phrase = next(filter(None, (line.strip() for line in text.splitlines())), "").strip('"“”').strip()
@@ -110,12 +110,12 @@ def _paragraph(session: ReadingSession, question: str, quotes: Quotes, citations
     """Yield the sentences of the model's paragraph with marks; see ``mark_sentences``."""
     before = session.usage.generated_tokens
     pieces = session.answer(max_tokens=_PARAGRAPH_TOKENS, request=_PARAGRAPH.format(question=question))
-    return with_marks(
+    return mark_sentences(
         pieces, quotes, citations, was_cut=lambda: session.usage.generated_tokens - before >= _PARAGRAPH_TOKENS
     )
 
 
-def with_marks(
+def mark_sentences(
     pieces: Iterable[str], quotes: Quotes, citations: list[Citation], *, was_cut: Callable[[], bool] = lambda: False
 ) -> Iterator[str]:
     """Yield the text sentence by sentence, with a mark ``[n]`` before the full stop of each sentence with a source.
@@ -131,25 +131,25 @@ def with_marks(
     for piece in pieces:
         pending += piece
         start = 0
-        for end in _ends(pending):
-            yield _marked(pending[start:end], quotes, citations)
+        for end in _sentence_ends(pending):
+            yield _mark_sentence(pending[start:end], quotes, citations)
             start, is_first = end, False
         pending = pending[start:]
     is_cut = was_cut()
     if is_cut:
         pending = _ITEM_NUMBER.sub("", pending)  # the number of an item without text
     if pending.strip() and (is_first or not is_cut or _WHOLE.search(pending)):
-        yield _marked(pending, quotes, citations)
+        yield _mark_sentence(pending, quotes, citations)
 
 
-def _ends(text: str) -> Iterator[int]:
+def _sentence_ends(text: str) -> Iterator[int]:
     """Yield the end of each sentence except the last. The number of a list item is not the end of a sentence."""
     for start, end in sentences(text)[:-1]:
         if not _ITEM_NUMBER.search(text[start:end]):
             yield end
 
 
-def _marked(sentence: str, quotes: Quotes, citations: list[Citation]) -> str:
+def _mark_sentence(sentence: str, quotes: Quotes, citations: list[Citation]) -> str:
     """Return a sentence with the mark of its citation, and append a new citation to ``citations``."""
     mark = ""
     for citation in quotes.cite("", sentence.strip(), limit=1):

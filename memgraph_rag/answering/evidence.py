@@ -15,7 +15,7 @@ from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.injection import addresses_model, unsupported_links
 from memgraph_rag.types import AnswerWarning, Citation, Segment, Step, WarningKind
 
-__all__ = ["ReadEvidence", "gather_evidence", "warnings_of"]
+__all__ = ["ReadEvidence", "find_warnings", "gather_evidence"]
 
 _MOST_SUPPORT = 256  # segments of the evidence
 _MOST_CITED = 16  # segments that can be cited, those with the largest weight: their sentences are embedded
@@ -47,7 +47,7 @@ def gather_evidence(trace: Sequence[Step], graph: GraphReader, embedder: Embedde
     return ReadEvidence(segments, keys, {record.id: record.title for record in records}, quotes)
 
 
-def warnings_of(text: str, citations: Sequence[Citation], evidence: ReadEvidence) -> Iterator[AnswerWarning]:
+def find_warnings(text: str, citations: Sequence[Citation], evidence: ReadEvidence) -> Iterator[AnswerWarning]:
     """Yield warnings about an answer: links that no cited source holds, and documents that address the model.
 
     A document yields at most one warning, with its first line that addresses the model.

@@ -14,7 +14,7 @@ from memgraph_rag.contracts import NodeReader, Search
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.types import Segment, Step, StopReason, as_line
 
-__all__ = ["NOTHING_FOUND", "Refusal", "RefusalRules", "what_was_looked_for"]
+__all__ = ["NOTHING_FOUND", "Refusal", "RefusalRules", "describe_search"]
 
 NOTHING_FOUND = "Nothing in memory bears on this question."
 
@@ -54,14 +54,14 @@ class RefusalRules:
         if bearing < 0:
             texts = [segment.text for segment in evidence.segments]
             near_names = self._search.names_meant(unnamed, texts) if unnamed else []
-            text = _not_named(unnamed, near_names) if unnamed else NOTHING_FOUND
+            text = _describe_missing_names(unnamed, near_names) if unnamed else NOTHING_FOUND
             return Refusal(StopReason.NOTHING_FOUND, text)
         speakers = {segment.speaker for segment in evidence.segments}  # empty if all documents were forgotten meanwhile
         if not self._checks_speaker or not speakers or "" in speakers:
             return None
         with suppress(SearchMemoryExceeded):
             if wanted_and_other := self._search.said_by_another(question):
-                return Refusal(StopReason.ANOTHER_SPEAKER, _said_instead(*wanted_and_other, evidence.segments))
+                return Refusal(StopReason.ANOTHER_SPEAKER, _quote_other_speaker(*wanted_and_other, evidence.segments))
         return None
 
     def bearing(self, question: str, evidence: ReadEvidence) -> tuple[float, list[str]]:
@@ -78,26 +78,26 @@ class RefusalRules:
         return quotes.bearing(question, unnamed=len(unnamed) / len(is_held) if is_held else 0.0), unnamed
 
 
-def what_was_looked_for(question: str, trace: Sequence[Step], graph: NodeReader, search: Search) -> str:
+def describe_search(question: str, trace: Sequence[Step], graph: NodeReader, search: Search) -> str:
     """Return a sentence in place of an answer: the number of nodes, their subject, and the further searches."""
     entity_ids: list[str] = []
     with suppress(SearchMemoryExceeded):  # without a graph search no names are known
         entity_ids = search.named_in(question)
     entities = graph.entities(entity_ids) if entity_ids else []
-    about = f" about {_as_words([entity.name for entity in entities])}" if entities else ""
+    about = f" about {_join_words([entity.name for entity in entities])}" if entities else ""
     reasons = list(dict.fromkeys(step.reason.rstrip(".") for step in trace if step.reason))
     further = f"; looked for: {'; '.join(reasons)}" if reasons else ""
     nodes = "node" if len(trace) == 1 else "nodes"
     return f"Nothing in memory answers this: read {len(trace)} {nodes}{about}{further}."
 
 
-def _not_named(names: Sequence[str], near_names: Sequence[str]) -> str:
+def _describe_missing_names(names: Sequence[str], near_names: Sequence[str]) -> str:
     """Return a sentence about names that were not found, with names of similar spelling."""
-    sentence = f"Nothing in memory answers this: nothing that was read names {_as_words(names, 'or')}."
-    return f"{sentence} Did you mean {_as_words(near_names, 'or')}?" if near_names else sentence
+    sentence = f"Nothing in memory answers this: nothing that was read names {_join_words(names, 'or')}."
+    return f"{sentence} Did you mean {_join_words(near_names, 'or')}?" if near_names else sentence
 
 
-def _said_instead(wanted: str, other: str, segments: Sequence[Segment]) -> str:
+def _quote_other_speaker(wanted: str, other: str, segments: Sequence[Segment]) -> str:
     """Return a sentence that quotes the other speaker.
 
     It quotes only segments that were read, because a kept question is removed together with the documents it read.
@@ -108,6 +108,6 @@ def _said_instead(wanted: str, other: str, segments: Sequence[Segment]) -> str:
     return f"Nothing that {wanted} said answers this; what comes nearest was said by another{quote}"
 
 
-def _as_words(names: Sequence[str], last: str = "and") -> str:
+def _join_words(names: Sequence[str], last: str = "and") -> str:
     """Return names as a list in words: "a, b and c"."""
     return f" {last} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

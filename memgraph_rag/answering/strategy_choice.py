@@ -14,10 +14,10 @@ from memgraph_rag.strategies import DEFAULT, find_strategy
 from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.types import QuestionBreadth
 
-__all__ = ["is_about_a_whole", "strategy_for"]
+__all__ = ["choose_strategy", "is_about_a_whole"]
 
 
-def strategy_for(question: str, counts: Mapping[str, int], embedder: Embedder) -> Strategy:
+def choose_strategy(question: str, counts: Mapping[str, int], embedder: Embedder) -> Strategy:
     """Return ``Overviews`` of the library for a question about the whole memory ("Which themes …?"), else the walk.
 
     ``Overviews`` are chosen only if overviews exist. If the documents in scope have no library, ``Overviews`` walks as

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from memgraph_rag.calls.validation import may_name
+from memgraph_rag.calls.validation import is_possible_key
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
@@ -42,13 +42,13 @@ def find_documents(store: GraphStore, names: Sequence[str | Path]) -> list[Docum
         DocumentNotFound: a name belongs to no document, or several documents were read from the path.
     """
     keys = [default_key(name) if isinstance(name, Path) else name for name in names]
-    possible = [key for key in keys if may_name(key)]
+    possible = [key for key in keys if is_possible_key(key)]
     known = dict(zip(possible, store.named_documents(possible), strict=True))
     records = {key: record for key, record in known.items() if record is not None}
-    missing = {key: name for key, name in zip(keys, names, strict=True) if may_name(key) and key not in records}
+    missing = {key: name for key, name in zip(keys, names, strict=True) if is_possible_key(key) and key not in records}
     records |= _find_by_paths(store, missing)
     for key, name in zip(keys, names, strict=True):
-        if not may_name(key) or key not in records:
+        if not is_possible_key(key) or key not in records:
             raise DocumentNotFound(
                 f"Expected the key or id of a document in namespace {show(store.namespace)}, or the path of its file, "
                 f"got {show(name)}. List the documents with documents(), or 'memgraph-rag documents'.",

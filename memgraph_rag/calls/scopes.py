@@ -19,7 +19,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.types import SESSION, USER, Extent, MetadataValue, Receipt, Scope, ScopeFields
 
-__all__ = ["extent_of", "forget", "metadata_in", "narrowed", "require_one"]
+__all__ = ["extent_of", "forget", "narrow_scope", "read_metadata", "require_one"]
 
 
 def extent_of(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
@@ -39,7 +39,7 @@ def extent_of(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
 
 def _ids(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> list[str] | None:
     """Return the ids of the documents that match all fields of a scope except times; None means all documents."""
-    metadata_in(scope)
+    read_metadata(scope)
     where, owner = scope.where, _owner_in(scope)
     ids: list[str] | None = None
     if scope.documents is not None:
@@ -52,7 +52,7 @@ def _ids(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> list[str] | Non
     return [record.id for record in store.documents(ids) if where.items() <= record.metadata.items()]
 
 
-def metadata_in(scope: Scope) -> dict[str, MetadataValue]:
+def read_metadata(scope: Scope) -> dict[str, MetadataValue]:
     """Return the metadata that each document of a scope has: ``where``, the user and the session.
 
     Raises:
@@ -83,7 +83,7 @@ def _owner_in(scope: Scope) -> dict[str, MetadataValue]:
     return names
 
 
-def narrowed(scope: Scope, given: ScopeFields) -> ScopeFields:
+def narrow_scope(scope: Scope, given: ScopeFields) -> ScopeFields:
     """Return the fields of a view's scope together with the fields that a call of the view adds.
 
     Raises:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from memgraph_rag.types import Answer, Failure, Receipt, Step, Usage
 
-__all__ = ["each", "of_receipt", "over", "span"]
+__all__ = ["describe_receipt", "log_answer", "log_outcomes", "span"]
 
 Facts = dict[str, Any]
 Outcome = TypeVar("Outcome", Receipt, Receipt | Failure)
@@ -50,14 +50,15 @@ def span(event: str, **facts: Any) -> Iterator[Facts]:
             traced.end()
 
 
-def each(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:
+def log_outcomes(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:
     """Yield the outcomes, and log each as one event."""
     for outcome in outcomes:
-        _log(event, of_receipt(outcome) if isinstance(outcome, Receipt) else {"error": type(outcome.error).__name__})
+        is_receipt = isinstance(outcome, Receipt)
+        _log(event, describe_receipt(outcome) if is_receipt else {"error": type(outcome.error).__name__})
         yield outcome
 
 
-def over(
+def log_answer(
     event: str, items: Generator[Step | str | Answer, None, None], **facts: Any
 ) -> Generator[Step | str | Answer, None, None]:
     """Yield the items of an answer, and log one event at the end; an abandoned answer has the error "GeneratorExit"."""
@@ -69,22 +70,22 @@ def over(
                     "abstained": item.abstained,
                     "nodes": len(item.trace),
                     "citations": len(item.citations),
-                    **_of_usage(item.usage),
+                    **_describe_usage(item.usage),
                 }
             yield item
 
 
-def of_receipt(receipt: Receipt) -> Facts:
+def describe_receipt(receipt: Receipt) -> Facts:
     """Return the fields of a receipt that hold no text: action, document id (a hash), counts and usage of models."""
     return {
         "action": receipt.action.value,
         "document_id": receipt.document_id,
         **{f"count.{name}": count for name, count in sorted(receipt.counts.items())},
-        **_of_usage(receipt.usage),
+        **_describe_usage(receipt.usage),
     }
 
 
-def _of_usage(usage: Usage) -> Facts:
+def _describe_usage(usage: Usage) -> Facts:
     return {
         "prompt_tokens": usage.prompt_tokens,
         "generated_tokens": usage.generated_tokens,

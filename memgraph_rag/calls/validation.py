@@ -34,7 +34,7 @@ __all__ = [
     "checked_question",
     "checked_style",
     "checked_time",
-    "may_name",
+    "is_possible_key",
     "readable",
 ]
 
@@ -188,7 +188,7 @@ def check_relevance(least: float | None, *, mode: object, embedder: Embedder) ->
         )
 
 
-def may_name(value: object) -> bool:
+def is_possible_key(value: object) -> bool:
     """Whether the value is a possible id or key of a stored node."""
     return isinstance(value, str) and is_storable(value)
 

@@ -15,7 +15,7 @@ from memories import FOX, RIVER, graph_of, options
 
 from memgraph_rag import Action, Failure, Limits, Memory, Receipt
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.maintenance.lacking_layers import build_until, oldest_first
+from memgraph_rag.maintenance.lacking_layers import build_until, sort_oldest_first
 from memgraph_rag.testing import FakeLanguageModel
 
 
@@ -46,7 +46,7 @@ def test_oldest_document_comes_first(tmp_path: Path) -> None:
         records = memory.documents()
     times = [datetime(2026, 5, day, tzinfo=timezone.utc).isoformat() for day in (3, 1, 1)]
     aged = [replace(record, added_at=added_at) for record, added_at in zip(records, times, strict=True)]
-    assert [record.key for record in oldest_first(reversed(aged))] == ["b", "c", "a"]
+    assert [record.key for record in sort_oldest_first(reversed(aged))] == ["b", "c", "a"]
 
 
 def test_no_document_is_begun_after_the_time(tmp_path: Path) -> None:
