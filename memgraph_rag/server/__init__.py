@@ -1,8 +1,8 @@
-"""A Model Context Protocol server over ``Memory``: what an agent remembers, recalls, asks and forgets.
+"""A server over ``Memory`` for agents (Model Context Protocol) and for programs (REST).
 
-It uses the library as any program does, by its public face, and the official SDK (extra ``mcp``). Importing this
-package imports neither; its modules do. Invariants: a caller reaches one namespace, its own; whatever fails reaches the
-model as a sentence that it can act on.
+It uses the public classes of the library, and the official SDK of the protocol (extra ``mcp``). Importing this package
+imports neither; importing its modules does. Invariants: a caller reaches only its own namespace. An error reaches the
+model as a sentence that says what to do.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ __all__ = ["require_sdk"]
 
 
 def require_sdk() -> None:
-    """Refuse where the official SDK is missing.
+    """Check that the official SDK is installed.
 
     Raises:
-        SettingsError: it is not installed, or of a version before 2.
+        SettingsError: it is not installed, or its version is below 2.
     """
     if find_spec("mcp") is None or find_spec("mcp.server.mcpserver") is None:
         raise SettingsError(
-            'Expected the package mcp, version 2.3 or newer, got none. Install it: pip install "memgraph_rag[mcp]".',
+            "Expected the package mcp, version 2.3 or newer, got no such package. Install it: "
+            'pip install "memgraph_rag[mcp]".',
             package="mcp",
         )

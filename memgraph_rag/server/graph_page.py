@@ -1,7 +1,7 @@
-"""The graph around a name as a page inside the chat, where the host shows such pages (MCP Apps).
+"""The page that draws the result of the tool ``look`` inside a chat, for hosts that show such pages (MCP Apps).
 
-It knows no memory: the page draws what the tool ``look`` gives. Invariants: the page loads nothing and reaches nobody
-but its host; for a client that shows no pages the tool's result is the same.
+It knows no memory. Invariants: the page loads nothing and communicates only with its host. The result of the tool is
+the same for clients that do not show pages.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ADDRESS = "ui://memgraph_rag/graph.html"
 
 
 def graph_page() -> Apps:
-    """The extension with the page; a tool that names ``ADDRESS`` in its ``_meta`` is shown by it."""
+    """Return the extension with the page. The page shows the results of tools with ``ADDRESS`` in their ``_meta``."""
     page = _asset("graph.html")
     for name, file in (("library", "cytoscape.min.js"), ("script", "graph.js")):
         page = page.replace(f"{{{{ {name} }}}}", _asset(file))
@@ -26,7 +26,7 @@ def graph_page() -> Apps:
         page,
         name="graph",
         title="Graph",
-        description="What surrounds a name, drawn as a graph; a click on a name or a document looks around that one.",
+        description="Draws the graph around a name. A click on a name or a document shows the graph around it.",
         csp=ResourceCsp(connect_domains=[], resource_domains=[]),
         prefers_border=True,
     )

@@ -81,7 +81,7 @@ async def test_wrong_arguments_are_told_so_that_a_model_can_act(connect, memory)
 
 
 @in_loop
-async def test_prompt_that_is_none_or_lacks_its_question_is_told(connect) -> None:
+async def test_unknown_prompt_and_missing_question_are_explained(connect) -> None:
     async with connect() as agent:
         with pytest.raises(MCPError, match="Expected a prompt out of answer_from_memory, got 'poem'"):
             await agent.client.get_prompt("poem")
@@ -146,7 +146,7 @@ async def test_read_only_memory_refuses_to_change(connect, memories, open_memori
         for tool, arguments in [("remember", {"text": "A hare."}), ("forget", {"name": "fox"})]:
             text = await agent.refused(tool, **arguments)
             assert text.startswith("StoreReadOnly: ")
-            assert "This server was started to read only" in text
+            assert "This server is read-only" in text
 
 
 @IN_ONE_ERA
