@@ -101,6 +101,6 @@ def test_archive_of_a_view_holds_its_documents(memory: Memory, tmp_path: Path) -
         {"until": "2026", "at": "2026"},
     ],
 )
-def test_scope_that_is_none_is_refused_at_once(memory: Memory, scope: dict[str, object]) -> None:
+def test_invalid_scope_is_refused_at_once(memory: Memory, scope: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
         memory.scoped(**scope)  # type: ignore[arg-type]

@@ -73,7 +73,7 @@ def test_a_document_forgotten_meanwhile_is_in_no_overview(memory: Memory) -> Non
     assert len(overviews(memory)) == 2
 
 
-def test_who_builds_while_others_write_without_end_says_so(memory: Memory) -> None:
+def test_build_beside_endless_writes_says_so_in_its_receipt(memory: Memory) -> None:
     class Busy(Pairs):
         def build(self, graph: MemoryGraph, **options: Any) -> Iterator[OverviewRows]:
             yield from super().build(graph, **options)
@@ -87,7 +87,7 @@ def test_who_builds_while_others_write_without_end_says_so(memory: Memory) -> No
 
 
 @pytest.mark.parametrize("before_part", range(1, 6))
-def test_of_two_that_build_at_once_the_last_leaves_it_whole(
+def test_last_of_two_concurrent_builds_leaves_a_whole_layer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before_part: int
 ) -> None:
     monkeypatch.setattr(library, "_AT_ONCE", 2)
@@ -124,7 +124,7 @@ def test_an_interrupted_build_keeps_what_was_stored(memory: Memory) -> None:
     assert len(overviews(memory)) == 2
 
 
-def test_what_a_layer_raises_is_told_by_its_name(memory: Memory) -> None:
+def test_error_of_a_layer_names_the_layer(memory: Memory) -> None:
     def fail() -> None:
         raise RuntimeError("no ink")
 
@@ -192,7 +192,7 @@ def test_an_archive_carries_overviews_into_another_namespace(memory: Memory, tmp
     assert sorted(first) == sorted(again)
 
 
-def test_an_archived_overview_of_what_is_not_there_is_refused(memory: Memory, tmp_path: Path) -> None:
+def test_archived_overview_of_missing_nodes_is_refused(memory: Memory, tmp_path: Path) -> None:
     list(memory.deepen(layers=[Pairs()]))
     path = tmp_path / "notes.jsonl"
     memory.maintenance.export_to(path)

@@ -103,6 +103,6 @@ def test_deepen_keeps_no_add_waiting(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, -1, "a minute", float("nan"), True])
-def test_limits_that_are_none_are_refused(tmp_path: Path, seconds: Any) -> None:
+def test_invalid_limits_are_refused(tmp_path: Path, seconds: Any) -> None:
     with Memory(tmp_path / "notes.lbug", **options()) as memory, pytest.raises(SettingsError, match="Expected seconds"):
         memory.deepen(limits=Limits(seconds=seconds))
