@@ -40,7 +40,7 @@ async def test_the_page_loads_nothing_and_sets_no_markup(connect) -> None:
 def test_documents_and_names_of_every_tie_can_be_walked_to() -> None:
     """The page knows by a tie's kind what stands at its ends; the schema says the same."""
     neighbourhood = (ROOT / "memgraph_rag" / "inspection" / "neighbourhood.py").read_text("utf-8")
-    page = (ROOT / "memgraph_rag" / "mcp" / "assets" / "graph.js").read_text("utf-8")
+    page = (ROOT / "memgraph_rag" / "server" / "assets" / "graph.js").read_text("utf-8")
     ends = {kind: (source, target) for kind, source, target in re.findall(r'([A-Z_]+): \["(\w+)", "(\w+)"\]', page)}
     schema = "\n".join(path.read_text("utf-8") for path in (ROOT / "cypher" / "schema" / "ladybug").glob("*.cypher"))
     walked = {"Document": "document", "Entity": "entity"}
