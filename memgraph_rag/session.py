@@ -262,7 +262,7 @@ class Session:
         return self._make_result(written, len(page.segments), added=len(new)), len(new)
 
     def _count_repeated_turns(self, turns: Sequence[PageTurn], stored: dict[str, StoredTurn]) -> int:
-        """Return how many of the first turns repeat the end of the stored session."""
+        """Return the number of first turns that repeat the end of the stored session."""
         last = [stored[turn_id] for turn_id in islice(reversed(stored), len(turns))]
         known = known_again(turns, last[::-1])
         if known:

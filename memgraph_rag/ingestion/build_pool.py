@@ -74,17 +74,17 @@ class LocalPool:
         """See ``BuildPool.start``. A language model runs in the thread of the caller, where Ctrl-C can stop it."""
         if any(document.needs_language for document in documents):
             return partial(self._builder.build_each, documents)
-        return self._beside.submit(self._builder.build_each, documents).result
+        return self._executor.submit(self._builder.build_each, documents).result
 
     def settle(self) -> None:
         """See ``BuildPool.settle``."""
         self._builder.settle()
 
     def __enter__(self) -> Self:
-        self._beside = ThreadPoolExecutor(1)
+        self._executor = ThreadPoolExecutor(1)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._beside.shutdown()
+        self._executor.shutdown()

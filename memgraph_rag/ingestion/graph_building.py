@@ -111,7 +111,7 @@ class GraphBuilder:
         """
         rows = [LayerRows() for _ in documents]
         first, writing = _phases(self._layers)
-        with ThreadPoolExecutor(1) as beside:
+        with ThreadPoolExecutor(1) as executor:
             texts = [
                 in_context(document.record.title, document.segments)
                 if document.is_new and not _waits_for_context(document)
@@ -120,7 +120,7 @@ class GraphBuilder:
             ]
             total = sum(map(len, texts))
             self._report("embedding", 0, total)
-            embedding = beside.submit(embed_grouped, texts, self._models.embedder)
+            embedding = executor.submit(embed_grouped, texts, self._models.embedder)
             self._build_layers(documents, rows, first)
             segment_vectors = [
                 units(with_neighbours(vectors, document.segments)) if len(vectors) else vectors

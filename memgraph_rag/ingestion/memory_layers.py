@@ -66,7 +66,7 @@ def split_layers(
         if _is_of_memory(layer):
             of_memory.append(layer)
         else:
-            of_documents.append(layer)  # pyright: ignore[reportArgumentType] - what is no layer is refused there
+            of_documents.append(layer)  # pyright: ignore[reportArgumentType] - invalid layers are refused there
     return of_documents, of_memory
 
 

@@ -69,7 +69,7 @@ def _rules(graph: DocumentGraph) -> Iterator[tuple[str, bool]]:
     yield "names of models, recognizers and layers that can be printed", all(item.isprintable() for item in names)
     yield "the turns of a session under a session's key", not is_page_key(record.key) or is_page(record, graph.segments)
     yield "text without NUL", all(map(is_storable, texts))
-    yield "the layer of which there are rows", layers_in(graph) - {RELATIONS.layer} <= {*record.layers}
+    yield "the layers of its rows", layers_in(graph) - {RELATIONS.layer} <= {*record.layers}
     yield "each mention once", len(set(mentions)) == len(mentions)
     yield (
         "segments of no more tokens than bytes",
