@@ -22,7 +22,7 @@ from memgraph_rag.cli.html_page import page
 from memgraph_rag.cli.tree_view import tree
 from memgraph_rag.contracts import MemoryGraph
 from memgraph_rag.errors import DocumentError, LayerError, SettingsError
-from memgraph_rag.layers.library.library import library
+from memgraph_rag.layers.library import library
 from memgraph_rag.systems.graphrag.communities import CommunitiesLayer
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import Action, Document, Failure, Overview, OverviewRows, Receipt
