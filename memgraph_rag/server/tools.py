@@ -436,7 +436,8 @@ TOOLS = (
         "Search the memory. Returns passages word for word, each with its document, its position and its time, best "
         "first. Use it before you answer a question to which earlier conversations or stored documents may be "
         "relevant. It is fast and calls no model; you read the passages and answer. If passages contradict each "
-        "other, the later passage is usually right. No passages means that nothing is known.",
+        "other, the later passage is usually right. No passages means that nothing is known. For an answer with exact "
+        "citations use ask.",
         _hints(reads=True),
     ),
     ToolEntry(
