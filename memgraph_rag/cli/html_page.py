@@ -73,7 +73,7 @@ class _Passage:
 
 def page(neighbourhood: Neighbourhood) -> str:
     """The whole page, as HTML."""
-    library, script = _asset("cytoscape.min.js", room="mcp"), _asset("page.js")
+    library, script = _asset("cytoscape.min.js", room="server"), _asset("page.js")
     centre = neighbourhood.centre
     kinds = {type_of(thing) for thing in neighbourhood.things.values()}
     colours = {name: colour for name, colour in COLOURS.items() if name in kinds}
