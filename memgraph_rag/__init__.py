@@ -1,4 +1,4 @@
-"""Long-term memory for applications, in Neo4j or in one file: documents become a graph that a local model walks.
+"""Long-term memory for applications, in Neo4j or in one file: documents become a graph that a local model reads.
 
     from memgraph_rag import Memory
 
@@ -6,9 +6,9 @@
         memory.add("Ada Lovelace wrote the first program in 1843.")
         print(memory.ask("Who wrote the first program?").text)
 
-The public names stand in ``__init__.pyi``, once. Each is imported at its first use, so importing this loads neither
-torch nor a database driver. What authors of layers, strategies and stores need is in ``memgraph_rag.contracts`` and
-``memgraph_rag.types``; every single error is in ``memgraph_rag.errors``.
+``__init__.pyi`` lists the public names. Each name is imported at its first use, so importing the package loads neither
+torch nor a database driver. Authors of layers, strategies and stores use ``memgraph_rag.contracts`` and
+``memgraph_rag.types``. All errors are in ``memgraph_rag.errors``.
 """
 
 from __future__ import annotations

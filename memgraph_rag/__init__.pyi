@@ -1,4 +1,4 @@
-"""The public names of the package, with the rooms that hold them."""
+"""The public names of the package, and the modules that define them."""
 
 from .asynchronous import AsyncMemory as AsyncMemory
 from .errors import ClusterError as ClusterError

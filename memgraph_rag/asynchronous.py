@@ -1,9 +1,8 @@
 """``AsyncMemory``: a memory for programs with an event loop.
 
-It knows no method by more than its name: arguments, results and errors are those of the methods of ``Memory``, which
-run in a thread each. Invariants: the loop never waits for a model or a database; the items of an iteration are taken
-one at a time, each when it is asked for, and an iteration that is given up or cancelled is closed behind the item that
-is being made.
+Each method calls the method of ``Memory`` with the same name in a thread; arguments, results and errors are the same.
+Invariants: the event loop never waits for a model or a database. An iteration computes one item for each request. An
+iteration that is abandoned or cancelled is closed as soon as the current item is finished.
 """
 
 from __future__ import annotations
@@ -35,7 +34,10 @@ _END: Any = object()
 
 
 def _awaited(method: Callable[Concatenate[Owner, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """Return the method as a coroutine. What a cancelled call has begun still comes to its end in its thread."""
+    """Return the method as a coroutine function that runs it in a thread.
+
+    When the coroutine is cancelled, the thread still runs the method to its end.
+    """
 
     @wraps(method)
     async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -45,36 +47,37 @@ def _awaited(method: Callable[Concatenate[Owner, P], T]) -> Callable[Concatenate
 
 
 def _iterated(method: Callable[Concatenate[Owner, P], Iterator[T]]) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
-    """Return the method as an asynchronous iterator, which checks its arguments with the first item."""
+    """Return the method as an asynchronous generator function. Arguments are checked with the first item."""
 
     @wraps(method)
     async def each(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
         context = contextvars.copy_context()
         thread = ThreadPoolExecutor(1, thread_name_prefix="memgraph_rag")
-        made = thread.submit(context.run, partial(method, self.wrapped, *args, **kwargs))
+        opening = thread.submit(context.run, partial(method, self.wrapped, *args, **kwargs))
         try:
-            items = await asyncio.wrap_future(made)
+            items = await asyncio.wrap_future(opening)
             while (item := await asyncio.wrap_future(thread.submit(context.run, next, items, _END))) is not _END:
                 yield item
         finally:
-            thread.submit(context.run, _close, made)  # behind the item that is being made
+            thread.submit(context.run, _close, opening)  # runs after the current item is finished
             thread.shutdown(wait=False)
 
     return each
 
 
-def _close(made: Future[Iterator[Any]]) -> None:
-    """End the iteration, if it ever began."""
-    if not made.cancelled() and made.exception() is None and (close := getattr(made.result(), "close", None)):
+def _close(opening: Future[Iterator[Any]]) -> None:
+    """Close the iterator that the future holds. Do nothing if the method raised or never ran."""
+    if not opening.cancelled() and opening.exception() is None and (close := getattr(opening.result(), "close", None)):
         close()
 
 
 class AsyncMemory:
-    """Long-term memory in a graph, awaited: ``async with AsyncMemory("notes.lbug") as memory``.
+    """A ``Memory`` whose methods are coroutines: ``async with AsyncMemory("notes.lbug") as memory``.
 
     Args:
-        memory: an open memory, which stays its owner's to close; or the first argument of ``Memory``, the store.
-        **options: further arguments of ``Memory``. It is opened by ``async with``, in a thread.
+        memory: an open ``Memory``, which the caller closes; or the store, the first argument of ``Memory``. In the
+            second case ``async with`` opens the memory in a thread and closes it at the end.
+        **options: further arguments of ``Memory``.
     """
 
     def __init__(self, memory: Any = None, **options: Any) -> None:
@@ -84,14 +87,14 @@ class AsyncMemory:
 
     @property
     def wrapped(self) -> Memory:
-        """The memory itself.
+        """The ``Memory`` that does the work.
 
         Raises:
-            SettingsError: it is not open yet.
+            SettingsError: the memory is not open yet.
         """
         if self._memory is None:
             raise SettingsError(
-                "Expected an open memory, got one that was not entered. Use 'async with AsyncMemory(…)'."
+                "Expected an open memory, got a memory that is not open yet. Use 'async with AsyncMemory(…)'."
             )
         return self._memory
 
@@ -110,11 +113,11 @@ class AsyncMemory:
     close = _awaited(Memory.close)
 
     async def forget(self, document: Any = None, **named: Any) -> Any:
-        """Remove a document, all of a user, or a kept question; see ``Memory.forget``."""
+        """Remove a document, all documents of a user, or a kept question; see ``Memory.forget``."""
         return await asyncio.to_thread(cast("Any", self.wrapped.forget), document, **named)
 
     def scoped(self, **scope: Unpack[ScopeFields]) -> AsyncScopedMemory:
-        """Return a view of this memory that is held to a scope; see ``Memory.scoped``."""
+        """Return a view of this memory that is limited to a scope; see ``Memory.scoped``."""
         return AsyncScopedMemory(self.wrapped.scoped(**scope))
 
     def session(self, *, user: str, session: str = "default") -> AsyncSession:
@@ -123,7 +126,7 @@ class AsyncMemory:
 
     @property
     def maintenance(self) -> AsyncMaintenance:
-        """What keeps the memory in order; see ``Maintenance``."""
+        """The maintenance tasks of this memory as coroutines; see ``Maintenance``."""
         return AsyncMaintenance(self.wrapped.maintenance)
 
     async def __aenter__(self) -> Self:
@@ -139,7 +142,7 @@ class AsyncMemory:
 
 
 class AsyncScopedMemory:
-    """A ``ScopedMemory``, awaited."""
+    """A ``ScopedMemory`` whose methods are coroutines."""
 
     def __init__(self, view: ScopedMemory) -> None:
         self.wrapped = view
@@ -154,7 +157,7 @@ class AsyncScopedMemory:
     export_to = _awaited(ScopedMemory.export_to)
 
     async def forget(self, document: Any = None) -> Receipt | list[Receipt]:
-        """Remove a document of the scope, or all of the view's user; see ``ScopedMemory.forget``."""
+        """Remove a document of the scope, or all documents of its user; see ``ScopedMemory.forget``."""
         return await asyncio.to_thread(cast("Any", self.wrapped.forget), document)
 
     def session(self, session: str | None = None) -> AsyncSession:
@@ -163,7 +166,7 @@ class AsyncScopedMemory:
 
 
 class AsyncSession:
-    """A ``Session``, awaited."""
+    """A ``Session`` whose methods are coroutines."""
 
     def __init__(self, session: Session) -> None:
         self.wrapped = session
@@ -175,7 +178,7 @@ class AsyncSession:
 
 
 class AsyncMaintenance:
-    """A ``Maintenance``, awaited."""
+    """A ``Maintenance`` whose methods are coroutines."""
 
     def __init__(self, maintenance: Maintenance) -> None:
         self.wrapped = maintenance

@@ -1,7 +1,7 @@
-"""``Memory``: the whole library behind one object.
+"""``Memory``: the one class through which applications use the library.
 
-It checks what the user gives and hands it to the rooms below. Invariant: nothing heavy is loaded before it is needed;
-a wrong argument is refused before that.
+It checks the arguments of each call and passes them to the rooms below. Invariant: models and drivers are loaded when
+a call first needs them, and wrong arguments are refused before that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing_extensions import Self, Unpack
 
 from memgraph_rag.answering import saved_questions as kept_questions
 from memgraph_rag.answering.snapshot import GraphSnapshot
-from memgraph_rag.answering.strategy_choice import strategy_for
+from memgraph_rag.answering.strategy_choice import choose_strategy
 from memgraph_rag.calls import scopes, telemetry, validation
 from memgraph_rag.calls.record_list import RecordList
 from memgraph_rag.contracts import (
@@ -79,34 +79,40 @@ class Memory:
     """Long-term memory in a graph.
 
     Args:
-        store: a file (embedded Ladybug), a Neo4j address, an open ``GraphStore``; by default the setting, else a
-            file in the user's data directory.
-        namespace: the wall between memories that share a database; bound once.
-        model: a packaged model's name, a folder, a GGUF file, ``owner/name`` on a hub, an address (``openai:NAME``,
-            ``http://HOST/v1#NAME``), a ``LanguageModel``, or "auto". Loaded, or asked, when first needed.
-        reader: beside a model behind an address, or one given as an object: the local model that attends to what that
-            one writes, named likewise, an ``AttentiveModel``, or "auto": the smallest, unless the model attends itself.
-        embedder: likewise.
-        recognizer: what finds names: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A namespace keeps
-            the one that it was built with.
-        strategy: how ``ask`` reads: by name (``strategies.known_strategies``), or a ``Strategy`` of your own; by
-            default the walk, and ``overviews`` for questions about a whole, where there are some.
-        layers: what ``add`` builds beyond segments, by name (``known_layers``) or as ``Layer`` objects; by default
-            entities, which need no language model. ``"points"`` cost one minutes a chapter, ``"relations"`` as much
-            again. Systems bring further ones. Layers of the memory (``known_memory_layers``) are built by
-            ``deepen``, not by ``add``.
-        progress: told what is being done, for progress bars.
+        store: the path of an embedded Ladybug file, the address of a Neo4j server, or an open ``GraphStore``. The
+            default is the setting ``store``, or a file in the user's data directory.
+        namespace: the name that separates this memory from other memories in the same database. It cannot be changed
+            later.
+        model: the language model: the name of a packaged model, a folder, a GGUF file, ``owner/name`` on a hub, an
+            address (``openai:NAME``, ``http://HOST/v1#NAME``), a ``LanguageModel``, or "auto". The first call that
+            needs the model loads it.
+        reader: the local model that reads the text that ``model`` wrote and measures attention. It is needed only
+            where ``model`` is an address or an object that does not expose attention. It is named as ``model`` is, or
+            is an ``AttentiveModel``, or "auto": the smallest local model.
+        embedder: the embedding model: a name as for ``model``, or an ``Embedder``.
+        recognizer: the recognizer of names in text: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A
+            namespace keeps the recognizer that built it.
+        strategy: how ``ask`` reads: a name (``strategies.known_strategies``) or your own ``Strategy``. The default is
+            the walk; ``overviews`` answers questions about the whole memory, if overviews were built.
+        layers: the layers that ``add`` builds above the segments: names (``known_layers``) or ``Layer`` objects. The
+            default is entities, which need no language model. ``"points"`` take minutes for a chapter, ``"relations"``
+            as long again. Installed systems add further names. Layers of the memory (``known_memory_layers``) are
+            built by ``deepen``, not by ``add``.
+        progress: a function that receives the name of a task, the number of finished steps and their total, for
+            progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j={"password": …}`` or ``segment_tokens``. With
-            ``read_only`` the store is not changed, and several processes may read one file, while none writes it.
+            ``read_only=True`` nothing changes the store, and several processes may read one file while no process
+            writes it.
 
-    May be used from several threads, in the process that opened it: in a forked child every call is a ``StoreError``.
-    Closing it closes the store that it opened. Every method may raise ``StoreError`` where the database fails, one that
-    writes ``StoreReadOnly``, and one that needs a model ``ModelNotFound``: models are looked for when they are needed.
+    Several threads may use one memory. A forked child process may not: each call there raises ``StoreError``. ``close``
+    closes the store if the memory opened it. Each method may raise ``StoreError`` when the database fails. A method
+    that writes may raise ``StoreReadOnly``. A method that needs a model may raise ``ModelNotFound``, because models are
+    located at their first use.
 
     Raises:
-        SettingsError: a setting cannot work.
-        StoreError: the store cannot be opened, or was built with another embedder.
-        ModelNotFound: there is no such model.
+        SettingsError: a setting is invalid.
+        StoreError: the store cannot be opened, or another embedder built it.
+        ModelNotFound: a model does not exist.
     """
 
     def __init__(
@@ -152,7 +158,7 @@ class Memory:
 
     @property
     def language_model(self) -> LanguageModel:
-        """The language model, with its reader; weights load when they are first needed."""
+        """The language model, together with its reader. Weights load at their first use."""
         return self._parts.models.language.unwrapped
 
     @property
@@ -165,8 +171,8 @@ class Memory:
         """The recognizer that finds names in documents and questions.
 
         Raises:
-            SettingsError: another one than the namespace was built with.
-            ModelNotFound: the one that the namespace was built with is not installed.
+            SettingsError: the namespace was built with another recognizer.
+            ModelNotFound: the recognizer that built the namespace is not installed.
         """
         return self._parts.models.recognizer.unchecked
 
@@ -180,71 +186,77 @@ class Memory:
         title: str | None = None,
         metadata: Mapping[str, MetadataValue | date] | None = None,
     ) -> Receipt:
-        """Store one document and return what the database then holds of it.
+        """Store one document and return a receipt of what the database now holds.
 
-        The same content again changes nothing (``Action.UNCHANGED``); other metadata are stored, and all that was
-        built stays (``Action.DESCRIBED``); another text or title under the same key takes its place
-        (``Action.REPLACED``). A stored document keeps its owner, the "user" and "session" of its metadata: a call that
-        names others is refused. All or nothing: an error or a crash leaves the store as it was.
+        If a document with the same key is stored already, the receipt's action says what happened:
+
+        - ``Action.UNCHANGED``: the content is the same, and nothing was written.
+        - ``Action.DESCRIBED``: only the metadata differ. They were stored, and all layers were kept.
+        - ``Action.REPLACED``: the text or the title differs. The new document replaced the old document.
+
+        A stored document keeps its owner, the "user" and "session" of its metadata; a call with another owner is
+        refused. The write is one transaction: after an error or a crash the store is unchanged.
 
         Args:
-            source: a str is always text; a Path is a file (text, Markdown, HTML, PDF); a Document; chat messages.
-            key: the user's name for it; by default the one under which this file is stored, however its path is
-                written, else the path as given; for text and chat a hash of the words and the owner, so that two users
-                who say the same have a document each. The keys of a session's pages (``session``) are its own.
-            title: by default the one stored with the same text, else the file's own.
-            metadata: kept with the document; by default those stored under the key stay. Another "time" or "date" (see
-                ``search``) or "echo" replaces the document. ``{"echo": True}`` says that all of it is something that
-                the memory answered, ``{"echo": False}`` that none is, whatever it looks like.
+            source: a str, which is always text; the Path of a file (text, Markdown, HTML, PDF); a ``Document``; or a
+                list of chat messages.
+            key: your name for the document. The default for a file is the key under which the file is stored already,
+                or the path as given. The default for text and chat is a hash of the words and the owner: two users who
+                say the same words get two documents. Keys of the pages of a ``session`` are reserved.
+            title: the title. The default is the title that is stored with the same text, or the title in the file.
+            metadata: stored with the document. The default keeps the metadata that are stored under the key. A new
+                "time" or "date" (see ``search``) or a new "echo" replaces the document. ``{"echo": True}`` declares
+                the whole text an earlier answer of this memory; ``{"echo": False}`` declares that it is not.
 
-        What ``ask`` answered before and is added again is recognised: such segments are marked (``Segment.echo``),
-        counted (``Receipt.echoes``), and never are evidence. Other documents with the same text are named by
-        ``Receipt.same_as``. A str that is also the name of a file gets a ``MemgraphRagWarning``.
+        Text that repeats an earlier answer of ``ask`` is recognised: its segments are marked (``Segment.echo``),
+        counted (``Receipt.echoes``) and never used as evidence. ``Receipt.same_as`` lists other documents with the same
+        text. A str that is also the name of a file causes a ``MemgraphRagWarning``.
 
         Raises:
-            DocumentError: it cannot be read as text; or another file, or a document of another owner, is stored under
-                this key.
-            StoreError: the database failed, or was opened for reading only.
+            DocumentError: the source cannot be read as text, or the key belongs to another file or another owner.
+            StoreError: the database failed, or is open for reading only.
         """
         with telemetry.span("add") as event_fields:
             (outcome,) = self._parts.ingestion(self._parts.layers).add([Request(source, key, title, metadata)])
             if isinstance(outcome, Failure):
                 raise outcome.error
-            event_fields |= telemetry.of_receipt(outcome)
+            event_fields |= telemetry.describe_receipt(outcome)
         return outcome
 
     def add_many(
         self, sources: Iterable[Source] | Path, *, metadata: Mapping[str, MetadataValue | date] | None = None,
         limits: Limits | None = None, ray: str | None = None,
     ) -> Iterator[Receipt | Failure]:  # fmt: skip
-        """Store documents, or the files of a folder, and yield each outcome in order; a failure stops no other one.
+        """Store several documents, or the files of a folder, and yield the outcome of each in order.
 
-        The model work of several documents runs together: faster than ``add`` for each. Nothing is done before the
-        first outcome is asked for, and what is not asked for may not be stored. Sources are taken some hundreds ahead;
-        where that raises, what came before is stored.
+        A document that cannot be stored yields a ``Failure`` and the others go on. The models process several documents
+        together, which is faster than one call of ``add`` for each. The work begins with the first outcome that you
+        request, and an outcome that you never request may mean a document that is not stored. Some hundreds of sources
+        are read ahead; if the iterable raises, the sources before that are stored.
 
         Args:
-            sources: several of what ``add`` takes; or the Path of a folder, all files of which are added that can be
-                read (``text.folders.Folder``), but for the memory's own.
-            metadata: of each, as ``add`` takes it.
-            limits: ``Limits(tokens=…)``. Once they are reached, what is finished is stored, and each document that
-                needs more is a ``Failure`` with ``TokenLimitReached``; the same call again goes on from there.
-            ray: build on a Ray cluster: its address, or "auto" for one of this machine (docs/scale.md). This process
-                plans and writes; an actor on each GPU, else on each core, reads and builds. The graph is the same.
+            sources: an iterable of sources as for ``add``, or the Path of a folder. From a folder all readable files
+                are added (``text.folders.Folder``), except the file of this memory.
+            metadata: stored with each document, as for ``add``.
+            limits: ``Limits(tokens=…)``. When the tokens are spent, finished documents are stored, and each document
+                that needs more yields a ``Failure`` with ``TokenLimitReached``. The same call later continues there.
+            ray: the address of a Ray cluster, or "auto" for a cluster on this machine (docs/scale.md). This process
+                plans and writes; one actor on each GPU (without a GPU, on each core) reads and builds. The graph is
+                the same.
 
         Raises:
-            SettingsError: a single text or file came, not several sources; a limit that is none; Ray is not installed.
-            ClusterError: while it is iterated: no cluster answers, or its workers die again and again.
+            SettingsError: ``sources`` is a single text or file, a limit is invalid, or Ray is not installed.
+            ClusterError: during the iteration: no cluster answers, or its workers die repeatedly.
         """
         if isinstance(sources, Path) and names_folder(sources):
             sources = Folder(sources, without=[self._parts.file] if self._parts.file else ())
         if isinstance(sources, (str, bytes, PurePath)) or not isinstance(sources, Iterable):
             kind = type(sources).__name__
-            raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Give it in a list.")
+            raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Pass a list of sources.")
         requests = (Request(source, metadata=metadata) for source in sources)
         models = self._parts.models_within(validation.checked_limits(limits, takes=["tokens"]))
         ingestion = self._parts.ingestion(self._parts.layers, models, ray=ray)
-        return telemetry.each("add", ingestion.add(requests))
+        return telemetry.log_outcomes("add", ingestion.add(requests))
 
     def deepen(
         self,
@@ -253,54 +265,54 @@ class Memory:
         layers: Sequence[str | Layer | MemoryLayer] | None = None,
         limits: Limits | None = None,
     ) -> Iterator[Receipt | Failure]:
-        """Build the layers that documents still lack, yielding an outcome of each; then the layers of the whole memory.
+        """Build the layers that documents lack, then the layers of the whole memory, and yield the outcome of each.
 
-        Without ``documents`` the oldest comes first, and the last page of a conversation is left alone while it takes
-        further turns (``Session.end`` closes it). ``add`` is never kept waiting: a document is built outside of
-        transactions and then written in one.
+        A document that lacks no layer yields ``Action.UNCHANGED``. Without ``documents``, the oldest document comes
+        first, and the last page of a conversation is skipped while it can take further turns (``Session.end`` closes
+        it). Layers are built outside of transactions, so a concurrent ``add`` does not wait.
 
-        Documents are built in groups, whose prompts the model reads together; then some dozens at a time are stored in
-        one transaction, and each alone where that is refused. When this is interrupted, what is stored stays, and of
-        the rest what the model had finished is not asked of it again by the next call. A document that lacks nothing is
-        ``Action.UNCHANGED``.
+        The model reads the prompts of several documents together. Some dozens of documents are stored in one
+        transaction; if the store refuses that, each document is stored in its own transaction. After an interruption
+        the stored documents stay, and the next call does not repeat model calls that had finished.
 
         Args:
-            documents: keys, ids or paths of files; all by default.
-            layers: by name or as objects, as for ``Memory``; by default entities, points, this memory's own, and the
-                layers of the memory that are there. Of such a layer the receipt has its name for a key.
-            limits: tokens, as for ``add_many``; seconds, after which no further documents are begun, up to eight at a
-                time. What is begun is finished, and the next call goes on from there.
+            documents: keys, ids or paths of files. The default is all documents.
+            layers: names or objects, as for ``Memory``. The default is entities, points, the layers of this ``Memory``,
+                and the layers of the memory that are built already. The receipt of a layer of the memory has the name
+                of the layer as its key.
+            limits: tokens, as for ``add_many``, and seconds. Documents are begun in groups of eight; no group is begun
+                after that many seconds. A group that was begun is finished, and the next call continues after it.
 
         Raises:
             DocumentNotFound: a document is not in this memory.
-            SettingsError: there is no such layer, or a limit is no number above 0.
-            ModelNotFound: a layer needs a language model, and there is none.
+            SettingsError: a layer does not exist, or a limit is not a number above 0.
+            ModelNotFound: a layer needs a language model, and no model was found.
         """
         checked = validation.checked_limits(limits, takes=["seconds", "tokens"])
-        return telemetry.each("deepen", build_lacking_layers(self._parts, documents, layers, checked))
+        return telemetry.log_outcomes("deepen", build_lacking_layers(self._parts, documents, layers, checked))
 
     def session(self, *, user: str, session: str = "default") -> Session:
-        """A conversation that is stored turn by turn (``add``), and asked between its turns (``recall``, ``ask``).
+        """Return a conversation, which stores turns (``add``) and searches and answers between them.
 
-        Nothing is stored by this. Users and sessions are no walls as namespaces are: ``search`` without ``user`` finds
-        what anybody said.
+        This call stores nothing. Users and sessions do not separate memories as namespaces do: ``search`` without
+        ``user`` finds the words of all users.
 
         Args:
-            user: whose conversation it is, by any name.
-            session: which of the user's.
+            user: any name for the user.
+            session: a name for the conversation, unique for the user.
 
         Raises:
-            SettingsError: one of them is no text that can be stored.
+            SettingsError: a name is not a text that can be stored.
         """
         return self.scoped(user=user).session(session)
 
     def scoped(self, **scope: Unpack[ScopeFields]) -> ScopedMemory:
-        """Return a view of this memory that is held to a scope: ``memory.scoped(user="ann", since="2026-03-01")``.
+        """Return a view of this memory that is limited to a scope: ``memory.scoped(user="ann", since="2026-03-01")``.
 
-        No method of the view gives, or changes, anything from outside of the scope.
+        No method of the view returns or changes anything outside of the scope.
 
         Raises:
-            SettingsError: a user, a session or a time is none.
+            SettingsError: a field of the scope is invalid, such as an empty user or a text that is no time.
         """
         return ScopedMemory(self, self._parts, Scope(**scope))
 
@@ -316,24 +328,28 @@ class Memory:
         keep_trace: bool = False,
         **scope: Unpack[ScopeFields],
     ) -> Answer:
-        """Read the memory for a question and answer it, citing exact spans.
+        """Read the memory to answer a question, and return the answer with citations of exact spans.
+
+        If the memory holds no evidence, the answer says so (``Answer.abstained``); this is not an error.
 
         Args:
-            strategy: another than this memory's own.
-            style: "sentence"; "short" for the phrase alone (a name, a date, a number, yes or no), which saves a turn of
-                the model; "detailed" for a paragraph, with a mark ``[n]`` of its citation behind each sentence.
-            limits: reading ends with the step that reaches one: ``Limits(seconds=10)``.
-            keep_trace: store the question with its answer and all that was read for it, so that ``question`` finds it.
-                Asked again, it is replaced; where a document is replaced of which something was read, it is stale; it
-                goes with the first such document that is forgotten.
-            scope: what is read, as for ``search``; nothing from outside of it, in whatever way the strategy reads.
+            question: one question.
+            strategy: a strategy for this call, by name or as an object. The default is that of this ``Memory``.
+            style: "sentence"; "short" for the phrase alone (a name, a date, a number, yes or no), which takes one
+                model call less; "detailed" for a paragraph with the number ``[n]`` of a citation after each sentence.
+            limits: the reading ends after the step that reaches a limit: ``Limits(seconds=10)``.
+            keep_trace: store the question with its answer and the nodes that were read, for ``questions``. The same
+                question asked again replaces the stored question. If a document that was read is replaced, the stored
+                question becomes stale; if such a document is forgotten, the stored question is removed.
+            scope: the part of the memory that may be read, as for ``search``. No strategy reads outside of it.
 
         Raises:
             QuestionError: the question is empty or too long.
-            DocumentNotFound: a document is not in this memory, or, with ``keep_trace``, was replaced or forgotten
-                while it was read.
-            StrategyError: no such strategy, or one whose trace cannot be kept because it quotes what it did not read.
-            SettingsError: a limit, style or time that is none; or ``keep_trace`` with a time.
+            DocumentNotFound: a document is not in this memory; or, with ``keep_trace``, a document was replaced or
+                forgotten during the call.
+            StrategyError: the strategy does not exist, or its trace cannot be stored because its answers quote text
+                that it did not read.
+            SettingsError: a limit, the style or a time is invalid; or ``keep_trace`` is used with a time.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         *_, answer = self.stream(
@@ -352,15 +368,15 @@ class Memory:
         keep_trace: bool = False,
         **scope: Unpack[ScopeFields],
     ) -> Iterator[Step | str | Answer]:
-        """The same as it happens: steps, then pieces of the answer's text, then the ``Answer``.
+        """Answer a question as ``ask`` does; yield each step, then pieces of the answer's text, then the ``Answer``.
 
-        Arguments and errors as for ``ask``; they are checked here, before the first item is asked for.
+        Arguments and errors are those of ``ask``. The arguments are checked by this call, before the first item.
         """
         self._parts.process.require()
         question = validation.checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
         snapshot = GraphSnapshot(self._parts.store)
-        chosen = chosen or strategy_for(question, snapshot.statistics(), self._parts.models.embedder)
+        chosen = chosen or choose_strategy(question, snapshot.statistics(), self._parts.models.embedder)
         held = Scope(**scope)
         if keep_trace:
             kept_questions.require_keepable(chosen, held)
@@ -368,7 +384,7 @@ class Memory:
         checked = validation.checked_limits(limits)
         style = validation.checked_style(style)
         items = self._parts.reading.run(question, chosen, checked, extent, style, snapshot=snapshot)
-        return telemetry.over(
+        return telemetry.log_answer(
             "ask",
             kept_questions.keep_answers(items, self._parts.store, self.namespace) if keep_trace else items,
             strategy=chosen.name,
@@ -383,24 +399,25 @@ class Memory:
         min_relevance: float | None = None,
         **scope: Unpack[ScopeFields],
     ) -> RecordList[Evidence]:
-        """The k segments that bear on a query most, best first; no language model is used.
+        """Return the k segments that are most relevant to a query, best first. No language model is used.
 
-        The first graph search reads the namespace into memory; later ones read what has changed.
+        The first graph search reads the namespace into memory; later searches read only the changes.
 
         Args:
-            k: how many, at least 1.
+            query: a question or some words.
+            k: the number of segments, from 1 to 1,000,000. Fewer are returned if fewer match.
             mode: "graph" (words and vectors, then a walk over the names that segments share), "hybrid" (words and
-                vectors), "keywords", "vector"; the name of an installed system's mode ("segments", "hipporag",
-                "hipporag2": docs/asking.md), or a ``SearchMode`` of your own.
-            min_relevance: of the k only those that are as near to the query as this (``Evidence.relevance``), from 0 to
-                1: 0.1 leaves out most of what is about something else, and a tenth of the evidence with it.
-            scope: what is searched, by the fields of ``Scope``: ``documents``, ``user``, ``session``, ``where``,
-                ``since``, ``until``, ``at``; all by default.
+                vectors), "keywords" or "vector"; the name of an installed system's mode ("segments", "hipporag",
+                "hipporag2": docs/asking.md); or your own ``SearchMode``.
+            min_relevance: drop segments with a lower ``Evidence.relevance``, from 0 to 1. 0.1 drops most segments
+                about other subjects, and about a tenth of the true evidence.
+            scope: the part of the memory that is searched, by the fields of ``Scope``: ``documents``, ``user``,
+                ``session``, ``where``, ``since``, ``until``, ``at``. The default is all.
 
         Raises:
             QuestionError: the query is empty.
-            SettingsError: no such mode, k below 1 or above 1,000,000, a time that is none, or ``min_relevance``
-                where it is not known how near evidence is: in mode "keywords", and without a calibrated embedder.
+            SettingsError: the mode does not exist, k is out of range, or a time is invalid; or ``min_relevance`` is
+                given where the relevance is unknown: in the mode "keywords", or with an embedder without calibration.
             SearchMemoryExceeded: the namespace is too large for a graph search.
         """
         self._parts.process.require()
@@ -416,71 +433,74 @@ class Memory:
         return with_days(evidence)
 
     def tools(self, names: Sequence[ToolName] = TOOLS, **scope: Unpack[ScopeFields]) -> list[Tool]:
-        """Return functions for a model that calls functions: search, ask, add and forget, each with a JSON schema.
+        """Return tools for a model that calls functions: search, ask, add and forget, each with a JSON schema.
 
         Args:
-            names: which of them; ``("search", "ask")`` for a model that is to change nothing.
-            scope: what they find, replace and forget; what they add is of the scope's user and session.
+            names: the tools to return, in this order. ``("search", "ask")`` lets the model change nothing.
+            scope: the part of the memory that the tools can find, replace and forget. Added documents belong to the
+                user and the session of the scope.
 
         Raises:
-            SettingsError: no tool of that name; a user or session that is no name.
+            SettingsError: a tool does not exist, or a field of the scope is invalid.
         """
         return self.scoped(**scope).tools(names)
 
     # ── looking and forgetting ───────────────────────────────────────────────────────────────────────────
 
     def get(self, name: str | Path) -> Document | Node:
-        """Return a document with its whole text, or the segment or information point of an id.
+        """Return a document with its whole text, or the segment or information point with an id.
 
         Segments and citations are spans of the document's text.
 
         Args:
-            name: the id of a node; a document's key or id, or any path of the file that it was read from.
+            name: the id of a node; or the key, the id or a path of the file of a document.
 
         Raises:
-            DocumentNotFound: there is none, or the path is that of several documents.
+            DocumentNotFound: nothing has this name, or several documents were read from this path.
         """
         return document_reading.find(self._parts.store, name)
 
     def documents(
         self, *, after: str = "", limit: int | None = None, **scope: Unpack[ScopeFields]
     ) -> RecordList[DocumentRecord]:
-        """Return the documents of this namespace, by key; where the scope names nothing but documents, in that order.
+        """Return the documents of this namespace, sorted by key.
+
+        If the scope has the field ``documents`` alone, the order is that of the field.
 
         Args:
-            after: a key, which need not be there: only documents behind it.
-            limit: the first so many. Without a scope the database reads no others.
-            scope: as for ``search``. A document is in a time as far as any of it was said then.
+            after: return only documents with a greater key. The key need not exist.
+            limit: the most documents to return. Without a scope the database reads no more than that.
+            scope: as for ``search``. A document is in a period if any part of it was said in the period.
 
         Raises:
-            DocumentNotFound: a document that the scope names is not in this memory.
-            SettingsError: no key can be ``after``, or the limit is no whole number of at least 1.
+            DocumentNotFound: a document of the scope is not in this memory.
+            SettingsError: ``after`` is not a possible key, or the limit is not a whole number of at least 1.
         """
         return RecordList(document_reading.records(self._parts, Scope(**scope), after=after, limit=limit))
 
     def around(self, name: str, *, kind: neighbourhood.Kind | None = None, most: int = 40) -> Neighbourhood:
-        """Return what surrounds a document, an entity, a kept question or an overview, to look at; no model is used.
+        """Return the graph around a document, an entity, a kept question or an overview, to display. No model is used.
 
         Args:
-            name: a document's key, a question's text, an entity's name or the one part that only it has, an overview's
-                title or layer; or an id. What is found first counts, in this order.
-            kind: "document", "question", "entity" or "overview": look for these alone.
-            most: of each kind; how many more there are is in ``left_out``.
+            name: the key of a document, the text of a question, the name of an entity or a part of it that no other
+                name has, the title or layer of an overview; or an id. The kinds are tried in this order.
+            kind: try this kind alone: "document", "question", "entity" or "overview".
+            most: the most neighbours of each kind. ``left_out`` counts the others.
 
         Raises:
-            DocumentNotFound: nothing of that name; the message says what is near, or lists the several that it may be.
-            SettingsError: no such kind, or ``most`` below 1 or above 1,000,000.
+            DocumentNotFound: nothing has this name, or several nodes do. The message lists similar names, or the nodes.
+            SettingsError: the kind does not exist, or ``most`` is below 1 or above 1,000,000.
         """
         return neighbourhood.around(self._parts.store, name, kind=kind, most=most)
 
     def questions(self, question: str | None = None) -> list[Question]:
-        """Return the questions that were kept (``ask(…, keep_trace=True)``), the newest first.
+        """Return the stored questions (``ask(…, keep_trace=True)``), newest first.
 
-        Where a document that one rests on was replaced since, it is stale (``is_stale``, ``changes``): the answer and
-        what it cites are of that time, and of the walk only the nodes that are still there are left.
+        A question is stale if a document that was read for it was replaced later (``is_stale``, ``changes``). The
+        answer and citations of a stale question are unchanged; its walk holds only the nodes that still exist.
 
         Args:
-            question: only the one of this text or id; the list is empty where there is none.
+            question: return only the question with this text or id. If it is not stored, the list is empty.
         """
         if question is None:
             return self._parts.store.questions()
@@ -501,18 +521,21 @@ class Memory:
         session: str | None = None,
         question: str | None = None,
     ) -> Receipt | list[Receipt] | None:
-        """Remove a document and everything that rests on it alone; kept questions that rest on it too.
+        """Remove a document, all documents of a user, or a kept question.
+
+        With a document go all nodes that rest on it alone, and each kept question for which it was read.
 
         Args:
-            document: its key or id, or any path of the file that it was read from.
-            user: all that this user said, or was added with it as metadata, is removed, a receipt for each document;
-                with ``session`` only that of theirs. After an interruption the same call removes the rest.
-            question: a kept question, by its text or id, is removed, and nothing else.
+            document: its key or id, or a path of its file. One receipt is returned.
+            user: remove all documents whose metadata name this user, and return a receipt for each. After an
+                interruption the same call removes the rest.
+            session: with ``user``: only the documents of this session.
+            question: the text or id of a kept question. Only the question is removed, and None is returned.
 
         Raises:
-            DocumentNotFound: there is none, or the path is that of several documents.
-            QuestionNotFound: no such question was kept.
-            SettingsError: not just one of a document, a user and a question is named.
+            DocumentNotFound: nothing has this name, or several documents were read from this path.
+            QuestionNotFound: no such question is stored.
+            SettingsError: not exactly one of a document, a user and a question is given.
         """
         scopes.require_one(document=document, user=user, session=session, question=question)
         self._parts.require_writable()
@@ -522,14 +545,18 @@ class Memory:
         with telemetry.span("forget") as event_fields, self._parts.answers.forgetting():
             receipts = scopes.forget(self._parts.store, self._parts.scopes, document, user=user, session=session)
             self._parts.journal.clear()
-            reembed.forget_kept(self._parts.reembedding_dir)
-            event_fields |= telemetry.of_receipt(receipts[0]) if document is not None else {"documents": len(receipts)}
+            reembed.delete_scratch_files(self._parts.reembedding_dir)
+            event_fields |= (
+                telemetry.describe_receipt(receipts[0]) if document is not None else {"documents": len(receipts)}
+            )
         return receipts if document is None else receipts[0]
 
     def status(self) -> dict[str, Any]:
-        """Return counts by label and relationship type, schema version and embedder, as the store tells them.
+        """Return the state of the store as a dict.
 
-        ``documents_without``: of each layer of the memory that is there, how many documents it does not cover (yet).
+        ``counts`` maps each node label and relationship type to its number. ``schema`` holds the schema version and the
+        embedder. ``documents_without`` maps each layer of the memory that is built to the number of documents that it
+        does not cover yet; the key is absent if no such layer is built.
         """
         lacking = documents_without(self._parts.store)
         return {
@@ -539,7 +566,7 @@ class Memory:
         }
 
     def close(self) -> None:
-        """Let go of the store, if this memory opened it; a second call does nothing."""
+        """Close the store if this memory opened it. A second call does nothing."""
         self._parts.close()
 
     def __enter__(self) -> Self:

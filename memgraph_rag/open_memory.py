@@ -1,6 +1,7 @@
-"""A memory that is open: its settings, store, models and search, put together. What it does is in ``Memory``.
+"""The parts of an open memory: settings, store, models and search.
 
-It knows every room, and no algorithm. Invariant: no weights are loaded before they are needed.
+It connects the rooms and holds no algorithm. ``Memory`` has the methods that users call. Invariant: weights of models
+load at their first use.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ __all__ = ["OpenMemory", "open_settled"]
 
 
 def open_settled(settings: Settings, *, read_only: bool = False) -> GraphStore:
-    """The store that the settings name, for reading only where they or the caller say so; raises as ``open_store``."""
+    """Open the store that the settings name.
+
+    The store is open for reading only if the settings or ``read_only`` say so. Errors are those of ``open_store``.
+    """
     return open_store(
         settings.store,
         namespace=settings.namespace,
@@ -53,15 +57,22 @@ def open_settled(settings: Settings, *, read_only: bool = False) -> GraphStore:
 
 
 class OpenMemory:
-    """The parts of one open memory, which ``Memory`` and its ``Maintenance`` share.
+    """The parts of one open memory, which ``Memory``, its views, its sessions and its ``Maintenance`` share.
 
     Args:
-        language, reader, embedder, recognizer: models given as objects; the settings name the others.
+        settings: all settings.
+        layers: the layers that ``Memory.add`` builds.
+        memory_layers: the layers of the memory that ``Memory.deepen`` builds.
+        store: an open store, which the caller closes. With None the store of the settings is opened.
+        namespace: the namespace that the caller expects, or None.
+        models: the models that were passed as objects, with the keys "language", "reader", "embedder" and
+            "recognizer". The settings name the model of each key with the value None.
+        progress: receives the progress of long work.
 
     Raises:
-        SettingsError: the store is bound to another namespace.
-        StoreError: the store cannot be opened, or was built with another embedder.
-        ModelNotFound: there is no such model.
+        SettingsError: the store has another namespace.
+        StoreError: the store cannot be opened, or another embedder built it.
+        ModelNotFound: a model does not exist.
     """
 
     def __init__(
@@ -105,25 +116,29 @@ class OpenMemory:
 
     @property
     def file(self) -> Path | None:
-        """The embedded file that this memory opened; None for other stores."""
+        """The path of the embedded file that this memory opened; None for other stores."""
         store = self.settings.store
         is_file = self._owns_store and "://" not in store and store != ":memory:"
         return Path(store).expanduser() if is_file else None
 
     @property
     def reembedding_dir(self) -> Path:
-        """Where ``reembed`` keeps what it has embedded."""
+        """The folder in which ``reembed`` keeps finished embeddings until the store has them."""
         return self.settings.cache_dir / "reembedding"
 
     def models_within(self, limits: Limits) -> Models:
-        """Return the models, and no more tokens of the language model than the limits give."""
+        """Return the models; the language model raises ``TokenLimitReached`` beyond the tokens of the limits."""
         return self.models if limits.tokens is None else LimitedModels(self.models, limits.tokens)
 
     def ingestion(self, layers: Sequence[Layer], models: Models | None = None, *, ray: str | None = None) -> Ingestion:
-        """Return what builds and stores documents with these layers.
+        """Return an ``Ingestion`` that builds documents with these layers and stores them.
+
+        Args:
+            models: the models to use. The default is the models of this memory.
+            ray: the address of a Ray cluster that builds. The default is to build in this process.
 
         Raises:
-            StoreReadOnly: the memory may not be changed.
+            StoreReadOnly: the memory is open for reading only.
         """
         self.require_writable()
         models = self.models if models is None else models
@@ -140,7 +155,7 @@ class OpenMemory:
 
     @cached_property
     def reading(self) -> Reading:
-        """Answers questions."""
+        """The part that answers questions."""
         learning = next((layer for layer in self.layers if isinstance(layer, LearningLayer)), None)
         return Reading(
             self.store,
@@ -156,11 +171,11 @@ class OpenMemory:
 
     @cached_property
     def wishes(self) -> Wishes:
-        """Finds instructions and preferences of users."""
+        """The part that finds instructions and preferences of users."""
         return Wishes(self.search.facts, self.store, self.models.embedder)
 
     def embed_with(self, embedder: CheckedEmbedder) -> None:
-        """Search, read and add with another embedder from now on; the store holds its embeddings already."""
+        """Use another embedder from now on. The store must hold the embeddings of this embedder already."""
         self.models.embedder = embedder
         for part in ("reading", "wishes"):  # they hold the former embedder
             self.__dict__.pop(part, None)
@@ -168,30 +183,37 @@ class OpenMemory:
         self.store.migrate(embedder=embedder.name, dimension=embedder.dimension)
 
     def require_writable(self) -> None:
-        """Refuse before any model works for what cannot be stored.
+        """Check that the memory may be changed, before a model works for a result that cannot be stored.
 
         Raises:
-            StoreReadOnly: the memory may not be changed.
+            StoreReadOnly: the memory is open for reading only.
+            StoreError: the process was forked from the process that opened the memory.
         """
         self.process.require()
         if self.store.read_only:
             raise StoreReadOnly(
                 f"Expected a memory that may be changed, got {show(self.settings.store)}, opened for reading only. "
-                "Open it again without read_only."
+                "Open the memory again without read_only."
             )
 
     def document_ids(self, documents: Sequence[str | Path] | None) -> list[str] | None:
-        """Return the ids of the documents of these names, each once, in the order given; None for all."""
+        """Return the ids of the documents with these names, without repetitions, in the given order.
+
+        None means all documents, and returns None.
+
+        Raises:
+            DocumentNotFound: a name belongs to no document, or to several.
+        """
         if documents is None:
             return None
         records = find_documents(self.store, checked_names(documents))
         return list(dict.fromkeys(record.id for record in records))
 
     def extent_of(self, scope: Scope) -> Extent:
-        """Return what a scope comes to in this memory."""
+        """Return the document ids and the period that a scope selects; errors as for ``scopes.extent_of``."""
         return scopes.extent_of(scope, self.store, self.scopes)
 
     def close(self) -> None:
-        """Let go of the store, if this memory opened it; a second call does nothing."""
+        """Close the store if this memory opened it. A second call does nothing."""
         if self._owns_store:
             self.store.close()

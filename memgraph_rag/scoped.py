@@ -1,7 +1,7 @@
-"""``ScopedMemory``: a view of a memory that is held to a scope.
+"""``ScopedMemory``: a view of a memory that is limited to a scope.
 
-It calls the memory and its parts. Invariant: no method gives, answers from, changes or forgets anything from outside of
-the scope.
+It calls the memory and its parts. Invariant: no method reads, returns, changes or forgets anything outside of the
+scope.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing_extensions import Unpack
 from memgraph_rag.calls import validation
 from memgraph_rag.calls.document_lookup import find_documents
 from memgraph_rag.calls.record_list import RecordList
-from memgraph_rag.calls.scopes import metadata_in, narrowed
+from memgraph_rag.calls.scopes import narrow_scope, read_metadata
 from memgraph_rag.contracts import SearchMode, Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
@@ -46,22 +46,22 @@ __all__ = ["ScopedMemory"]
 
 
 class ScopedMemory:
-    """A memory as far as a scope goes; made by ``Memory.scoped``.
+    """A memory that is limited to a scope. ``Memory.scoped`` returns it.
 
-    Methods take the fields of ``Scope`` too, to go on narrowing; a field that the view holds may be repeated, not
-    changed. Other arguments, results and errors are those of the methods of ``Memory``.
+    Methods also take the fields of ``Scope``, to narrow the scope further. A field that the view has already may be
+    repeated with the same value only. Other arguments, results and errors are those of the methods of ``Memory``.
 
     Attributes:
-        scope: what the view is held to.
+        scope: the limits of the view.
 
     Raises:
-        SettingsError: a user, a session, ``where`` or a time is none.
+        SettingsError: a user, a session, ``where`` or a time is invalid.
     """
 
     def __init__(self, memory: Memory, parts: OpenMemory, scope: Scope) -> None:
         self.scope = scope
         self._memory, self._parts = memory, parts
-        self._metadata = metadata_in(scope)
+        self._metadata = read_metadata(scope)
         validation.checked_time("since", scope.since)
         validation.checked_end(scope.until, scope.at)
 
@@ -73,7 +73,7 @@ class ScopedMemory:
         title: str | None = None,
         metadata: Mapping[str, MetadataValue | date] | None = None,
     ) -> Receipt:
-        """Store one document as the view's user's, with all that ``where`` asks for among its metadata.
+        """Store one document with the view's user, session and ``where`` among its metadata; see ``Memory.add``.
 
         Raises:
             SettingsError: the metadata contradict the view.
@@ -92,17 +92,19 @@ class ScopedMemory:
         min_relevance: float | None = None,
         **scope: Unpack[ScopeFields],
     ) -> RecordList[Evidence]:
-        """Return the segments of the scope that bear on a query most, best first; see ``Memory.search``."""
-        return self._memory.search(query, k=k, mode=mode, min_relevance=min_relevance, **narrowed(self.scope, scope))
+        """Return the k segments of the scope that are most relevant to a query, best first; see ``Memory.search``."""
+        return self._memory.search(
+            query, k=k, mode=mode, min_relevance=min_relevance, **narrow_scope(self.scope, scope)
+        )
 
     def wishes(self, query: str, **scope: Unpack[ScopeFields]) -> list[Evidence]:
-        """Return what users asked for that bears on a query: instructions and preferences, at most three, newest first.
+        """Return at most three instructions and preferences of users that are relevant to a query, newest first.
 
-        Those that a newer one supersedes are left out; ``why`` says which of the two it is. They are read by the layer
-        ``facts``; ``Session.recall`` gives them too.
+        An instruction that a newer instruction supersedes is left out. ``Evidence.why`` says whether it is an
+        instruction or a preference. The layer ``facts`` extracts them. ``Session.recall`` returns them too.
         """
         query = validation.checked_question(query)
-        return self._parts.wishes.bearing_on(query, self._parts.extent_of(Scope(**narrowed(self.scope, scope))))
+        return self._parts.wishes.bearing_on(query, self._parts.extent_of(Scope(**narrow_scope(self.scope, scope))))
 
     def ask(
         self,
@@ -114,10 +116,10 @@ class ScopedMemory:
         keep_trace: bool = False,
         **scope: Unpack[ScopeFields],
     ) -> Answer:
-        """Answer a question from what is in the scope, citing exact spans; see ``Memory.ask``."""
+        """Answer a question from the segments of the scope, with citations of exact spans; see ``Memory.ask``."""
         return self._memory.ask(
             question, strategy=strategy, style=style, limits=limits, keep_trace=keep_trace,
-            **narrowed(self.scope, scope),
+            **narrow_scope(self.scope, scope),
         )  # fmt: skip
 
     def stream(
@@ -130,24 +132,24 @@ class ScopedMemory:
         keep_trace: bool = False,
         **scope: Unpack[ScopeFields],
     ) -> Iterator[Step | str | Answer]:
-        """Yield steps, then pieces of the answer's text, then the answer; see ``Memory.stream``."""
+        """Yield each step, then pieces of the answer's text, then the ``Answer``; see ``Memory.stream``."""
         return self._memory.stream(
             question, strategy=strategy, style=style, limits=limits, keep_trace=keep_trace,
-            **narrowed(self.scope, scope),
+            **narrow_scope(self.scope, scope),
         )  # fmt: skip
 
     def session(self, session: str | None = None) -> Session:
-        """Return a conversation of the view's user; what it recalls is in the scope.
+        """Return a conversation of the view's user. Its searches and answers stay in the scope.
 
         Args:
-            session: which one; by default the view's, else "default".
+            session: its name. The default is the session of the view, or "default".
 
         Raises:
-            SettingsError: the view has no user, or another session.
+            SettingsError: the view has no user, or has another session.
         """
         if self.scope.user is None:
-            raise SettingsError("Expected a view of a user, got one of all users. Say scoped(user=…).", setting="user")
-        name = narrowed(self.scope, {"session": session}).get("session")
+            raise SettingsError("Expected a view of one user, got all users. Use scoped(user=…).", setting="user")
+        name = narrow_scope(self.scope, {"session": session}).get("session")
         return Session(
             Conversation(self._memory.namespace, self.scope.user, "default" if name is None else name),
             self._parts,
@@ -157,37 +159,41 @@ class ScopedMemory:
         )
 
     def tools(self, names: Sequence[ToolName] = TOOLS) -> list[Tool]:
-        """Return functions for a model that calls functions, which keep to the scope; see ``Memory.tools``."""
+        """Return tools for a model that calls functions. They stay in the scope; see ``Memory.tools``."""
         return make_tools(names, search=self.search, wishes=self.wishes, ask=self.ask, add=self.add, forget=self.forget)
 
     def documents(
         self, *, after: str = "", limit: int | None = None, **scope: Unpack[ScopeFields]
     ) -> RecordList[DocumentRecord]:
-        """Return the documents of the scope, by key; see ``Memory.documents``."""
-        return self._memory.documents(after=after, limit=limit, **narrowed(self.scope, scope))
+        """Return the documents of the scope, sorted by key; see ``Memory.documents``."""
+        return self._memory.documents(after=after, limit=limit, **narrow_scope(self.scope, scope))
 
     @overload
     def forget(self, document: str | Path) -> Receipt: ...
     @overload
     def forget(self) -> list[Receipt]: ...
     def forget(self, document: str | Path | None = None) -> Receipt | list[Receipt]:
-        """Remove a document of the scope; without one, all of the view's user, or of the user's session.
+        """Remove one document of the scope. Without ``document``, remove all documents of the view's user or session.
 
         Raises:
-            DocumentNotFound: there is none of that name in the scope, or it has words from outside of it.
-            SettingsError: no document is named, and the view is not one of a user, or of a user's session, alone.
+            DocumentNotFound: the scope holds no such document, or holds only a part of it.
+            SettingsError: ``document`` is missing, and the scope is not exactly a user, or a user and a session.
         """
         if document is not None:
             self._require_within(document)
             return self._memory.forget(document)
         if self.scope.user is None or self.scope != Scope(user=self.scope.user, session=self.scope.session):
             raise SettingsError(
-                f"Expected a view of one user, to forget all of it, got {show(self.scope)}. Name a document."
+                f"Expected a view with a user and at most a session, to forget all of it, got {show(self.scope)}. "
+                "Name a document."
             )
         return self._memory.forget(user=self.scope.user, session=self.scope.session)
 
     def _require_within(self, document: str | Path) -> None:
-        """Refuse a document that the scope does not hold as a whole, whether or not there is one outside."""
+        """Raise ``DocumentNotFound`` unless the scope holds the whole document.
+
+        The message does not reveal whether the document exists outside of the scope.
+        """
         extent = self._parts.extent_of(self.scope)
         try:
             (record,) = find_documents(self._parts.store, [document])
@@ -200,5 +206,5 @@ class ScopedMemory:
             raise DocumentNotFound(f"Expected a document of this view, got {show(document)}. Search for it.")
 
     def export_to(self, path: str | Path) -> int:
-        """Write the documents of the scope into one file, and return how many; see ``Maintenance.export_to``."""
-        return self._memory.maintenance.export_to(path, **narrowed(self.scope, {}))
+        """Write the documents of the scope into one file, and return their number; see ``Maintenance.export_to``."""
+        return self._memory.maintenance.export_to(path, **narrow_scope(self.scope, {}))

@@ -1,8 +1,8 @@
-"""A conversation that is stored turn by turn, and asked between its turns.
+"""``Session``: a conversation that is stored turn by turn, and searched between its turns.
 
-It knows no database and asks no language model. Invariants: after a crash, a retry or a second call the pages are as
-after one clean call; a page is written only over the content that was read, so two writers lose nothing of each other;
-what is asked within a session's user never comes from another one.
+Turns are stored in pages, which are documents of bounded size. Adding a turn calls no language model. Invariants: a
+repeated or interrupted call leads to the same pages as one clean call. A page is written only if the stored page is
+still the page that was read, so two writers lose no turn of each other. Results never come from another user.
 """
 
 from __future__ import annotations
@@ -58,21 +58,21 @@ from memgraph_rag.types import (
 __all__ = ["Session", "Stored", "Within"]
 
 Within = Literal["user", "session"]
-"""What is asked: all sessions and documents of the user, or this session alone."""
+"""Where a session searches: in all sessions and documents of its user, or in this session alone."""
 
-_MOST_ATTEMPTS = 100  # of a write that others were faster than; each means that another one got through
-_PROBED = 64  # keys of pages that are looked for at once
+_MOST_ATTEMPTS = 100  # to write a page; each failed attempt means that another writer succeeded
+_KEYS_TOGETHER = 64  # page keys in one query
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What ``Session.add`` did, after the commit.
+    """The result of ``Session.add``, after the commit.
 
     Attributes:
-        added: how many turns are new.
-        edited: how many took the place of another content of the same id.
-        unchanged: how many were stored just so.
-        echoes: how many of the segments that were written say again what the memory itself answered.
+        added: the number of new turns.
+        edited: the number of turns that replaced other content with the same id.
+        unchanged: the number of turns that were stored already with the same content.
+        echoes: the number of written segments that repeat an earlier answer of the memory.
         documents: the keys of the pages that were written.
     """
 
@@ -93,13 +93,13 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
-    """The page that was written last, as far as the next turn needs no second look at what came before it.
+class _LastWrite:
+    """The vectors and facts of the page that was written last, so that the next turn does not compute them again.
 
     Attributes:
-        sha256: of its content.
-        vectors: (n, d) of each segment's own text.
-        facts: of each segment, by id, in order.
+        sha256: the hash of the page's content.
+        vectors: (n, d), one embedding for the own text of each of the n segments.
+        facts: the facts of each segment, by segment id, in the order of the segments.
     """
 
     sha256: str = ""
@@ -107,26 +107,27 @@ class _Written:
     facts: Mapping[str, Sequence[Annotation]] = field(default_factory=dict[str, Sequence[Annotation]])
 
     @classmethod
-    def of(
+    def from_segments(
         cls, sha256: str, segments: Sequence[Segment], vectors: Matrix, annotations: Sequence[Annotation]
-    ) -> _Written:
-        """With each fact at its one segment."""
+    ) -> _LastWrite:
+        """Return the record of a written page, with the facts grouped by their segment."""
         facts: dict[str, list[Annotation]] = {segment.id: [] for segment in segments}
         for fact in annotations:
             facts[fact.segment_ids[0]].append(fact)
         return cls(sha256, vectors, facts)
 
-    def is_of(self, page: Page) -> bool:
-        """Whether these are the segments of that page, as it is stored."""
+    def matches(self, page: Page) -> bool:
+        """Whether the record belongs to this page with its stored content."""
         return bool(page.segments) and page.sha256 == self.sha256
 
 
 class Session:
-    """One conversation of one user. Made by ``Memory.session``; may be used from several threads.
+    """One conversation of one user. ``Memory.session`` returns it. Several threads may use it.
 
     Args:
-        parts: of the memory.
-        search: within the view that made it, as ``wishes`` and ``ask``.
+        conversation: the namespace, the user and the session.
+        parts: the parts of the open memory.
+        search, wishes, ask: methods of the view that made the session. They stay in the scope of the view.
     """
 
     def __init__(
@@ -144,26 +145,26 @@ class Session:
         self._search, self._wishes, self._ask = search, wishes, ask
         self._count_tokens = parts.models.token_counter(needs_language=False)
         self._lock = threading.Lock()
-        self._stored: dict[str, StoredTurn] | None = None  # in order; None where it is not known
+        self._stored: dict[str, StoredTurn] | None = None  # by turn id, in order; None before the pages are read
         self._last = Page(conversation, 0)
-        self._written = _Written()
+        self._last_write = _LastWrite()
 
     def add(self, turns: Sequence[Message | Mapping[str, Any]]) -> Stored:
-        """Store turns behind those that the session has; no language model is asked.
+        """Append turns to the session and return the numbers of added, edited and unchanged turns.
 
-        All are checked before the first is stored. Those of one page are one transaction. A turn that is stored just
-        so changes nothing; another content under the same ``id`` takes the place of the former. What lacks a time was
-        said now.
+        No language model is called. All turns are checked before the first turn is stored. The turns of one page are
+        stored in one transaction. A turn that is stored already with the same content changes nothing. Other content
+        with the same ``id`` replaces the stored content. A turn without a time gets the current time.
 
         Args:
-            turns: as for ``Memory.add``; a mapping may hold an ``id``, by which the turn is known again. Without, a
-                turn is known by its role, time and content. A turn without ``id`` and time is known again only at the
-                beginning of a call that repeats the end of what is stored: a call that is made again, or a history
-                that overlaps. Elsewhere the same words are said once more.
+            turns: messages as for ``Memory.add``. A mapping may have an ``id``, which identifies the turn; a turn
+                without an ``id`` is identified by its role, time and content. A turn without ``id`` and time counts as
+                stored only if the call begins by repeating the end of the stored session: after a retry, or with an
+                overlapping history. Otherwise the same words are stored as a new turn.
 
         Raises:
-            DocumentError: a turn is no message, or is empty; or another document has the key of a page.
-            StoreError: the database failed; or the session was written by others faster than by this call.
+            DocumentError: a turn is not a message, or is empty; or another document has the key of a page.
+            StoreError: the database failed, or other writers changed the session during each of many attempts.
         """
         self._parts.require_writable()
         now = datetime.now(timezone.utc).isoformat()  # as timestamps.read writes it: an archive is checked for that
@@ -171,51 +172,64 @@ class Session:
         stored, done = Stored(), 0
         with self._lock, telemetry.span("session_add", turns=len(read)) as event_fields:
             while done < len(read):
-                part, number = self._retried(read[done:], is_first=not done)
+                part, number = self._add_with_retries(read[done:], is_first=not done)
                 stored, done = stored + part, done + number
             event_fields |= {"added": stored.added, "edited": stored.edited, "unchanged": stored.unchanged}
         return stored
 
     def recall(self, query: str, *, k: int = 10, within: Within = "user", **options: Any) -> list[Evidence]:
-        """The k segments that bear on a query most, of this user's, or of this session's alone.
+        """Return the k segments that are most relevant to a query, best first, then relevant wishes of the user.
 
-        Behind them come the user's instructions and preferences that bear on it (``ScopedMemory.wishes``), of the same
-        scope; what is among the k already is not repeated.
+        Wishes are instructions and preferences from the same scope (``ScopedMemory.wishes``). A wish that is among the
+        k segments is not repeated. No language model is called.
 
         Args:
-            within: "user" or "session".
-            **options: further ones of ``Memory.search``, such as ``at``.
+            within: "user" searches all that this user said or owns; "session" searches this session alone.
+            **options: further arguments of ``Memory.search``, such as ``at``.
+
+        Raises:
+            SettingsError: ``within`` is neither "user" nor "session".
         """
-        held = self._held(within)
-        evidence = self._search(query, k=k, **held, **options)
-        there = {item.segment.id for item in evidence}
+        owner = self._owner_fields(within)
+        evidence = self._search(query, k=k, **owner, **options)
+        evidence_ids = {item.segment.id for item in evidence}
         scope = {field.name: options[field.name] for field in fields(Scope) if field.name in options}
-        wishes = self._wishes(query, **held, **scope)
-        return [*evidence, *(wish for wish in wishes if wish.segment.id not in there)]
+        wishes = self._wishes(query, **owner, **scope)
+        return [*evidence, *(wish for wish in wishes if wish.segment.id not in evidence_ids)]
 
     def ask(self, question: str, *, within: Within = "user", **options: Any) -> Answer:
-        """The answer from what this user, or this session, said; options as for ``Memory.ask``."""
-        return self._ask(question, **self._held(within), **options)
+        """Answer a question from the words of this user, or of this session; options as for ``Memory.ask``."""
+        return self._ask(question, **self._owner_fields(within), **options)
 
     def end(self) -> list[Receipt | Failure]:
-        """Build the memory's own layers for all pages of the session; a later turn begins a new page."""
+        """Build the layers of the ``Memory`` for all pages of the session, and return the outcome of each page.
+
+        A session without pages returns an empty list. A turn that is added later begins a new page.
+        """
         self._parts.require_writable()
-        records = [record for _, record in self._records()]
+        records = [record for _, record in self._read_records()]
         keys = [record.key for record in records]
         outcomes = list(build_lacking_layers(self._parts, keys, self._parts.layers, Limits())) if keys else []
         with self._lock:
             self._stored = None
         return outcomes
 
-    def _held(self, within: Within) -> dict[str, str]:
+    def _owner_fields(self, within: Within) -> dict[str, str]:
+        """Return the fields of ``Scope`` that select the user, or the user and the session."""
         if within not in ("user", "session"):
-            raise SettingsError(f"Expected within as 'user' or 'session', got {show(within)}.", setting="within")
+            raise SettingsError(
+                f"Expected within as 'user' or 'session', got {show(within)}. Pass one of the two.", setting="within"
+            )
         return {USER: self.user} | ({SESSION: self.session} if within == "session" else {})
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def _retried(self, turns: Sequence[PageTurn], *, is_first: bool) -> tuple[Stored, int]:
-        """What became of the first of these turns, and how many these are; others may write meanwhile."""
+    def _add_with_retries(self, turns: Sequence[PageTurn], *, is_first: bool) -> tuple[Stored, int]:
+        """Store the first of these turns; read the session again and retry while other writers change it.
+
+        Returns:
+            The result, and the number of turns that it covers.
+        """
         for attempt in range(_MOST_ATTEMPTS):
             try:
                 return self._add_first(turns, is_first=is_first)
@@ -226,76 +240,88 @@ class Session:
         raise AssertionError("unreachable")
 
     def _add_first(self, turns: Sequence[PageTurn], *, is_first: bool) -> tuple[Stored, int]:
-        """Store the first turns of one kind: those known again, or as many new ones as the last page takes.
+        """Store the first turns: all repeated turns, one stored turn, or the new turns that fit into the last page.
 
         Args:
-            is_first: nothing of the call is stored yet.
+            is_first: whether the call has stored no turn yet. Only then turns may repeat the end of the session.
+
+        Returns:
+            The result, and the number of turns that it covers.
         """
-        stored = self._known()
-        if is_first and (known := self._known_again(turns, stored)):
+        stored = self._stored_turns()
+        if is_first and (known := self._count_repeated_turns(turns, stored)):
             return Stored(unchanged=known), known
         first = turns[0]
         if first.id in stored:
-            return self._add_known(first, stored[first.id].page), 1
+            return self._replace_turn(first, stored[first.id].page), 1
         page = self._last if self._last.is_open else Page(self._conversation, self._last.number + 1)
-        new = page.fitting(self._with_ids(turns, stored))
-        written = self._write(page, (*page.turns, *new))
+        new = page.fitting(self._assign_ids(turns, stored))
+        written = self._write_page(page, (*page.turns, *new))
         stored.update((turn.id, StoredTurn(turn.id, page.number, turn.form)) for turn in new)
         self._last = written
-        return self._done(written, len(page.segments), added=len(new)), len(new)
+        return self._make_result(written, len(page.segments), added=len(new)), len(new)
 
-    def _known_again(self, turns: Sequence[PageTurn], stored: dict[str, StoredTurn]) -> int:
-        """How many of the first turns repeat the end of the session, as it is stored now."""
+    def _count_repeated_turns(self, turns: Sequence[PageTurn], stored: dict[str, StoredTurn]) -> int:
+        """Return the number of first turns that repeat the end of the stored session."""
         last = [stored[turn_id] for turn_id in islice(reversed(stored), len(turns))]
         known = count_repeated(turns, last[::-1])
         if known:
-            self._require_stored(self._last)
+            self._require_unchanged(self._last)
         return known
 
-    def _with_ids(self, turns: Sequence[PageTurn], stored: Mapping[str, StoredTurn]) -> Iterator[PageTurn]:
-        """The turns before the first that is stored; one without an id gets a free one."""
+    def _assign_ids(self, turns: Sequence[PageTurn], stored: Mapping[str, StoredTurn]) -> Iterator[PageTurn]:
+        """Yield turns up to the first turn that is stored already; give an unused id to a turn without an id."""
         free = (turn_id for place in count(len(stored)) if (turn_id := self._conversation.turn_id(place)) not in stored)
         for turn in takewhile(lambda turn: turn.id not in stored, turns):
             yield turn if turn.id else replace(turn, id=next(free))
 
-    def _add_known(self, turn: PageTurn, number: int) -> Stored:
-        """A turn that has a place: nothing where it is stored just so, else it takes the place of what is there."""
-        page = self._last if number == self._last.number else self._page(number)
-        held = next((stored for stored in page.turns if stored.id == turn.id), None)
-        if held is None:
-            raise DocumentChanged("Expected a turn in the page that held it, got none. Read the session again.")
-        if (held.text, held.speaker) == (turn.text, turn.speaker):
+    def _replace_turn(self, turn: PageTurn, number: int) -> Stored:
+        """Replace a stored turn on the page with this number. Write nothing if its content is the same.
+
+        Raises:
+            DocumentChanged: the page no longer holds the turn.
+        """
+        page = self._last if number == self._last.number else self._read_page(number)
+        former = next((stored for stored in page.turns if stored.id == turn.id), None)
+        if former is None:
+            raise DocumentChanged("Expected a turn on its page, got a page without it. Read the session again.")
+        if (former.text, former.speaker) == (turn.text, turn.speaker):
             if number == self._last.number:
-                self._require_stored(page)
+                self._require_unchanged(page)
             return Stored(unchanged=1)
-        written = self._write(replace(page, segments=()), [turn if each.id == turn.id else each for each in page.turns])
+        written = self._write_page(
+            replace(page, segments=()), [turn if each.id == turn.id else each for each in page.turns]
+        )
         if number == self._last.number:
             self._last = written
-        self._known()[turn.id] = StoredTurn(turn.id, number, turn.form)
-        return self._done(written, 0, edited=1)
+        self._stored_turns()[turn.id] = StoredTurn(turn.id, number, turn.form)
+        return self._make_result(written, 0, edited=1)
 
-    def _require_stored(self, page: Page) -> None:
-        """Refuse to go on from a page that others have written or forgotten meanwhile."""
+    def _require_unchanged(self, page: Page) -> None:
+        """Raise ``DocumentChanged`` if another writer has changed or forgotten the page."""
         if self._store.documents([self._conversation.page_id(page.number)]) != [page.record]:
-            raise DocumentChanged("Expected the page that was read, got another. Read the session again.")
+            raise DocumentChanged(
+                "Expected a page that is unchanged since it was read, got a changed page. Read the session again."
+            )
 
-    def _done(self, page: Page, kept: int, **counts: int) -> Stored:
+    def _make_result(self, page: Page, kept: int, **counts: int) -> Stored:
+        """Return the result of writing a page, with the echoes among the segments after the first ``kept``."""
         number = sum(segment.echo for segment in page.segments[kept:])
         return Stored(**counts, echoes=number, documents=(self._conversation.key(page.number),))
 
-    def _write(self, page: Page, turns: Sequence[PageTurn]) -> Page:
-        """The page with these turns, stored; where it has segments, these are kept and the further turns appended."""
+    def _write_page(self, page: Page, turns: Sequence[PageTurn]) -> Page:
+        """Store a page with these turns and return it. Keep its segments, and append segments for the further turns."""
         kept = len(page.segments)
         document = page.with_turns(turns).document
         document_id = self._conversation.page_id(page.number)
-        segments = (*page.segments, *self._with_echoes(self._cut(document, document_id, page.segments)))
-        before = self._written if self._written.is_of(page) else _Written()
+        segments = (*page.segments, *self._mark_echoes(self._cut_segments(document, document_id, page.segments)))
+        before = self._last_write if self._last_write.matches(page) else _LastWrite()
         new = self._models.embedder.embed(in_context("", segments[len(before.facts) :]))
         vectors = np.concatenate([before.vectors, new]) if before.facts else new
         split = SplitDocument(document_id, "", tuple(segment for segment in segments if not segment.echo))
         layer = FactsLayer(before.facts)
         (rows,) = build_layer(layer, [split], namespace=self._store.namespace, models=self._models)
-        record = _record(page, document_id, document.key, document.sha256, segments, document.metadata)
+        record = _make_record(page, document_id, document.key, document.sha256, segments, document.metadata)
         graph = DocumentGraph(
             document=record,
             segments=segments,
@@ -303,11 +329,14 @@ class Session:
             annotations=rows.annotations,
         )
         self._store.revise(graph, before=page.sha256, kept=kept)
-        self._written = _Written.of(record.sha256, segments, vectors, rows.annotations)
+        self._last_write = _LastWrite.from_segments(record.sha256, segments, vectors, rows.annotations)
         return Page(self._conversation, page.number, tuple(turns), segments, record)
 
-    def _cut(self, document: Document, document_id: str, kept: Sequence[Segment]) -> tuple[Segment, ...]:
-        """The segments of a page behind those that are kept: each turn is cut for itself, so these stay as they are."""
+    def _cut_segments(self, document: Document, document_id: str, kept: Sequence[Segment]) -> tuple[Segment, ...]:
+        """Return the segments of a page after the kept segments.
+
+        Each turn is cut independently of the others, so the kept segments do not change.
+        """
         end = kept[-1].end if kept else 0
         turns = tuple(
             replace(turn, start=turn.start - end, end=turn.end - end) for turn in document.turns if turn.start >= end
@@ -322,52 +351,55 @@ class Session:
         )
         return tuple(replace(segment, start=segment.start + end, end=segment.end + end) for segment in segments)
 
-    def _with_echoes(self, segments: Sequence[Segment]) -> tuple[Segment, ...]:
-        """New segments, those marked that say again what the memory answered."""
+    def _mark_echoes(self, segments: Sequence[Segment]) -> tuple[Segment, ...]:
+        """Return the segments; those that repeat an earlier answer of the memory are marked as echoes."""
         namespace = self._store.namespace
         known = self._answers.find(echoes.sentence_ids(namespace, segments))
         return echoes.mark_segments(namespace, segments, known)
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def _known(self) -> dict[str, StoredTurn]:
-        """The stored turns by id, in order; the session's pages are read where that is not known."""
+    def _stored_turns(self) -> dict[str, StoredTurn]:
+        """Return the stored turns by id, in order. Read the pages of the session if they were not read yet."""
         if self._stored is None:
-            pages = [self._page(number) for number, _ in self._records()]
+            pages = [self._read_page(number) for number, _ in self._read_records()]
             self._stored = {
                 turn.id: StoredTurn(turn.id, page.number, turn.form) for page in pages for turn in page.turns
             }
             self._last = pages[-1] if pages else Page(self._conversation, 0)
         return self._stored
 
-    def _records(self) -> list[tuple[int, DocumentRecord]]:
-        """The records of all pages by number; a page that was forgotten among them is left out."""
+    def _read_records(self) -> list[tuple[int, DocumentRecord]]:
+        """Return the number and the record of each stored page, sorted by number. Forgotten pages leave gaps."""
         records: list[tuple[int, DocumentRecord]] = []
-        for start in count(0, _PROBED):
-            numbers = {self._conversation.page_id(number): number for number in range(start, start + _PROBED)}
+        for start in count(0, _KEYS_TOGETHER):
+            numbers = {self._conversation.page_id(number): number for number in range(start, start + _KEYS_TOGETHER)}
             stored = [(numbers[record.id], record) for record in self._store.documents(list(numbers))]
             records += sorted(stored, key=lambda pair: pair[0])
             if not stored:
                 return records
         raise AssertionError("unreachable")
 
-    def _page(self, number: int) -> Page:
-        """A page as it is stored.
+    def _read_page(self, number: int) -> Page:
+        """Return the stored page with this number.
 
         Raises:
-            DocumentChanged: there is none, or it was changed while it was read.
+            DocumentChanged: the page does not exist, or was changed during the reading.
         """
         document_id = self._conversation.page_id(number)
         records = self._store.documents([document_id])
         segments = self._store.segments_of(document_id)
         if not records or records != self._store.documents([document_id]):
-            raise DocumentChanged(f"Expected page {number} of a session, got none. Read the session again.")
+            raise DocumentChanged(
+                f"Expected page {number} of a session, got a missing or changed page. Read the session again."
+            )
         return parse_page(self._conversation, number, records[0], segments)
 
 
-def _record(
+def _make_record(
     page: Page, document_id: str, key: str, sha256: str, segments: Sequence[Segment], metadata: Mapping[str, Any]
 ) -> DocumentRecord:
+    """Return the record of a page that is about to be written; a page that exists keeps its time of adding."""
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return DocumentRecord(
         id=document_id,

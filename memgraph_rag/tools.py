@@ -1,7 +1,7 @@
-"""Search, ask, add and forget as functions for a language model: schemas, checked arguments, answers in JSON.
+"""The tools search, ask, add and forget for a language model: JSON schemas, checked arguments, results as JSON.
 
-It knows no framework and no memory but the functions that it is given. Invariant: what a model may write wrong
-comes back to it as a sentence that it can act on; what it cannot mend is raised.
+It knows no framework. It calls only the functions that its caller passes. Invariant: the model receives an error that
+it can correct as a sentence; other errors are raised.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ToolName = Literal["search", "ask", "add", "forget"]
 TOOLS: tuple[ToolName, ...] = get_args(ToolName)
 
 _MOST_RESULTS = 50
-_MOST_WRONG = 8  # arguments that a message names
+_MOST_WRONG = 8  # wrong arguments that one message names
 
 
 class _Arguments(BaseModel):
@@ -32,50 +32,64 @@ class _Arguments(BaseModel):
 
 
 class _Search(_Arguments):
-    query: Annotated[str, Field(description="What to look for, as a question or a few words.")]
-    k: Annotated[int, Field(description="How many passages at most.", ge=1, le=_MOST_RESULTS)] = 5
+    query: Annotated[str, Field(description="The subject to search for, as a question or a few words.")]
+    k: Annotated[int, Field(description="The largest number of passages to return.", ge=1, le=_MOST_RESULTS)] = 5
     since: Annotated[
-        str | None, Field(description="Only what is not older than this day or time (ISO 8601: 2026-05-01).")
+        str | None, Field(description="Return only passages from this day or time on (ISO 8601: 2026-05-01).")
     ] = None
-    until: Annotated[str | None, Field(description="Only what is older than this day or time (ISO 8601).")] = None
+    until: Annotated[str | None, Field(description="Return only passages from before this day or time (ISO 8601).")] = (
+        None
+    )
     at: Annotated[
         str | None,
-        Field(description="What held on this day or at this time (ISO 8601): later words are left out. Without until."),
+        Field(
+            description="Return what was true on this day or at this time (ISO 8601): later passages are left out. "
+            "Do not combine with until."
+        ),
     ] = None
 
 
 class _Ask(_Arguments):
-    question: Annotated[str, Field(description="One question, whole: names, not pronouns.")]
+    question: Annotated[str, Field(description="One complete question, with names instead of pronouns.")]
     at: Annotated[
         str | None,
-        Field(description="As of this day or time (ISO 8601): the answer rests on nothing that was said later."),
+        Field(description="Answer as of this day or time (ISO 8601): later passages are not read."),
     ] = None
 
 
 class _Add(_Arguments):
-    text: Annotated[str, Field(description="What to remember, in whole sentences with names and dates, not pronouns.")]
+    text: Annotated[
+        str,
+        Field(description="The text to remember: complete sentences, with names and dates instead of pronouns."),
+    ]
     key: Annotated[
         str | None,
-        Field(description="Its name, to forget or replace it by; what is stored under the same name is replaced."),
+        Field(
+            description="A name for the document, to replace or forget it later. A document with the same name is "
+            "replaced."
+        ),
     ] = None
 
 
 class _Forget(_Arguments):
-    document: Annotated[str, Field(description='The "document_key" of a passage found, or the key it was added under.')]
+    document: Annotated[
+        str,
+        Field(description='The "document_key" of a passage from search, or the key that was given to add.'),
+    ]
 
 
 _MODELS: dict[ToolName, type[_Arguments]] = {"search": _Search, "ask": _Ask, "add": _Add, "forget": _Forget}
 
 _DESCRIPTIONS: dict[ToolName, str] = {
     "search": "Search long-term memory for passages about a topic, a person or an earlier conversation. Returns "
-    "passages word for word, each with the document it stands in; remarks say what was superseded and when. "
-    "The user's instructions and preferences that bear on it come last. Use it before saying that something is not "
+    "passages word for word, each with the key of its document. Remarks tell which passages were superseded, and when. "
+    "Relevant instructions and preferences of the user come last. Use this tool before you say that something is not "
     "known.",
-    "ask": "Ask long-term memory a question that needs several passages read together. Slower than search_memory. "
-    "Returns an answer with quotes; abstained is true where memory does not say.",
-    "add": "Remember a fact, a decision or a preference for later conversations. Search first, so that nothing is "
-    "stored twice.",
-    "forget": "Remove one document from long-term memory for good. Only when the user asks for it.",
+    "ask": "Ask long-term memory a question that needs several passages together. Slower than search_memory. Returns "
+    "an answer with quotes. abstained is true if the memory does not hold the answer.",
+    "add": "Store a fact, a decision or a preference for later conversations. Search first, so that you do not store "
+    "it twice.",
+    "forget": "Remove one document from long-term memory permanently. Use it only when the user asks for it.",
 }
 
 _NAMES: dict[ToolName, str] = {
@@ -95,58 +109,66 @@ def make_tools(
     add: Callable[..., Receipt],
     forget: Callable[[str], Receipt],
 ) -> list[Tool]:
-    """The tools of these names, in their order. The functions keep to one scope.
+    """Return the tools with these names, in their order.
+
+    Args:
+        search, wishes, ask, add, forget: the methods of a ``ScopedMemory``, which the tools call.
 
     Raises:
-        SettingsError: no tool of that name.
+        SettingsError: ``names`` is not a list, or a tool does not exist.
     """
     is_list = isinstance(names, Iterable) and not isinstance(names, str)
-    wanted = list(names) if is_list else []
-    if not is_list or not all(name in TOOLS for name in wanted):
+    tool_names = list(names) if is_list else []
+    if not is_list or not all(name in TOOLS for name in tool_names):
         raise SettingsError(f"Expected names as some of {', '.join(map(repr, TOOLS))} in a list, got {show(names)}.")
 
     functions: dict[ToolName, Callable[..., Any]] = {
         "search": lambda query, k, **scope: _passages(search(query, k=k, **scope), wishes(query, **scope)),
-        "ask": lambda **given: _answer(ask(**given)),
+        "ask": lambda **arguments: _answer(ask(**arguments)),
         "add": lambda text, key: _receipt(add(text, key=key)),
         "forget": lambda document: _receipt(forget(document)),
     }
-    return [_tool(name, functions[name]) for name in wanted]
+    return [_make_tool(name, functions[name]) for name in tool_names]
 
 
-def _tool(name: ToolName, function: Callable[..., Any]) -> Tool:
+def _make_tool(name: ToolName, function: Callable[..., Any]) -> Tool:
     model = _MODELS[name]
 
     def call(arguments: Mapping[str, Any]) -> Any:
-        return function(**_checked(_NAMES[name], model, arguments))
+        return function(**_check_arguments(_NAMES[name], model, arguments))
 
     return Tool(_NAMES[name], _DESCRIPTIONS[name], _schema(model), function=call, to_text=partial(_to_text, call))
 
 
 def _to_text(call: Callable[[Mapping[str, Any]], Any], arguments: object) -> str:
-    """The result as JSON; what the model can mend as ``{"error": …}``."""
+    """Call the tool and return its result as JSON text; an error that the model can correct as ``{"error": …}``."""
     try:
-        result = call(_parsed(arguments))
+        result = call(_parse_arguments(arguments))
     except (SettingsError, DocumentError, QuestionError) as error:
         result = {"error": str(error)}
     return json.dumps(result, ensure_ascii=False)
 
 
-def _parsed(arguments: object) -> Mapping[str, Any]:
-    """The arguments as a mapping: models write JSON, and sometimes nothing where they mean no arguments."""
+def _parse_arguments(arguments: object) -> Mapping[str, Any]:
+    """Return the arguments as a mapping. Text is parsed as JSON; empty text means no arguments."""
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments) if arguments.strip() else {}
         except (ValueError, RecursionError) as exc:
             raise SettingsError(
-                f"Expected arguments as a JSON object, got text that is no JSON ({show(exc)})."
+                f"Expected arguments as a JSON object, got text that is not JSON ({show(exc)})."
             ) from exc
     if not isinstance(arguments, Mapping):
         raise SettingsError(f"Expected arguments as a JSON object, got {type(arguments).__name__}.")
     return arguments
 
 
-def _checked(tool: str, model: type[_Arguments], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _check_arguments(tool: str, model: type[_Arguments], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments with their defaults.
+
+    Raises:
+        SettingsError: an argument is unknown, missing or of another type. The message names them and the valid ones.
+    """
     try:
         return model.model_validate(arguments).model_dump()
     except ValidationError as exc:
@@ -161,7 +183,7 @@ def _checked(tool: str, model: type[_Arguments], arguments: Mapping[str, Any]) -
 
 
 def _schema(model: type[_Arguments]) -> dict[str, Any]:
-    """The JSON schema without titles, which repeat the names; an optional value is left out or given."""
+    """Return the JSON schema of a model without titles, defaults and null: the caller omits an optional argument."""
     schema = model.model_json_schema()
     properties = {
         name: {
@@ -179,26 +201,26 @@ def _schema(model: type[_Arguments]) -> dict[str, Any]:
 
 
 def _passages(evidence: Sequence[Evidence], wishes: Sequence[Evidence]) -> list[dict[str, Any]]:
-    """What was found, and behind it the wishes that are not among it."""
-    there = {item.segment.id for item in evidence}
-    return [_passage(item) for item in (*evidence, *(wish for wish in wishes if wish.segment.id not in there))]
+    """Return the plain form of the evidence, then of the wishes that are not among the evidence."""
+    evidence_ids = {item.segment.id for item in evidence}
+    return [_passage(item) for item in (*evidence, *(wish for wish in wishes if wish.segment.id not in evidence_ids))]
 
 
 def _passage(evidence: Evidence) -> dict[str, Any]:
-    form = _some(evidence, "text", "document_key", "start", "end", "speaker", "time", "relevance", "remarks")
+    form = _select_keys(evidence, "text", "document_key", "start", "end", "speaker", "time", "relevance", "remarks")
     return {name: value for name, value in form.items() if value not in ("", None, [])}
 
 
 def _answer(answer: Answer) -> dict[str, Any]:
-    citations = [_some(citation, "document_key", "quote") for citation in answer.citations]
-    return {**_some(answer, "text", "abstained"), "citations": citations}
+    citations = [_select_keys(citation, "document_key", "quote") for citation in answer.citations]
+    return {**_select_keys(answer, "text", "abstained"), "citations": citations}
 
 
 def _receipt(receipt: Receipt) -> dict[str, Any]:
-    return _some(receipt, "key", "action")
+    return _select_keys(receipt, "key", "action")
 
 
-def _some(record: Evidence | Answer | Citation | Receipt, *names: str) -> dict[str, Any]:
-    """Return these keys of a record's plain form: what a model reads costs tokens."""
+def _select_keys(record: Evidence | Answer | Citation | Receipt, *names: str) -> dict[str, Any]:
+    """Return only these keys of a record's plain form, because each token that a model reads costs time."""
     form = record.as_dict()
     return {name: form[name] for name in names}

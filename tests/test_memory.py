@@ -93,7 +93,7 @@ def test_other_metadata_leave_all_that_was_built(memory: Memory) -> None:
 
 
 @pytest.mark.data
-def test_what_is_not_given_again_stays(memory: Memory, tmp_path: Path) -> None:
+def test_parts_that_are_not_given_again_stay(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "fox.txt"
     path.write_text(FOX)
     memory.add(path, key="fox", title="The Fox", metadata={"year": 1900})
@@ -117,7 +117,7 @@ def test_metadata_that_segments_are_made_with_replace_the_document(
 
 
 @pytest.mark.data
-def test_forgetting_one_of_two_leaves_the_other_as_it_was_alone(memory: Memory) -> None:
+def test_forgetting_one_of_two_documents_leaves_the_other_unchanged(memory: Memory) -> None:
     memory.add(FOX, key="fox")
     alone = graph_of(memory)
     added = memory.add(RIVER, key="river")
@@ -202,7 +202,7 @@ class ChokingOn(FakeRecognizer):
 
 
 @pytest.mark.data
-def test_a_document_that_the_model_refuses_does_not_stop_those_beside_it(open_memory: OpenMemory) -> None:
+def test_refused_document_does_not_stop_the_others_of_its_group(open_memory: OpenMemory) -> None:
     memory = open_memory(model=Choking())
     bad = Document(FOX.replace("milk", "poison"), "bad")
     fox, failure, river = memory.add_many([Document(FOX, "fox"), bad, Document(RIVER, "river")])
@@ -289,7 +289,7 @@ def built_at_once(open_memory: OpenMemory) -> dict[str, Any]:
     return graph
 
 
-def test_layers_that_are_missing_are_built_when_it_is_added_again(open_memory: OpenMemory) -> None:
+def test_second_add_builds_missing_layers(open_memory: OpenMemory) -> None:
     at_once = built_at_once(open_memory)
     bare = open_memory(layers=())
     assert bare.add(FOX, key="fox").counts.get("InformationPoint", 0) == 0
@@ -352,7 +352,7 @@ def test_a_memory_without_a_language_model_adds_and_searches(tmp_path: Path, mon
         memory.add(FOX, key="fox")
 
 
-def test_what_is_stored_already_or_cannot_be_read_opens_no_language_model(tmp_path, monkeypatch):
+def test_stored_and_unreadable_sources_load_no_language_model(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "memgraph_rag.models.files.catalogue.find_language_model", lambda *_, **__: ("small", str(tmp_path))
     )
@@ -420,7 +420,7 @@ def test_a_write_that_fails_leaves_the_store_as_before(
 
 
 @pytest.mark.data
-def test_what_is_added_is_there_when_it_is_opened_again(open_memory: OpenMemory) -> None:
+def test_reopened_memory_has_its_documents(open_memory: OpenMemory) -> None:
     memory = open_memory()
     memory.add(FOX, key="fox")
     before = graph_of(memory)

@@ -118,7 +118,7 @@ def test_before_everything_nothing_is_known(memory: Memory) -> None:
         assert MARK not in answer.text
 
 
-def test_what_cannot_be_said_truly_is_refused(memory: Memory) -> None:
+def test_question_that_cannot_be_kept_truly_is_refused(memory: Memory) -> None:
     with pytest.raises(SettingsError, match="Expected at"):
         memory.ask(QUESTION, at="noon")
     with pytest.raises(SettingsError, match="keep_trace without at"):
@@ -126,7 +126,7 @@ def test_what_cannot_be_said_truly_is_refused(memory: Memory) -> None:
 
 
 @pytest.mark.data
-def test_nothing_of_later_is_read_on_either_engine(open_memory: OpenMemory) -> None:
+def test_neither_engine_reads_later_words(open_memory: OpenMemory) -> None:
     with open_memory(layers=LAYERS, model=Overhearing()) as memory:
         for day, place in (("2024-01-05", "Oslo"), ("2024-06-05", MARK)):
             text = f"# Box\n\nTom built a wooden box for Ann in {place}. Ann kept it in {place}."

@@ -67,7 +67,7 @@ def test_one_source_in_place_of_several_is_refused(unchanged: Memory, sources: A
 
 
 @table("source", NO_SOURCES.values())
-def test_what_is_no_text_is_refused(unchanged: Memory, source: object) -> None:
+def test_invalid_source_is_refused(unchanged: Memory, source: object) -> None:
     with pytest.raises(DocumentError) as raised:
         unchanged.add(source)
     assert len(str(raised.value)) > 20
@@ -99,7 +99,7 @@ ASKING: dict[str, Callable[[Memory, object], object]] = {
 
 @table("how", ASKING)
 @table("question", [None, 5, b"Who?", ["Who?"], "", " \n\t", "x" * 20_001])
-def test_what_is_no_question_is_refused_at_once(unchanged: Memory, how: str, question: object) -> None:
+def test_invalid_question_is_refused_at_once(unchanged: Memory, how: str, question: object) -> None:
     with pytest.raises(QuestionError, match="Expected a question"):
         ASKING[how](unchanged, question)
 
@@ -173,12 +173,12 @@ def test_unknown_documents_are_refused(unchanged: Memory, documents: object) -> 
 
 
 @table("document", [5, "", "whale", "fox\0", "\ud800", ["fox"]])
-def test_forgetting_what_is_not_there_is_refused(unchanged: Memory, document: object) -> None:
+def test_forgetting_a_missing_document_is_refused(unchanged: Memory, document: object) -> None:
     with pytest.raises(DocumentNotFound):
         unchanged.forget(document)
 
 
-def test_forgetting_nothing_and_nobody_is_refused(unchanged: Memory) -> None:
+def test_forget_without_arguments_is_refused(unchanged: Memory) -> None:
     with pytest.raises(SettingsError, match="Expected a document, or user="):
         unchanged.forget(None)
     for named in ({"document": "fox"}, {"question": "Who?"}, {}):
@@ -187,7 +187,7 @@ def test_forgetting_nothing_and_nobody_is_refused(unchanged: Memory) -> None:
 
 
 @table("node_id", [None, 5, "", "nobody", "\0", "\ud800", ["x"]])
-def test_there_is_no_node_under_what_is_no_id(unchanged: Memory, node_id: object) -> None:
+def test_invalid_id_finds_no_node(unchanged: Memory, node_id: object) -> None:
     with pytest.raises(DocumentNotFound, match="Expected the key or id"):
         unchanged.get(node_id)  # type: ignore[arg-type]
 
@@ -224,7 +224,7 @@ def test_settings_that_cannot_work_are_refused_before_a_file_is_made(tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_parser_raises_stops_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_a_parser_does_not_stop_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise RecursionError
 

@@ -47,7 +47,7 @@ def test_library_is_the_same_in_each_store(open_memory: OpenMemory, tmp_path: Pa
         assert shape(twin) == shape(memory), "in whatever order documents come, and under whatever ids"
 
 
-def test_of_one_document_there_is_no_library(open_memory: OpenMemory) -> None:
+def test_one_document_makes_no_library(open_memory: OpenMemory) -> None:
     memory = open_memory(**options(layers=["entities"]))
     memory.add(NOTES[0])
 

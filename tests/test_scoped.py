@@ -61,7 +61,7 @@ def test_view_forgets_only_what_it_holds_as_a_whole(memory: Memory) -> None:
 
 def test_all_of_a_user_is_forgotten_by_a_view_of_the_user_alone(memory: Memory) -> None:
     for view in (memory.scoped(), memory.scoped(since=DAYS[0]), memory.scoped(user="ann", since=DAYS[0])):
-        with pytest.raises(SettingsError, match="Expected a view of one user"):
+        with pytest.raises(SettingsError, match="Expected a view with a user and at most a session"):
             view.forget()
     assert [receipt.key for receipt in memory.scoped(user="ann").forget()] == ["fox"]
     assert keys(memory) == ["river"]
@@ -72,7 +72,7 @@ def test_sessions_are_of_the_views_user(memory: Memory) -> None:
     assert (session.user, session.session) == ("ann", "1")
     with pytest.raises(SettingsError, match="Expected session of this view, '1', got '2'"):
         memory.scoped(user="ann", session="1").session("2")
-    with pytest.raises(SettingsError, match="Expected a view of a user"):
+    with pytest.raises(SettingsError, match="Expected a view of one user"):
         memory.scoped().session()
 
 
@@ -101,6 +101,6 @@ def test_archive_of_a_view_holds_its_documents(memory: Memory, tmp_path: Path) -
         {"until": "2026", "at": "2026"},
     ],
 )
-def test_scope_that_is_none_is_refused_at_once(memory: Memory, scope: dict[str, object]) -> None:
+def test_invalid_scope_is_refused_at_once(memory: Memory, scope: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
         memory.scoped(**scope)  # type: ignore[arg-type]

@@ -182,7 +182,7 @@ def test_an_edit_and_its_return_are_as_before(memory: Memory) -> None:
         None,
     ],
 )
-def test_what_is_no_turn_is_refused_and_nothing_is_stored(memory: Memory, wrong: Any) -> None:
+def test_invalid_turn_is_refused_and_nothing_is_stored(memory: Memory, wrong: Any) -> None:
     session = memory.session(user="ann")
     with pytest.raises(DocumentError, match="Expected"):
         session.add([turn("First."), wrong])
@@ -244,7 +244,7 @@ def test_users_keep_apart_whatever_their_names(memory: Memory) -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize("strategy", ["walk", "pecan", "qrmem", "top_k", "full_context"])
-def test_a_scope_that_nothing_is_in_is_no_document(memory: Memory, strategy: str) -> None:
+def test_empty_scope_matches_no_document(memory: Memory, strategy: str) -> None:
     memory.session(user="ann").add([turn("The secret is seven.")])
 
     assert not memory.search("secret", user="tom")
@@ -254,7 +254,7 @@ def test_a_scope_that_nothing_is_in_is_no_document(memory: Memory, strategy: str
 
 
 @pytest.mark.parametrize("name", ["", " ", 3, "\ud800", "a\0b", "x" * 200_000])
-def test_names_that_are_none_are_refused(memory: Memory, name: Any) -> None:
+def test_invalid_user_and_session_names_are_refused(memory: Memory, name: Any) -> None:
     with pytest.raises(SettingsError, match="Expected user"):
         memory.session(user=name)
     with pytest.raises(SettingsError, match="Expected session"):
@@ -344,7 +344,7 @@ def test_another_document_is_not_taken_for_a_page(memory: Memory, metadata: dict
         memory.session(user="ann").add([turn("Hello there.")])
 
 
-def test_what_the_memory_answered_is_an_echo(tmp_path: Path) -> None:
+def test_answer_of_the_memory_is_an_echo(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", **options(layers=())) as memory:
         session = memory.session(user="ann")
         session.add([turn("Tom built a wooden box for the fox in the barn.")])

@@ -1,7 +1,7 @@
-"""How a question is answered: choose a strategy, read, decide whether to answer, write, cite.
+"""Answers questions: choose a strategy, read, decide whether to answer, write the answer, cite.
 
-Open ``answer.py`` first: it is the one loop that runs a strategy within its limits. ``refusal`` finds reasons not to
-answer, ``evidence`` gathers the segments that an answer may cite, ``update_graph`` extracts what a question lacks.
-This room reads one snapshot of the graph a question. It never writes, except what ``keep_trace`` and a learning
-question ask for.
+Open ``answer.py`` first: its loop runs a strategy within the limits. ``refusal`` finds reasons not to answer,
+``evidence`` gathers the segments that an answer may cite, and ``update_graph`` extracts relations that a question
+lacks. Each question reads one snapshot of the graph. This room writes only kept questions (``keep_trace``) and
+relations that a question extracted.
 """

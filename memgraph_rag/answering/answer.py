@@ -1,9 +1,9 @@
-"""From a question to an answer: strategy → session → citations, within its limits.
+"""``Reading``: runs a strategy on a question within its limits, and returns the answer with citations.
 
-It holds no algorithm; it drives the strategy, checks the limits after every forward pass, and records the trace.
-Invariants: the trace holds exactly what the session read, in that order (what was let go again is named by the step
-before which it went); a question that what was read does not support gets no answer, but what was looked for or who
-said it instead (``refusal``).
+It holds no algorithm of its own: it runs the strategy, checks the limits after each forward pass, and records the
+trace. Invariants: the trace holds exactly the nodes that the session read, in order; a step names the nodes that were
+dropped before it. If the nodes that were read do not support an answer, the answer says what was searched for, or who
+else said it (``refusal``).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from memgraph_rag.answering.answer_style import Written, write_answer
+from memgraph_rag.answering.answer_style import WrittenAnswer, write_answer
 from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
-from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence, warnings_of
-from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, what_was_looked_for
+from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
+from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
 from memgraph_rag.contracts import (
     Extract,
@@ -48,18 +48,20 @@ from memgraph_rag.types import (
 __all__ = ["ENOUGH_TO_TELL", "Reading"]
 
 ENOUGH_TO_TELL = 5
-"""Nodes: where nothing in them is about the question, no more are read."""
+"""Number of nodes after which the reading stops if no node is about the question."""
 
 
 class Reading:
     """Answers questions from one store.
 
     Args:
-        answers: takes the sentences of each answer, so that they are known again when they are added.
-        checks_speaker: whether what is asked of one speaker of a conversation gets no answer where another said it.
-        checks_names: whether a question about what nothing that was read names gets none, where that is not very near.
-        extract: what a strategy may have segments searched for relations with; None where nothing may be written.
-        remarks: what is read beside segments; None for their text alone.
+        answers: stores the sentences of each answer, to recognise them when they are added later.
+        answer_tokens: the most tokens of an answer in the style "sentence".
+        checks_speaker: whether to refuse an answer if another speaker than the one in the question said it.
+        checks_names: whether to refuse an answer if no node that was read has the names of the question, unless the
+            nodes are very similar to the question.
+        extract: extracts relations from segments for a strategy; None if nothing may be written.
+        remarks: returns the remarks that the model reads together with segments; None for no remarks.
     """
 
     def __init__(
@@ -80,7 +82,7 @@ class Reading:
         self._search = search
         self._answers = answers
         self._answer_tokens = answer_tokens
-        self._rules_of = partial(RefusalRules, checks_speaker=checks_speaker, checks_names=checks_names)
+        self._make_rules = partial(RefusalRules, checks_speaker=checks_speaker, checks_names=checks_names)
         self._extract = extract
         self._remarks = remarks
 
@@ -94,20 +96,20 @@ class Reading:
         *,
         snapshot: GraphSnapshot,
     ) -> Generator[Step | str | Answer, None, None]:
-        """Steps as they are taken, then pieces of the answer, then the answer.
+        """Yield each step, then pieces of the answer's text, then the ``Answer``.
 
         Args:
-            extent: what may be read.
-            snapshot: of the store, through which the question is answered.
+            extent: the documents and the period that may be read.
+            snapshot: a snapshot of the store. All reads of the question use it.
         """
         if not snapshot.count_documents():
-            yield _of_nothing(question, strategy, self._store.namespace)
+            yield _answer_empty_memory(question, strategy, self._store.namespace)
             return
         started, begun = time.perf_counter(), self._answers.begin()
         search = self._search.reading(snapshot.graph)
         graph = GraphAsOf(snapshot.graph, search.as_of(extent)) if extent.has_time else snapshot.graph
         bounded = SearchWithin(search, extent)
-        rules = self._rules_of(bounded)
+        rules = self._make_rules(bounded)
         trace: list[Step] = []
         stop: StopReason | None = None
         refusal: Refusal | None = None
@@ -117,29 +119,28 @@ class Reading:
             for steps in _passes(strategy, question, context):
                 trace += steps
                 yield from steps
-                stop = steps[-1].stop or _exceeded(limits, trace, session, time.perf_counter() - started)
+                stop = steps[-1].stop or _find_reached_limit(limits, trace, session, time.perf_counter() - started)
                 if stop is None and not was_checked and len(trace) >= ENOUGH_TO_TELL:
                     was_checked, refusal = True, rules.apply(question, self._evidence(trace, graph))
                 if stop is not None or refusal is not None:
                     break
-            snapshot.renew()  # nothing is quoted that was forgotten while it was read
+            snapshot.renew()  # a document that was forgotten during the reading must not be quoted
             if not trace:
                 refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
             evidence = self._evidence([] if refusal else trace, graph)
             if refusal is None and not was_checked:
                 refusal = rules.apply(question, evidence)
-            written = Written()
+            written = WrittenAnswer()
             if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 written = yield from write_answer(
                     session, question, style, evidence.quotes, max_tokens=self._answer_tokens
                 )
-            if written.said:
-                nodes = [*evidence.segments, *self._nodes_of_own(trace)]
-                self._answers.add(written.said, nodes, begun=begun)
+            if written.unmarked:
+                nodes = [*evidence.segments, *self._find_sources(trace)]
+                self._answers.add(written.unmarked, nodes, begun=begun)
             yield Answer(
                 question=question,
-                text=written.text
-                or (refusal.text if refusal else what_was_looked_for(question, trace, graph, bounded)),
+                text=written.text or (refusal.text if refusal else describe_search(question, trace, graph, bounded)),
                 abstained=not written.text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
                 citations=written.citations,
@@ -148,22 +149,22 @@ class Reading:
                 strategy=strategy.name,
                 model=self._models.language.name,
                 warnings=(
-                    *warnings_of(written.text, written.citations, evidence),
-                    *_ungraded(session, trace, self._models.language.name),
+                    *find_warnings(written.text, written.citations, evidence),
+                    *_warn_ungraded(session, trace, self._models.language.name),
                 ),
                 short=written.short,
             )
 
     def bearing(self, question: str, trace: Sequence[Step]) -> float:
-        """How near what was read comes to a question (``Quotes.bearing``); below 0 ``ask`` abstains."""
-        return self._rules_of(SearchWithin(self._search, Extent())).bearing(
+        """Return how relevant the nodes of a trace are to a question (``Quotes.bearing``); below 0 ``ask`` abstains."""
+        return self._make_rules(SearchWithin(self._search, Extent())).bearing(
             question, self._evidence(trace, self._store)
         )[0]
 
     def _context(
         self, graph: GraphReader, search: SearchWithin, extent: Extent, session: ReadingSession, limits: Limits
     ) -> ReadingContext:
-        """What a strategy reads with."""
+        """Return the graph, search, session and limits that a strategy may use."""
         context = ReadingContext(
             graph=graph,
             search=search,
@@ -180,11 +181,11 @@ class Reading:
     def _evidence(self, trace: Sequence[Step], graph: GraphReader) -> ReadEvidence:
         return gather_evidence(trace, graph, self._models.embedder)
 
-    def _nodes_of_own(self, trace: Sequence[Step]) -> list[Node]:
-        """The nodes that were read whose words are a source of their own: segments, and points whose segments are gone.
+    def _find_sources(self, trace: Sequence[Step]) -> list[Node]:
+        """Return the nodes of the trace that are sources of sentences: segments, and points that are no longer stored.
 
-        A point is the model's words; while its segments are there, they tell whose a sentence is. Where its document
-        was forgotten during the reading, only the point is left.
+        A point is text of the model, so the source of its sentences is its segments. If its document was forgotten
+        during the reading, only the point is left.
         """
         points = {step.node.id: step.node for step in trace if step.node.level}
         stored = {node.id: node for node in self._store.nodes(sorted(points))} if points else {}
@@ -192,8 +193,8 @@ class Reading:
         return [*(step.node for step in trace if not step.node.level), *gone]
 
 
-def _of_nothing(question: str, strategy: Strategy, namespace: str) -> Answer:
-    """What an empty memory says; no model was asked, so none is named."""
+def _answer_empty_memory(question: str, strategy: Strategy, namespace: str) -> Answer:
+    """Return the answer of an empty memory. It names no model, because no model was called."""
     text = (
         f'Namespace {show(namespace)} of this memory is empty. Add documents first: add(…), or "memgraph-rag add FILE".'
     )
@@ -201,10 +202,10 @@ def _of_nothing(question: str, strategy: Strategy, namespace: str) -> Answer:
 
 
 def _passes(strategy: Strategy, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps of each pass of a strategy.
+    """Yield the steps of each pass of a strategy, as a tuple with at least one step.
 
     Raises:
-        StrategyError: it gave something else than steps, each with a node that was read.
+        StrategyError: the strategy returned something else than tuples of steps with their nodes.
     """
     try:
         passes = strategy.read(question, context)
@@ -223,22 +224,23 @@ def _passes(strategy: Strategy, question: str, context: ReadingContext) -> Itera
 
 def _no_steps(strategy: Strategy, got: str) -> StrategyError:
     return StrategyError(
-        f"Expected tuples of at least one Step with its node from strategy {show(strategy.name)}, got {got}. Mend the "
-        "strategy's read, or use another strategy.",
+        f"Expected tuples of at least one Step with its node from strategy {show(strategy.name)}, got {got}. "
+        "Correct its method read, or use another strategy.",
         name=strategy.name,
     )
 
 
-def _ungraded(session: ReadingSession, trace: Sequence[Step], model: str) -> Iterator[AnswerWarning]:
-    """That the trace's P(Yes) are words, where they are."""
+def _warn_ungraded(session: ReadingSession, trace: Sequence[Step], model: str) -> Iterator[AnswerWarning]:
+    """Yield a warning if the P(Yes) values of the trace come from words of the model, not from probabilities."""
     if any(step.p_yes is not None for step in trace) and not session.is_graded:
         yield AnswerWarning(WarningKind.UNGRADED_YES, model)
 
 
 def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
-    """Whether what was read may support an answer, as far as the model's Yes can tell.
+    """Whether the model's P(Yes) allows an answer from the nodes that were read.
 
-    The largest of all its answers counts: P(Yes) falls with the number of texts that surround the evidence.
+    The largest P(Yes) of all steps counts, because P(Yes) falls with the number of texts around the evidence. Without a
+    calibration the result is True.
     """
     calibration = session.calibration
     if calibration is None or not calibration.unsupported_below:
@@ -247,8 +249,10 @@ def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
     return max(probabilities or [session.probability_of_yes()]) >= calibration.unsupported_below
 
 
-def _exceeded(limits: Limits, trace: Sequence[Step], session: ReadingSession, seconds: float) -> StopReason | None:
-    """The limit that has been reached, if one has."""
+def _find_reached_limit(
+    limits: Limits, trace: Sequence[Step], session: ReadingSession, seconds: float
+) -> StopReason | None:
+    """Return the stop reason of the limit that is reached, or None."""
     if limits.nodes is not None and len(trace) >= limits.nodes:
         return StopReason.MAX_NODES
     if limits.tokens is not None and session.usage.prompt_tokens >= limits.tokens:

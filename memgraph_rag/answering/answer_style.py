@@ -1,8 +1,8 @@
-"""In which form an answer is asked for and given: a phrase, a sentence, or a paragraph with marks of citations.
+"""Writes an answer in one of three styles: a phrase, a sentence, or a paragraph with marks of citations.
 
-It knows the session and the quotes by their contracts. Invariants: the session holds afterwards what it held before;
-whatever the model replies, a phrase is one line, and no longer than the sentence that it stands for; a mark ``[n]``
-behind a sentence names the nth citation.
+It knows the session and the quotes by their contracts. Invariants: the content of the session is the same afterwards.
+A phrase is one line, and not longer than the sentence that it shortens. A mark ``[n]`` at the end of a sentence is the
+number of a citation, from 1.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.types import AnswerStyle, Citation
 
-__all__ = ["Written", "as_phrase", "short_form", "with_marks", "write_answer"]
+__all__ = ["WrittenAnswer", "extract_phrase", "mark_sentences", "write_answer", "write_short_form"]
 
-_FEW_WORDS = 3  # a sentence of so few is short already: a name, a date, a letter
+_FEW_WORDS = 3  # a sentence of at most so many words is a phrase already: a name, a date, a letter
 _PHRASE_TOKENS = 24
-_PARAGRAPH_TOKENS = 240  # the session keeps room for so many
+_PARAGRAPH_TOKENS = 240  # the session reserves as many
 _PHRASE = (
     "Answer the question from the information above, with the shortest phrase that answers it. No sentence.\n\n"
     "Question: {question}"
@@ -37,29 +37,29 @@ _MARK = re.compile(r" \[\d+\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """An answer as it was written; empty where nothing was.
+class WrittenAnswer:
+    """The text of an answer with its citations; all fields are empty if the model wrote nothing.
 
     Attributes:
-        text: in the style that was asked for, with its marks.
-        said: the model's own words, without marks.
-        short: the phrase that answers.
-        citations: in the order of the marks where there are some, else best first.
+        text: the answer in its style, with its marks.
+        unmarked: the words of the model, without marks.
+        short: the answer as a phrase.
+        citations: in the order of the marks, if the text has marks; otherwise best first.
     """
 
     text: str = ""
-    said: str = ""
+    unmarked: str = ""
     short: str = ""
     citations: tuple[Citation, ...] = ()
 
 
 def write_answer(
     session: ReadingSession, question: str, style: AnswerStyle, quotes: Quotes, *, max_tokens: int
-) -> Generator[str, None, Written]:
-    """The answer in pieces, as it is written; returns it.
+) -> Generator[str, None, WrittenAnswer]:
+    """Yield the answer in pieces while the model writes it, and return the whole answer.
 
     Args:
-        max_tokens: of a sentence; the other styles have their own limits.
+        max_tokens: the limit of the style "sentence". The other styles have their own limits.
     """
     marked: list[Citation] = []
     if style == "short":
@@ -72,34 +72,34 @@ def write_answer(
     for piece in pieces:
         text += piece
         yield piece
-    text = as_phrase(text) if style == "short" else text.strip()
+    text = extract_phrase(text) if style == "short" else text.strip()
     if not text:
-        return Written()
-    said = _MARK.sub("", text) if marked else text
-    short = text if style == "short" else short_form(session, question, said)
-    return Written(text, said, short, tuple(marked) or quotes.cite(question, text))
+        return WrittenAnswer()
+    unmarked = _MARK.sub("", text) if marked else text
+    short = text if style == "short" else write_short_form(session, question, unmarked)
+    return WrittenAnswer(text, unmarked, short, tuple(marked) or quotes.cite(question, text))
 
 
-def short_form(session: ReadingSession, question: str, sentence: str) -> str:
-    """The shortest phrase that answers the question, asked behind what was read; it costs one short turn.
+def write_short_form(session: ReadingSession, question: str, sentence: str) -> str:
+    """Return the shortest phrase that answers the question, with one more short call of the model.
 
-    Without the sentence in the request: with it, the 1.5B model copies the wrong part (``docs/decisions``). Empty where
-    the window has no room for it.
+    The request does not contain the sentence, because the 1.5B model then copies a wrong part of it
+    (``docs/decisions``). A sentence of few words needs no call. The result is empty if the window is full.
     """
     if len(sentence.split()) <= _FEW_WORDS:
-        return as_phrase(sentence)
+        return extract_phrase(sentence)
     try:
         pieces = session.answer(max_tokens=_PHRASE_TOKENS, request=_PHRASE.format(question=question))
-        phrase = as_phrase("".join(pieces))
+        phrase = extract_phrase("".join(pieces))
     except WindowExceeded:
         return ""
-    return phrase if 0 < len(phrase) <= len(sentence) else as_phrase(sentence)
+    return phrase if 0 < len(phrase) <= len(sentence) else extract_phrase(sentence)
 
 
-def as_phrase(text: str) -> str:
-    """The first line that says something, without the quotation marks around it and the full stop behind it.
+def extract_phrase(text: str) -> str:
+    """Return the first line that is not empty, without surrounding quotation marks and a final full stop.
 
-    >>> as_phrase(' "The River Thames." '), as_phrase("Washington, D.C.")
+    >>> extract_phrase(' "The River Thames." '), extract_phrase("Washington, D.C.")
     ('The River Thames', 'Washington, D.C.')
     """
     phrase = next(filter(None, (line.strip() for line in text.splitlines())), "").strip('"“”').strip()
@@ -107,49 +107,50 @@ def as_phrase(text: str) -> str:
 
 
 def _paragraph(session: ReadingSession, question: str, quotes: Quotes, citations: list[Citation]) -> Iterator[str]:
-    """The model's paragraph with marks, sentence by sentence; see ``with_marks``."""
+    """Yield the sentences of the model's paragraph with marks; see ``mark_sentences``."""
     before = session.usage.generated_tokens
     pieces = session.answer(max_tokens=_PARAGRAPH_TOKENS, request=_PARAGRAPH.format(question=question))
-    return with_marks(
+    return mark_sentences(
         pieces, quotes, citations, was_cut=lambda: session.usage.generated_tokens - before >= _PARAGRAPH_TOKENS
     )
 
 
-def with_marks(
+def mark_sentences(
     pieces: Iterable[str], quotes: Quotes, citations: list[Citation], *, was_cut: Callable[[], bool] = lambda: False
 ) -> Iterator[str]:
-    """Sentence by sentence, with ``[n]`` before the end of each that rests on something.
+    """Yield the text sentence by sentence, with a mark ``[n]`` before the full stop of each sentence with a source.
 
-    Each sentence is looked up by itself, so that two sentences of an answer may rest on two documents.
+    The source of each sentence is looked up separately, so two sentences may cite two documents.
 
     Args:
-        citations: what the sentences rest on is added to these; the nth of them is ``[n]``.
-        was_cut: whether the pieces ended before the model did; a last sentence without an end is then left out, unless
-            there is no other.
+        citations: the citation of each sentence is appended to this list; ``[n]`` is its place in the list, from 1.
+        was_cut: whether the token limit cut the text. An incomplete last sentence is then left out, unless it is the
+            only sentence.
     """
     pending, is_first = "", True
     for piece in pieces:
         pending += piece
         start = 0
-        for end in _ends(pending):
-            yield _marked(pending[start:end], quotes, citations)
+        for end in _sentence_ends(pending):
+            yield _mark_sentence(pending[start:end], quotes, citations)
             start, is_first = end, False
         pending = pending[start:]
     is_cut = was_cut()
     if is_cut:
-        pending = _ITEM_NUMBER.sub("", pending)  # of an item that was not begun
+        pending = _ITEM_NUMBER.sub("", pending)  # the number of an item without text
     if pending.strip() and (is_first or not is_cut or _WHOLE.search(pending)):
-        yield _marked(pending, quotes, citations)
+        yield _mark_sentence(pending, quotes, citations)
 
 
-def _ends(text: str) -> Iterator[int]:
-    """Where each sentence ends that has another one behind it. An item's number ends none."""
+def _sentence_ends(text: str) -> Iterator[int]:
+    """Yield the end of each sentence except the last. The number of a list item is not the end of a sentence."""
     for start, end in sentences(text)[:-1]:
         if not _ITEM_NUMBER.search(text[start:end]):
             yield end
 
 
-def _marked(sentence: str, quotes: Quotes, citations: list[Citation]) -> str:
+def _mark_sentence(sentence: str, quotes: Quotes, citations: list[Citation]) -> str:
+    """Return a sentence with the mark of its citation, and append a new citation to ``citations``."""
     mark = ""
     for citation in quotes.cite("", sentence.strip(), limit=1):
         places = [(known.document_id, known.start) for known in citations]

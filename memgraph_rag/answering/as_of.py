@@ -1,7 +1,7 @@
-"""Search within an extent, and the graph as far as it was said within a time: what a question reads through.
+"""A graph and a search that are limited to an extent: strategies read through them.
 
-They know graph and search by their contracts. Invariant: no word that was said earlier or later comes through, in
-whatever way a strategy reads; so a strategy need not know that there is a time.
+They know graph and search by their contracts. Invariant: no strategy can read a word from outside of the period, so
+strategies need not know about periods.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ __all__ = ["GraphAsOf", "SearchWithin"]
 
 
 class GraphAsOf:
-    """A ``GraphReader`` of what was said within a time.
+    """A ``GraphReader`` that is limited to a period.
 
-    A segment counts by its own time, and so does a relation by its segment's. Points, sections, annotations and
-    overviews count where all segments of their documents do. Documents that have no such segment are not there.
+    A segment is in the period if its own time is, and a relation if its segment is. Points, sections, annotations and
+    overviews are in the period if all segments of their documents are. A document without a segment in the period is
+    left out.
     """
 
     def __init__(self, graph: GraphReader, as_of: AsOf) -> None:
@@ -44,23 +45,23 @@ class GraphAsOf:
 
     @property
     def namespace(self) -> str:
-        """See ``GraphReader``, as of all below."""
+        """The namespace of the graph. ``GraphReader`` describes all methods of this class."""
         return self._graph.namespace
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """Documents that were said within the time, at least in part."""
+        """Return the documents with at least one segment in the period."""
         return [record for record in self._graph.documents(ids) if record.id in self._as_of.documents]
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """Nodes without words from another time."""
+        """Return the nodes that hold no words from outside of the period."""
         return [node for node in self._graph.nodes(node_ids) if self._as_of.may_read(node)]
 
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
-        """All of these: their ids come from segments and relations that count, or from the question's own words."""
+        """Return all these entities: their ids come from segments and relations in the period, or from the question."""
         return self._graph.entities(entity_ids)
 
     def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
-        """Cosines of the segments and points that count."""
+        """Return the cosine similarities of the segments and points in the period, highest first."""
         whole = [document_id for document_id in documents if document_id in self._as_of.whole]
         partial = [document_id for document_id in documents if self._as_of.goes_on(document_id)]
         hits = self._graph.similarities(vector, documents=whole, layer=layer) if whole else []
@@ -70,11 +71,11 @@ class GraphAsOf:
         return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
     def segments_of(self, document_id: str) -> list[Segment]:
-        """The segments of a document that count."""
+        """Return the segments of a document that are in the period."""
         return [segment for segment in self._graph.segments_of(document_id) if self._as_of.may_read(segment)]
 
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
-        """The top of a layer; of a document that was said in part within the time the segments that count."""
+        """Return the top nodes of a layer, or the segments in the period of a document that is in it only in part."""
         whole = [document_id for document_id in document_ids if document_id in self._as_of.whole]
         by_document: dict[str, list[Node]] = {}
         for node in self._graph.top_nodes(whole, layer=layer) if whole else ():
@@ -85,17 +86,17 @@ class GraphAsOf:
         return [node for document_id in document_ids for node in by_document.get(document_id, ())]
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        """The edges down; from a node that counts they lead to such nodes only."""
+        """Return the edges to lower nodes. The edges of a node in the period lead to nodes in the period."""
         return self._graph.successors(node_ids)
 
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
-        """What the segments that count mention."""
+        """Return the ids of the entities that segments in the period mention, by segment id."""
         return self._graph.entities_of([each for each in segment_ids if each in self._as_of.segments])
 
     def expand(
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
-        """The k nearest of the relations that had been stated."""
+        """Return the k nearest relations that a segment in the period states."""
         return best_within(
             lambda count: self._graph.expand(entity_ids, vector=vector, k=count, documents=documents),
             k,
@@ -105,7 +106,7 @@ class GraphAsOf:
     def segments_naming(
         self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
     ) -> list[Hit]:
-        """The k nearest segments that count and mention one of these entities."""
+        """Return the k nearest segments in the period that mention one of these entities."""
         return best_within(
             lambda count: self._graph.segments_naming(entity_ids, vector=vector, k=count, documents=documents),
             k,
@@ -113,15 +114,15 @@ class GraphAsOf:
         )
 
     def annotations(self, document_id: str) -> list[Annotation]:
-        """What layers say of a document that counts as a whole."""
+        """Return the annotations of a document that is in the period as a whole; otherwise an empty list."""
         return self._graph.annotations(document_id) if document_id in self._as_of.whole else []
 
     def sections(self, document_id: str) -> list[Section]:
-        """The outline of a document that counts as a whole."""
+        """Return the sections of a document that is in the period as a whole; otherwise an empty list."""
         return self._graph.sections(document_id) if document_id in self._as_of.whole else []
 
     def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        """Overviews of documents that count as a whole."""
+        """Return the overviews whose documents are in the period as a whole."""
         return [item for item in self._graph.overviews(layer, documents=documents) if self._as_of.may_read(item)]
 
     def _counts(self, hit: Hit) -> bool:
@@ -129,7 +130,7 @@ class GraphAsOf:
 
 
 class SearchWithin:
-    """A ``Search`` among what an extent holds: whatever a strategy asks for, it finds nothing from outside."""
+    """A ``Search`` that is limited to an extent: it returns nothing from outside of it."""
 
     def __init__(self, search: SegmentSearch, extent: Extent) -> None:
         self._search, self._extent = search, extent
@@ -137,21 +138,21 @@ class SearchWithin:
     def find(
         self, query: str, *, k: int, mode: str | SearchMode = "graph", documents: Sequence[str] | None = None
     ) -> list[Evidence]:
-        """See ``Search``, as of all below."""
+        """Return the k most relevant segments of the extent. ``Search`` describes all methods of this class."""
         return self._search.find(query, k=k, mode=mode, extent=self._extent.within(documents))
 
     def named_in(self, question: str) -> list[str]:
-        """What the question names, by its own words."""
+        """Return the ids of the entities that the question names."""
         return self._search.named_in(question)
 
     def said_by_another(self, question: str) -> tuple[str, str] | None:
-        """Who said instead what the question asks about."""
+        """Return the speaker in the question and the speaker who said it instead, or None."""
         return self._search.said_by_another(question, self._extent)
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
-        """Which of the question's names these texts hold."""
+        """Return, for each name in the question, whether one of these texts holds it."""
         return self._search.names_held(question, texts)
 
     def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Names in these texts that are spelt nearly as these."""
+        """Return the names in these texts whose spelling is similar to one of ``names``."""
         return self._search.names_meant(names, texts)

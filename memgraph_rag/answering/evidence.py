@@ -1,6 +1,6 @@
-"""What an answer may rest on: the segments under what was read, and what speaks against trusting the answer.
+"""Gathers the evidence for an answer, the segments under the nodes that were read, and warnings about the answer.
 
-It knows the graph by its contract. Invariant: nothing is quoted but stored segments.
+It knows the graph by its contract. Invariant: only stored segments are quoted.
 """
 
 from __future__ import annotations
@@ -15,15 +15,21 @@ from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.injection import addresses_model, unsupported_links
 from memgraph_rag.types import AnswerWarning, Citation, Segment, Step, WarningKind
 
-__all__ = ["ReadEvidence", "gather_evidence", "warnings_of"]
+__all__ = ["ReadEvidence", "find_warnings", "gather_evidence"]
 
-_MOST_SUPPORT = 256  # segments that an answer's sentences are looked for in
-_MOST_CITED = 16  # of these, the heaviest: their sentences are embedded
+_MOST_SUPPORT = 256  # segments of the evidence
+_MOST_CITED = 16  # segments that can be cited, those with the largest weight: their sentences are embedded
 
 
 @dataclass(frozen=True, slots=True)
 class ReadEvidence:
-    """Segments, heaviest first, keys and titles by document id, and the sentences that can be quoted."""
+    """The segments under the nodes that were read.
+
+    Attributes:
+        segments: the largest weight first.
+        keys, titles: the key and the title of each document, by its id.
+        quotes: the sentences that can be quoted.
+    """
 
     segments: list[Segment]
     keys: Mapping[str, str]
@@ -32,7 +38,7 @@ class ReadEvidence:
 
 
 def gather_evidence(trace: Sequence[Step], graph: GraphReader, embedder: Embedder) -> ReadEvidence:
-    """The segments under what was read, with the keys and titles of their documents."""
+    """Return the segments under the nodes of a trace, with the keys and titles of their documents."""
     weighted = segments_under(trace, graph, most=_MOST_SUPPORT) if trace else []
     segments = [segment for segment, _ in weighted]
     records = graph.documents(sorted({segment.document_id for segment in segments})) if segments else []
@@ -41,10 +47,10 @@ def gather_evidence(trace: Sequence[Step], graph: GraphReader, embedder: Embedde
     return ReadEvidence(segments, keys, {record.id: record.title for record in records}, quotes)
 
 
-def warnings_of(text: str, citations: Sequence[Citation], evidence: ReadEvidence) -> Iterator[AnswerWarning]:
-    """What speaks against trusting an answer: links that no source holds, documents that address the model.
+def find_warnings(text: str, citations: Sequence[Citation], evidence: ReadEvidence) -> Iterator[AnswerWarning]:
+    """Yield warnings about an answer: links that no cited source holds, and documents that address the model.
 
-    Of each document the first such line is named.
+    A document yields at most one warning, with its first line that addresses the model.
     """
     for link in unsupported_links(text, [citation.quote for citation in citations]):
         yield AnswerWarning(WarningKind.UNSUPPORTED_LINK, link)

@@ -1,4 +1,4 @@
-"""Kept questions: the ids by which they are found, and storing them with their answers."""
+"""Stores questions with their answers, and finds and forgets stored questions by text or id."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import closing, suppress
 from datetime import datetime, timezone
 
-from memgraph_rag.calls.validation import may_name, readable
+from memgraph_rag.calls.validation import is_possible_key, readable
 from memgraph_rag.contracts import GraphStore, GraphWriter, Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import QuestionNotFound, SettingsError, StrategyError
@@ -16,30 +16,31 @@ __all__ = ["forget", "keep_answers", "question_ids", "require_keepable"]
 
 
 def question_ids(question: str, namespace: str) -> list[str]:
-    """What the kept question of that text, or id, may have as its id; none of what can be neither."""
+    """Return the possible ids of the kept question with this text or id; an empty list if it can be neither."""
     if not isinstance(question, str) or not question.strip():
         return []
-    return [question_id(namespace, readable(question)), *([question] if may_name(question) else [])]
+    return [question_id(namespace, readable(question)), *([question] if is_possible_key(question) else [])]
 
 
 def require_keepable(strategy: Strategy, scope: Scope) -> None:
-    """Refuse to keep what cannot be kept truly.
+    """Check that a question can be stored with its answer.
 
     Raises:
-        StrategyError: the strategy quotes what it did not read.
-        SettingsError: it is asked of a time: a question is kept once, and says nothing of a time.
+        StrategyError: the answers of the strategy quote text that it did not read.
+        SettingsError: the scope has a time. A stored question does not record the time.
     """
     for setting in ("at", "since", "until"):
         if (time := getattr(scope, setting)) is not None:
             raise SettingsError(
-                f"Expected keep_trace without {setting}, got {setting}={show(time)}: a kept question does not say of "
-                "which time it was answered. Leave one out.",
+                f"Expected keep_trace without {setting}, got {setting}={show(time)}: a kept question does not record "
+                "the time. Leave one out.",
                 setting=setting,
             )
     if getattr(strategy, "quotes_unread", False):
         raise StrategyError(
-            f"Expected a strategy that quotes only what it reads, to keep its trace, got {show(strategy.name)}: what "
-            "it says of documents that it did not read could not go with them. Ask without keep_trace, or by another.",
+            f"Expected a strategy that quotes only text that it reads, to keep its trace, got {show(strategy.name)}: "
+            "its answer could quote documents that are forgotten later. Ask without keep_trace, or use another "
+            "strategy.",
             name=strategy.name,
         )
 
@@ -47,7 +48,7 @@ def require_keepable(strategy: Strategy, scope: Scope) -> None:
 def keep_answers(
     items: Generator[Step | str | Answer, None, None], store: GraphWriter, namespace: str
 ) -> Generator[Step | str | Answer, None, None]:
-    """The same items; the answer is stored before it is given."""
+    """Yield the items unchanged, and store the question with its answer before the answer is yielded."""
     with closing(items):
         for item in items:
             if isinstance(item, Answer):
@@ -57,16 +58,16 @@ def keep_answers(
 
 
 def forget(store: GraphStore, question: str) -> None:
-    """Remove a kept question, by its text or id. It is not looked at before: a damaged one goes too.
+    """Remove a kept question by its text or id. It is not read before, so a damaged question can be removed.
 
     Raises:
-        QuestionNotFound: there is none.
+        QuestionNotFound: no question has this text or id.
     """
     for kept_id in question_ids(question, store.namespace):
         with suppress(QuestionNotFound):
             return store.forget_question(kept_id)
     raise QuestionNotFound(
         f"Expected the text or id of a kept question in namespace {show(store.namespace)}, got {show(question)}. "
-        "List them with questions(), or 'memgraph-rag questions'.",
+        "List the questions with questions(), or 'memgraph-rag questions'.",
         question=question,
     )

@@ -1,7 +1,7 @@
-"""What one question reads of a graph: version and counts as of its start, and each record and node once.
+"""``GraphSnapshot``: a cache of the graph for one question.
 
-It knows the graph by its contract. Invariant: a version that it gives is not newer than anything that is read through
-it, so an index that is brought up to it misses no write from before the question.
+It keeps the version and the counts from the start of the question, and reads each record and node once. Invariant: its
+version is not newer than any data that is read through it, so an index of that version misses no earlier write.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ T = TypeVar("T", bound=_HasId)
 
 
 class GraphSnapshot:
-    """A ``MemoryGraph`` for one question, in one thread. What it does not keep, it asks the graph for each time."""
+    """A ``MemoryGraph`` for one question, in one thread. Methods that it does not define go to the graph directly."""
 
     def __init__(self, graph: MemoryGraph) -> None:
         self._graph = graph
-        self._version = graph.version()  # before the counts: what is written meanwhile is read again next time
+        self._version = graph.version()  # read before the counts: the next question reads later writes again
         self._counts = graph.statistics()
         self._entities: dict[str, Entity | None] = {}
         self.renew()
 
     @property
     def graph(self) -> MemoryGraph:
-        """This, as the graph that it stands for."""
+        """The snapshot itself, typed as a ``MemoryGraph``."""
         return cast("MemoryGraph", self)
 
     def renew(self) -> None:
-        """Drop documents and nodes, so that one that was forgotten meanwhile is not given any more."""
+        """Empty the cache of documents and nodes, so that forgotten documents are not returned any more."""
         self._documents: dict[str, DocumentRecord | None] = {}
         self._nodes: dict[str, Node | None] = {}
 
@@ -47,42 +47,42 @@ class GraphSnapshot:
         return getattr(self._graph, name)
 
     def version(self) -> int:
-        """See ``SearchedGraph``, as of all below. As of the start, so are ``statistics`` and ``count_documents``."""
+        """Return the version of the namespace at the start of the question; see ``SearchedGraph``."""
         return self._version
 
     def statistics(self) -> Mapping[str, int]:
-        """Counts by label and by relationship type."""
+        """Return the counts by label and by relationship type at the start of the question."""
         return self._counts
 
     def count_documents(self) -> int:
-        """How many documents there were."""
+        """Return the number of documents at the start of the question."""
         return self._counts.get("Document", 0)
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """All documents, or those of these ids, by key; each of these is read once."""
+        """Return all documents, or the documents with these ids, sorted by key. Each id is read once."""
         if ids is None:
             return self._graph.documents()
         return sorted(_read_once(self._documents, ids, self._graph.documents), key=lambda record: record.key)
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """The nodes of these ids; each is read once."""
+        """Return the nodes with these ids, in this order. Each id is read once."""
         return _read_once(self._nodes, node_ids, self._graph.nodes)
 
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
-        """The entities of these ids; each is read once."""
+        """Return the entities with these ids, in this order. Each id is read once."""
         return _read_once(self._entities, entity_ids, self._graph.entities)
 
     def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        """The overviews of a layer; none where there were none at all."""
+        """Return the overviews of a layer. The list is empty without a query if the graph had no overviews."""
         return self._graph.overviews(layer, documents=documents) if self._counts.get("Overview") else []
 
     def expand(self, entity_ids: Sequence[str], **options: Any) -> list[Neighbour]:
-        """The nearest relations; none where there were none at all."""
+        """Return the nearest relations. The list is empty without a query if the graph had no relations."""
         return self._graph.expand(entity_ids, **options) if self._counts.get("RELATES_TO") else []
 
 
 def _read_once(known: dict[str, T | None], ids: Sequence[str], read: Callable[[Sequence[str]], list[T]]) -> list[T]:
-    """The items of these ids, in this order; only those are read that are not known."""
+    """Return the items with these ids, in this order. Read only the ids that ``known`` lacks, and add them to it."""
     new = [item_id for item_id in dict.fromkeys(ids) if item_id not in known]
     if new:
         known.update(dict.fromkeys(new))

@@ -1,7 +1,7 @@
-"""How a question is read where nobody said it.
+"""Chooses the strategy for a question when the caller names no strategy.
 
-It knows the question's words, its vector, and whether there are overviews. Invariant: without overviews it is always
-the walk.
+It knows the words and the vector of the question, and whether overviews exist. Invariant: without overviews the choice
+is always the walk.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from memgraph_rag.strategies import DEFAULT, find_strategy
 from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.types import QuestionBreadth
 
-__all__ = ["is_about_a_whole", "strategy_for"]
+__all__ = ["choose_strategy", "is_about_a_whole"]
 
 
-def strategy_for(question: str, counts: Mapping[str, int], embedder: Embedder) -> Strategy:
-    """Overviews of the library for a question about a whole ("Which themes …?"), where there are any; else the walk.
+def choose_strategy(question: str, counts: Mapping[str, int], embedder: Embedder) -> Strategy:
+    """Return ``Overviews`` of the library for a question about the whole memory ("Which themes …?"), else the walk.
 
-    Where the documents that may be read have no library, it walks too, and the first step says so: reports of
-    communities alone were worse than passages (docs/decisions/library.md). By words and by the embedder, not by the
-    model's P(Yes): LongRefiner's probe does not tell the two kinds apart at 0.5B (docs/decisions/outline.md).
+    ``Overviews`` are chosen only if overviews exist. If the documents in scope have no library, ``Overviews`` walks as
+    well, and its first step says so, because reports of communities alone were worse than passages
+    (docs/decisions/library.md). The words and the embedder decide, not the model's P(Yes): a 0.5B model does not
+    distinguish the two kinds of questions (docs/decisions/outline.md).
 
     Args:
-        counts: what the memory holds, by label.
+        counts: the number of nodes in the memory, by label.
     """
     if counts.get("Overview", 0) > 0 and is_about_a_whole(question, embedder):
         return Overviews(["library"])
@@ -33,6 +34,6 @@ def strategy_for(question: str, counts: Mapping[str, int], embedder: Embedder) -
 
 
 def is_about_a_whole(question: str, embedder: Embedder) -> bool:
-    """Whether a question asks about a whole, by its words, or by its vector where the embedder can tell by that."""
+    """Whether a question asks about the whole memory, by its words, or by its vector if the embedder supports that."""
     breadth: QuestionBreadth | None = getattr(embedder, "breadth", None)
     return asks_about_the_whole(question) or (breadth is not None and breadth.is_whole(embedder.embed([question])[0]))

@@ -1,7 +1,7 @@
-"""What a question adds to the graph: entities and relations that bear on it, extracted from segments and stored.
+"""Extracts entities and relations that are relevant to a question from segments, and stores them.
 
-It holds no algorithm and no prompt. Invariant: what is learnt belongs to the document and the segment that state it, so
-that it goes when they go; nothing that is stored already is changed.
+It holds no algorithm and no prompt. Invariant: a relation belongs to the document and the segment that state it, and
+is removed together with them. Stored rows do not change.
 
 Source: QRMeM, update of the graph during navigation (``update_graph``).
 """
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class Learning:
-    """An ``Extract``: finds relations that bear on a question, and stores them."""
+    """An ``Extract`` that stores the relations that it extracts."""
 
     def __init__(self, store: GraphStore, models: Models, layer: LearningLayer) -> None:
         self._store = store
@@ -35,15 +35,14 @@ class Learning:
         self._layer = layer
 
     def __call__(self, question: str, segments: Sequence[Segment]) -> list[Relation]:
-        """The relations found in these segments and stored, new ones and known ones.
+        """Extract relations from segments, store them, and return them, including relations that were stored before.
 
-        Documents without a layer that this one requires teach nothing: relations without entities would have no ends.
-        Nor does one that was replaced or forgotten meanwhile, or whose relations the store refuses: the question goes
-        on without them.
+        A document is skipped if it lacks a layer that this layer requires (relations need entities), if it was
+        replaced or forgotten meanwhile, or if the store refuses its relations.
 
         Raises:
             StoreError: the store cannot be read.
-            LayerError: the layer failed, or gave what is no row.
+            LayerError: the layer failed, or returned something else than rows.
         """
         in_order = sorted(
             {segment.id: segment for segment in segments}.values(),
@@ -65,10 +64,10 @@ class Learning:
         return [relation for graph in with_vectors if self._is_stored(graph) for relation in graph.relations]
 
     def _is_stored(self, graph: DocumentGraph) -> bool:
-        """Whether what a document taught is stored now; an answer is worth telling where it cannot be."""
+        """Store the relations of a document and return True; return False if the store refuses, and log a warning."""
         try:
             self._store.learn(graph)
         except (DocumentNotFound, StoreError) as error:
-            logger.warning("what a question taught is not kept of one document: %s", type(error).__name__)
+            logger.warning("the relations of one document cannot be stored: %s", type(error).__name__)
             return False
         return True

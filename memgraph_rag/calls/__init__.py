@@ -1,6 +1,6 @@
-"""What each public call passes first: its arguments are checked, its scope is resolved, its record is logged.
+"""The first steps of each public call: check its arguments, resolve its scope, log what it did.
 
-Open ``validation.py`` for a refused argument, ``scopes.py`` for what a user, session or time comes to in a store,
-``document_lookup.py`` for which document a name means. This room knows the store only through its contract, and never
-calls a model.
+Open ``validation.py`` for the checks of arguments, ``scopes.py`` for the documents that a scope selects, and
+``document_lookup.py`` for the document that a name means. This room knows the store only through its contract, and
+never calls a model.
 """

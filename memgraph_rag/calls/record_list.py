@@ -1,6 +1,6 @@
-"""The list of records that a search or a listing returns: a list that a notebook shows and pandas takes.
+"""``RecordList``: the list that a search returns, which notebooks show as a table and pandas can read.
 
-It knows that its records have a plain form. Invariant: it equals the plain list of the same records.
+Each record has the method ``as_dict``. Invariant: it is equal to the plain list of the same records.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _COLUMNS = {
     Evidence: ("document_key", "text", "relevance", "time", "speaker", "remarks"),
     DocumentRecord: ("key", "title", "characters", "segments", "layers", "added_at", "metadata"),
 }
-"""What a notebook shows of each kind of record."""
+"""The columns of the table in a notebook, for each type of record."""
 
 
 class RecordList(list[Record]):
-    """Records in their order: the hits of a search, the documents of a memory."""
+    """A list of the hits of a search, or of the records of documents."""
 
     __slots__ = ()
 
@@ -46,5 +46,5 @@ class RecordList(list[Record]):
         return pandas.DataFrame([record.as_dict() for record in self])
 
     def _repr_html_(self) -> str:
-        """Return a table of the most telling columns, for a notebook."""
+        """Return an HTML table of the most useful columns, for a notebook."""
         return table_html(self, _COLUMNS[type(self[0])]) if self else "<p>Nothing was found.</p>"

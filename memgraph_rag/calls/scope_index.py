@@ -1,7 +1,8 @@
-"""Which documents are of which user and session, in memory: a call in a scope reads no document of another one.
+"""``ScopeIndex``: the user and the session of each document, in memory.
 
-It knows records, no statements. Invariant: what it gives is what the store held at some moment since the call began,
-whoever wrote it; it reads only documents written since the last time.
+With it a call in a scope reads no document of another user. It contains no Cypher. Invariants: a result is true for
+some moment since the call began, also when other processes write. An update reads only documents that were written
+since the last update.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["ScopeIndex"]
 
 
 class ScopeIndex:
-    """The scopes of one namespace's documents. May be used from several threads."""
+    """The owners of the documents of one namespace. Several threads may use it."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
@@ -25,18 +26,23 @@ class ScopeIndex:
         self._scopes: dict[str, tuple[MetadataValue | None, ...]] = {}  # user and session of a document
 
     def documents(self, scope: Mapping[str, MetadataValue]) -> list[str]:
-        """The ids of the documents of this user, of this session, or of both, sorted."""
-        wanted = tuple(scope.get(name) for name in (USER, SESSION))
+        """Return the sorted ids of the documents that belong to a user, a session, or a session of a user.
+
+        Args:
+            scope: the values of "user" and "session"; a missing value matches each document.
+        """
+        owner = tuple(scope.get(name) for name in (USER, SESSION))
         with self._lock:
             self._refresh()
             return sorted(
                 document_id
                 for document_id, names in self._scopes.items()
-                if all(value in (None, name) for value, name in zip(wanted, names, strict=True))
+                if all(value in (None, name) for value, name in zip(owner, names, strict=True))
             )
 
     def _refresh(self) -> None:
-        version = self._store.version()  # before the records: what is written meanwhile is read again next time
+        """Read the records that were written since the last call, and drop the documents that were forgotten."""
+        version = self._store.version()  # read before the records: the next call reads later writes again
         if version == self._version:
             return
         for record in self._store.written_documents(since=self._version):

@@ -1,7 +1,7 @@
-"""What a scope comes to in a store: the documents and the time that a call is held to.
+"""Resolves a scope: returns the ids of the documents and the period that it selects in a store.
 
-Every reader takes the extent of one scope, so that none forgets a part of it. A user and a session are what the
-metadata of a document name as such. Invariant: an empty scope matches no document; it never means all documents.
+Each reader receives the result as one ``Extent``, so that no reader can forget a part of the scope. The metadata of a
+document name its user and its session. Invariant: a scope that matches no document selects no document, never all.
 """
 
 from __future__ import annotations
@@ -19,26 +19,27 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.types import SESSION, USER, Extent, MetadataValue, Receipt, Scope, ScopeFields
 
-__all__ = ["extent_of", "forget", "metadata_in", "narrowed", "require_one"]
+__all__ = ["extent_of", "forget", "narrow_scope", "read_metadata", "require_one"]
 
 
 def extent_of(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
-    """Return the ids of the documents and the time that a scope is held to.
+    """Return the ids of the documents and the period that a scope selects.
 
     Args:
-        scopes: of the store's documents.
+        scopes: the owners of the store's documents.
 
     Raises:
         DocumentNotFound: a document is not in this namespace.
-        SettingsError: ``where`` is no mapping, or names another user or session; a user, a session or a time is none.
+        SettingsError: ``where`` is not a mapping, or names another user or session; or a user, a session or a time is
+            invalid.
     """
     since, until = checked_time("since", scope.since), checked_end(scope.until, scope.at)
     return Extent(_ids(scope, store, scopes), since, until)
 
 
 def _ids(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> list[str] | None:
-    """The ids of a scope's documents; None where it is held to nothing."""
-    metadata_in(scope)
+    """Return the ids of the documents that match all fields of a scope except times; None means all documents."""
+    read_metadata(scope)
     where, owner = scope.where, _owner_in(scope)
     ids: list[str] | None = None
     if scope.documents is not None:
@@ -51,23 +52,27 @@ def _ids(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> list[str] | Non
     return [record.id for record in store.documents(ids) if where.items() <= record.metadata.items()]
 
 
-def metadata_in(scope: Scope) -> dict[str, MetadataValue]:
-    """Return the metadata that every document of the scope has: its ``where``, user and session.
+def read_metadata(scope: Scope) -> dict[str, MetadataValue]:
+    """Return the metadata that each document of a scope has: ``where``, the user and the session.
 
     Raises:
-        SettingsError: ``where`` is no mapping, or names another user or session; a user or a session is no name.
+        SettingsError: ``where`` is not a mapping, or names another user or session; or a user or a session is not a
+            name.
     """
     where, owner = scope.where, _owner_in(scope)
     if where is not None and not isinstance(where, Mapping):
-        raise SettingsError(f"Expected where as a mapping of metadata, got {show(where)}.", where=where)
-    wanted = {**(where or {}), **owner}
-    if where is not None and not where.items() <= wanted.items():
-        raise SettingsError(f"Expected one user and session, got {show(where)} and {show(wanted)}. Name each once.")
-    return wanted
+        raise SettingsError(
+            f"Expected where as a mapping of metadata, got {show(where)}. Pass a dict such as {{'topic': 'x'}}.",
+            where=where,
+        )
+    metadata = {**(where or {}), **owner}
+    if where is not None and not where.items() <= metadata.items():
+        raise SettingsError(f"Expected one user and session, got {show(where)} and {show(metadata)}. Name each once.")
+    return metadata
 
 
 def _owner_in(scope: Scope) -> dict[str, MetadataValue]:
-    """Return the user and the session of a scope, as the metadata of a document name them."""
+    """Return the user and the session of a scope in the form of a document's metadata; a field with None is absent."""
     names: dict[str, MetadataValue] = {}
     for name, value in ((USER, scope.user), (SESSION, scope.session)):
         if value is None:
@@ -78,39 +83,39 @@ def _owner_in(scope: Scope) -> dict[str, MetadataValue]:
     return names
 
 
-def narrowed(scope: Scope, given: ScopeFields) -> ScopeFields:
-    """Return the fields of a view's scope and those that a call of the view adds.
+def narrow_scope(scope: Scope, given: ScopeFields) -> ScopeFields:
+    """Return the fields of a view's scope together with the fields that a call of the view adds.
 
     Raises:
-        SettingsError: a call names another value for a field that the view holds.
+        SettingsError: a call gives another value for a field that the view has.
     """
-    held: dict[str, Any] = {
+    view_fields: dict[str, Any] = {
         field.name: value for field in fields(Scope) if (value := getattr(scope, field.name)) is not None
     }
     for name, value in given.items():
-        if value is not None and name in held and held[name] != value:
+        if value is not None and name in view_fields and view_fields[name] != value:
             raise SettingsError(
-                f"Expected {name} of this view, {show(held[name])}, got {show(value)}. Leave it out, or ask the memory "
-                "itself.",
+                f"Expected {name} of this view, {show(view_fields[name])}, got {show(value)}. Leave it out, or call "
+                "the memory itself.",
                 setting=name,
             )
-    return cast("ScopeFields", {**given, **held})
+    return cast("ScopeFields", {**given, **view_fields})
 
 
 def require_one(*, document: object, user: object, session: object, question: object) -> None:
-    """Refuse a call of ``forget`` that does not name just one of these.
+    """Check that a call of ``forget`` has exactly one of a document, a user and a question.
 
     Raises:
-        SettingsError: it names none or several, or a session without a user.
+        SettingsError: it has none or several of them, or a session without a user.
     """
-    given = {"document": document, "user": user, "question": question}
-    named = [name for name, value in given.items() if value is not None]
+    targets = {"document": document, "user": user, "question": question}
+    names = [name for name, value in targets.items() if value is not None]
     if session is not None and user is None:
-        named.append("session")
-    if len(named) != 1 or named == ["session"]:
+        names.append("session")
+    if len(names) != 1 or names == ["session"]:
         raise SettingsError(
             "Expected a document, or user=… and perhaps session=…, or question=…, to forget, got "
-            f"{' and '.join(named) or 'none of them'}. Name one of them."
+            f"{' and '.join(names) or 'none of them'}. Name one of them."
         )
 
 
@@ -122,18 +127,20 @@ def forget(
     user: str | None = None,
     session: str | None = None,
 ) -> list[Receipt]:
-    """Remove a document, or all of a user or a session, until nothing of it is stored; return the receipts.
+    """Remove a document, or all documents of a user or of a user's session; return a receipt for each.
+
+    Documents that others add to the user or the session during the call are removed too.
 
     Raises:
-        DocumentNotFound: there is no such document.
+        DocumentNotFound: the document does not exist.
     """
     if document is not None:
         return [store.forget(find_documents(store, [document])[0].id)]
     receipts: list[Receipt] = []
-    while ids := _ids(Scope(user=user, session=session), store, scopes):  # again: somebody may add meanwhile
+    while ids := _ids(Scope(user=user, session=session), store, scopes):  # others may add documents meanwhile
         for document_id in ids:
             try:
                 receipts.append(store.forget(document_id))
-            except DocumentNotFound:  # somebody else was faster
+            except DocumentNotFound:  # another caller removed it first
                 continue
     return receipts

@@ -1,9 +1,9 @@
-"""What was done, for logs and traces: names, numbers and ids, never a text.
+"""Logs and traces each call with names, numbers and ids.
 
 Each call of ``Memory`` that writes, asks, searches or examines ends with one record of the logger ``memgraph_rag`` at
-level INFO: its message reads as a line, and ``record.event`` and ``record.facts`` say the same to a program. With the
-extra ``otel`` it is a span as well; who does not configure OpenTelemetry gets none. It knows the public records only.
-Invariant: no text, title, key, question, answer or name of a document or an entity is in either.
+level INFO. Its message is a line for people; ``record.event`` and ``record.facts`` hold the same for programs. With the
+extra ``otel`` and a configured OpenTelemetry each call is also a span. Invariant: no text, title, key, question, answer
+or name of a document or an entity is in a record or a span.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from memgraph_rag.types import Answer, Failure, Receipt, Step, Usage
 
-__all__ = ["each", "of_receipt", "over", "span"]
+__all__ = ["describe_receipt", "log_answer", "log_outcomes", "span"]
 
 Facts = dict[str, Any]
 Outcome = TypeVar("Outcome", Receipt, Receipt | Failure)
@@ -29,7 +29,11 @@ logger = logging.getLogger(_PREFIX)
 
 @contextmanager
 def span(event: str, **facts: Any) -> Iterator[Facts]:
-    """One call: when it ends, the facts that were put in are told, or by which error it failed."""
+    """Log the block as one event when it ends, with its duration and, if it raised, the type of the error.
+
+    Yields:
+        A dict with ``facts``, to which the block adds further facts.
+    """
     began = time.perf_counter()
     event_fields: Facts = dict(facts)
     traced = _tracer().start_span(f"{_PREFIX}.{event}") if _tracer() else None
@@ -48,17 +52,18 @@ def span(event: str, **facts: Any) -> Iterator[Facts]:
         yield event_fields
 
 
-def each(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:
-    """The outcomes, each told of as it comes."""
+def log_outcomes(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:
+    """Yield the outcomes, and log each as one event."""
     for outcome in outcomes:
-        _log(event, of_receipt(outcome) if isinstance(outcome, Receipt) else {"error": type(outcome.error).__name__})
+        is_receipt = isinstance(outcome, Receipt)
+        _log(event, describe_receipt(outcome) if is_receipt else {"error": type(outcome.error).__name__})
         yield outcome
 
 
-def over(
+def log_answer(
     event: str, items: Generator[Step | str | Answer, None, None], **facts: Any
 ) -> Generator[Step | str | Answer, None, None]:
-    """The items of an answer as it comes about; told of when it is there, or left ("GeneratorExit")."""
+    """Yield the items of an answer, and log one event at the end; an abandoned answer has the error "GeneratorExit"."""
     with span(event, **facts) as event_fields, closing(items):
         for item in items:
             if isinstance(item, Answer):
@@ -67,22 +72,22 @@ def over(
                     "abstained": item.abstained,
                     "nodes": len(item.trace),
                     "citations": len(item.citations),
-                    **_of_usage(item.usage),
+                    **_describe_usage(item.usage),
                 }
             yield item
 
 
-def of_receipt(receipt: Receipt) -> Facts:
-    """What a receipt tells without a text: a document's id is a hash."""
+def describe_receipt(receipt: Receipt) -> Facts:
+    """Return the fields of a receipt that hold no text: action, document id (a hash), counts and usage of models."""
     return {
         "action": receipt.action.value,
         "document_id": receipt.document_id,
         **{f"count.{name}": count for name, count in sorted(receipt.counts.items())},
-        **_of_usage(receipt.usage),
+        **_describe_usage(receipt.usage),
     }
 
 
-def _of_usage(usage: Usage) -> Facts:
+def _describe_usage(usage: Usage) -> Facts:
     return {
         "prompt_tokens": usage.prompt_tokens,
         "generated_tokens": usage.generated_tokens,
@@ -98,7 +103,7 @@ def _log(event: str, facts: Facts) -> None:
 
 @cache
 def _tracer() -> Any:
-    """OpenTelemetry's, where its API is installed; else None."""
+    """Return the tracer of OpenTelemetry, or None if its API is not installed."""
     try:
         from opentelemetry import trace  # pyright: ignore[reportMissingImports]
     except ImportError:

@@ -1,7 +1,7 @@
-"""What users give to ``Memory``, checked before anything is opened or loaded.
+"""Checks of the arguments of ``Memory``, before anything is opened or loaded.
 
-It knows no store and no model. Invariant: what is wrong is refused by an error of ours that says what was expected and
-what came; what is returned can be stored and asked for as it is.
+``check_…`` returns nothing; ``checked_…`` returns the argument in a normal form. It loads no model and opens no store.
+Invariant: a wrong argument raises an error of ``memgraph_rag.errors``; a returned value can be stored and queried.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
     "checked_question",
     "checked_style",
     "checked_time",
-    "may_name",
+    "is_possible_key",
     "readable",
 ]
 
@@ -44,12 +44,12 @@ MOST_TOKENS = 1_000_000_000_000
 
 
 def as_text(value: object) -> str | None:
-    """A str or Path as a setting; anything else is no setting."""
+    """Return a str or a Path as the text of a setting; return None for an object."""
     return str(value) if isinstance(value, (str, Path)) else None
 
 
 def as_object(part: T | str | Path | None) -> T | None:
-    """A store or a model that was given itself; a name, a place or nothing is none."""
+    """Return a store or a model that is an object; return None for a name, a path or None."""
     return None if part is None or isinstance(part, (str, Path)) else part
 
 
@@ -63,7 +63,14 @@ _METHODS = {
 
 
 def check_parts(parts: Mapping[str, object]) -> None:
-    """A store or a model is given by its name, or as an object that can do its work."""
+    """Check that each store or model is a name, a path, None, or an object with the required method.
+
+    Args:
+        parts: arguments of ``Memory`` by name: "store", "model", "reader", "embedder" or "recognizer".
+
+    Raises:
+        SettingsError: an object lacks the method.
+    """
     for name, part in parts.items():
         method = _METHODS[name]
         if not isinstance(part, (str, Path, type(None))) and not callable(getattr(part, method, None)):
@@ -73,7 +80,11 @@ def check_parts(parts: Mapping[str, object]) -> None:
 
 
 def check_count(name: str, count: object, *, most: int = _MOST_COUNT) -> None:
-    """How many of something are wanted: at least one, and no more than an engine counts to."""
+    """Check that a count is a whole number from 1 to ``most``, which each database can handle.
+
+    Raises:
+        SettingsError: it is not.
+    """
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
         raise SettingsError(
             f"Expected {name} as a whole number of at least 1 and at most {most:,}, got {show(count)}.", setting=name
@@ -81,10 +92,11 @@ def check_count(name: str, count: object, *, most: int = _MOST_COUNT) -> None:
 
 
 def checked_path(path: str | Path) -> Path:
-    """Return the path, where the system could have a file of that name.
+    """Return the path of a file. The file need not exist.
 
     Raises:
-        DocumentError: it is no str and no Path, is empty, or holds what no path can: NUL, half a surrogate pair.
+        DocumentError: it is neither a str nor a Path, is empty, or holds a character that no path can hold (NUL, half a
+            surrogate pair).
     """
     try:
         name = os.fsencode(path)
@@ -98,7 +110,11 @@ def checked_path(path: str | Path) -> Path:
 
 
 def check_namespace(given: str | None, store: GraphStore) -> None:
-    """An open store brings its namespace; another one could not be kept apart."""
+    """Check that the namespace of a call is None or the namespace of the open store.
+
+    Raises:
+        SettingsError: it is another namespace.
+    """
     if given is not None and given != store.namespace:
         raise SettingsError(
             f"Expected the namespace of the given store, {show(store.namespace)}, got {show(given)}. "
@@ -108,7 +124,11 @@ def check_namespace(given: str | None, store: GraphStore) -> None:
 
 
 def checked_time(name: str, value: str | date | None) -> datetime | None:
-    """The moment; a time without a zone is as ``timestamps`` takes it."""
+    """Return a time of a scope as a datetime with a zone; None stays None. A time without a zone is UTC.
+
+    Raises:
+        SettingsError: the value is not a date, a datetime or ISO 8601. The message names the argument ``name``.
+    """
     if value is None:
         return None
     text = value.isoformat() if isinstance(value, date) else value
@@ -122,12 +142,12 @@ def checked_time(name: str, value: str | date | None) -> datetime | None:
 
 
 def checked_end(until: str | date | None, at: str | date | None) -> datetime | None:
-    """The moment before which something was said: ``until``, or the end of the day or moment ``at``.
+    """Return the end of a period, exclusive: ``until``, or the end of the day or moment ``at``.
 
-    None is without end, which the last moment of the calendar is too: nothing can be later.
+    None means no end. The last moment of the calendar also returns None, because nothing can be later.
 
     Raises:
-        SettingsError: one of them is no time, or both are given.
+        SettingsError: an argument is not a time, or both are given.
     """
     moment = checked_time("at", at)
     if moment is None:
@@ -142,7 +162,11 @@ def checked_end(until: str | date | None, at: str | date | None) -> datetime | N
 
 
 def check_relevance(least: float | None, *, mode: object, embedder: Embedder) -> None:
-    """Refuse a bound of relevance that is none, or where it is not known how near evidence is."""
+    """Check the argument ``min_relevance`` of a search; None is always valid.
+
+    Raises:
+        SettingsError: it is not a number from 0 to 1, or the mode or the embedder gives no relevance.
+    """
     if least is None:
         return
     if isinstance(least, bool) or not isinstance(least, (int, float)) or not 0 <= least <= 1:
@@ -164,17 +188,21 @@ def check_relevance(least: float | None, *, mode: object, embedder: Embedder) ->
         )
 
 
-def may_name(value: object) -> bool:
-    """Whether anything can be stored under this id or key."""
+def is_possible_key(value: object) -> bool:
+    """Whether the value is a possible id or key of a stored node."""
     return isinstance(value, str) and is_storable(value)
 
 
 def checked_question(question: str) -> str:
-    """The question without surrounding white space, and with U+FFFD for what cannot be read."""
+    """Return the question in the form of ``readable``.
+
+    Raises:
+        QuestionError: it is not a str, is empty, or is longer than 20,000 characters.
+    """
     if not isinstance(question, str):
-        raise QuestionError(f"Expected a question as a str, got {type(question).__name__}.")
+        raise QuestionError(f"Expected a question as a str, got {type(question).__name__}. Pass its text.")
     if not question.strip():
-        raise QuestionError("Expected a question, got an empty text.")
+        raise QuestionError("Expected a question, got an empty text. Write a question.")
     if len(question) > _MOST_QUESTION_CHARACTERS:
         raise QuestionError(
             f"Expected a question of at most {_MOST_QUESTION_CHARACTERS:,} characters, got {len(question):,}. "
@@ -185,18 +213,18 @@ def checked_question(question: str) -> str:
 
 
 def readable(question: str) -> str:
-    """Without surrounding white space, and with U+FFFD for what no store takes."""
+    """Return a text without surrounding white space, with U+FFFD in place of characters that no store can hold."""
     return storable(question).strip()
 
 
 def checked_limits(limits: object, *, takes: Collection[str] = ("seconds", "tokens", "nodes")) -> Limits:
-    """Return the limits, each above 0 or None; without limits none.
+    """Return the limits, each a number above 0 or None. None returns ``Limits()``, which limits nothing.
 
     Args:
-        takes: the limits that the call knows.
+        takes: the names of the limits that the call supports.
 
     Raises:
-        SettingsError: they are no ``Limits``, one is no number above 0, or the call does not know it.
+        SettingsError: it is not a ``Limits``, a limit is not a number above 0, or the call does not support it.
     """
     if limits is None:
         return Limits()
@@ -219,7 +247,11 @@ def checked_limits(limits: object, *, takes: Collection[str] = ("seconds", "toke
 
 
 def checked_style(style: object) -> AnswerStyle:
-    """One of the forms of an answer, or a refusal."""
+    """Return the style of an answer.
+
+    Raises:
+        SettingsError: the style does not exist.
+    """
     known: tuple[AnswerStyle, ...] = get_args(AnswerStyle)
     if style not in known:
         raise SettingsError(

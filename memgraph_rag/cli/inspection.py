@@ -17,7 +17,7 @@ from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.ask import replay
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf, metadata_given
 from memgraph_rag.errors import DocumentNotFound, SettingsError
-from memgraph_rag.maintenance.file_replacement import replacement
+from memgraph_rag.maintenance.file_replacement import replace_file
 
 if TYPE_CHECKING:
     from memgraph_rag import InformationPoint, Memory, Segment, Settings
@@ -143,7 +143,7 @@ def _write_page(path: Path, neighbourhood: Neighbourhood) -> None:
     from memgraph_rag.cli.html_page import MARK, page
 
     written = page(neighbourhood).encode("utf-8", "replace")
-    with replacement(path, kind="a page of 'memgraph-rag show'", mark=MARK, error=SettingsError) as file:
+    with replace_file(path, kind="a page of 'memgraph-rag show'", mark=MARK, error=SettingsError) as file:
         file.write(written)
 
 

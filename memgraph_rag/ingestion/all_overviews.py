@@ -1,6 +1,7 @@
-"""The overviews of all layers of a memory, of which some are in memory at a time.
+"""Reads the overviews of all layers of a memory, a batch at a time.
 
-It knows no layer. Invariant: each overview that is there from beginning to end comes once, the lowest level first.
+It knows no layer. Invariant: each overview that exists during the whole iteration is yielded once, the lowest level
+first.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ OVERVIEWS_TOGETHER = 64
 
 
 def all_overviews(graph: GraphView) -> Iterator[list[Overview]]:
-    """Some overviews after the other, by level, layer and key; what goes meanwhile may be left out."""
+    """Yield all overviews in batches, sorted by level, layer and key. One that is removed meanwhile may be missing."""
     overview_ids = graph.overview_ids()
     for start in range(0, len(overview_ids), OVERVIEWS_TOGETHER):
         nodes = graph.nodes(overview_ids[start : start + OVERVIEWS_TOGETHER])

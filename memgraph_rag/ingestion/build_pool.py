@@ -1,6 +1,7 @@
-"""Where documents are loaded and built while others are planned and written: here, or on a cluster (``ray_pool``).
+"""``BuildPool``: loads and builds documents while others are planned and written; ``LocalPool`` does so here.
 
-It knows neither store nor models. Invariant: a pool is entered before it is used, and left when all is written.
+``ray_pool`` does the same on a cluster. It knows neither store nor models. Invariant: a pool is used only inside its
+``with`` block, which ends when all documents are written.
 """
 
 from __future__ import annotations
@@ -22,28 +23,28 @@ __all__ = ["BuildPool", "LocalPool"]
 
 
 class BuildPool(Protocol):
-    """Builds groups of documents, some of them at the same time. A context manager."""
+    """Builds groups of documents, several groups at the same time. It is a context manager."""
 
     @property
     def ahead(self) -> int:
-        """How many groups are begun before the first of them is written."""
+        """The number of groups that are begun before the first of them is written."""
         ...
 
     @property
     def group_size(self) -> GroupSize:
-        """The most that is built together."""
+        """The largest group of documents that is built together."""
         ...
 
     def load(self, requests: Iterable[Request]) -> Iterator[Loaded | Failure]:
-        """The document of each request, in order; requests may be taken some ahead."""
+        """Yield the document of each request, in order. Some requests may be read ahead."""
         ...
 
     def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
-        """Begin to build a group; what is returned waits for what became of each document, in order."""
+        """Begin to build a group, and return a function that waits for the outcome of each document, in order."""
         ...
 
     def settle(self) -> None:
-        """All that was written down for a retry is stored."""
+        """Drop the recorded model replies, because all documents for which they were recorded are stored."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -54,7 +55,10 @@ class BuildPool(Protocol):
 
 
 class LocalPool:
-    """Builds in this process: one group while the one before is written, unless a language model works."""
+    """A ``BuildPool`` in this process. It builds one group while the previous group is written.
+
+    A group that needs a language model is built when its outcomes are requested, not at the same time.
+    """
 
     ahead = 1
     group_size = GroupSize(documents=256, characters=200_000)
@@ -67,20 +71,20 @@ class LocalPool:
         return map(load_request, requests)
 
     def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
-        """See ``BuildPool.start``. A language model works in the caller's own thread, later: there Ctrl-C ends it."""
+        """See ``BuildPool.start``. A language model runs in the thread of the caller, where Ctrl-C can stop it."""
         if any(document.needs_language for document in documents):
             return partial(self._builder.build_each, documents)
-        return self._beside.submit(self._builder.build_each, documents).result
+        return self._executor.submit(self._builder.build_each, documents).result
 
     def settle(self) -> None:
         """See ``BuildPool.settle``."""
         self._builder.settle()
 
     def __enter__(self) -> Self:
-        self._beside = ThreadPoolExecutor(1)
+        self._executor = ThreadPoolExecutor(1)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._beside.shutdown()
+        self._executor.shutdown()

@@ -1,7 +1,7 @@
-"""The sentences that a memory answered: those of this process, and those of kept questions.
+"""``GivenAnswers``: the sentences of earlier answers, from this process and from kept questions.
 
-It keeps hashes of sentences, no text, and writes nothing. Invariant: after a document was forgotten, no answer is
-known that was begun before, but those of questions that the store still keeps.
+It holds hashes of sentences and no text, and writes nothing to the store. Invariant: after a document is forgotten, it
+holds no answer that was begun before, except the answers of kept questions that are still stored.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from memgraph_rag.types import Node, Question
 __all__ = ["GivenAnswers"]
 
 _MOST_SENTENCES = 20_000
-"""Sentences of this process that are known; the oldest are dropped first."""
+"""The most sentences of this process; the oldest are dropped first."""
 
-_MOST_SUPPORT = 256  # segments of a kept question that its sentences are looked for in
+_MOST_SUPPORT = 256  # segments of a kept question that are compared with the sentences of its answer
 
 
 class GivenAnswers:
-    """The answered sentences of one namespace. May be used from several threads."""
+    """The sentences of earlier answers in one namespace. Several threads may use it."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
@@ -34,15 +34,15 @@ class GivenAnswers:
         self._kept: dict[tuple[str, str], Origins] = {}  # by id of the question and the time when it was asked
 
     def begin(self) -> int:
-        """Return the mark of an answer that begins now, for ``add``."""
+        """Return a number that marks the beginning of an answer, for ``add``."""
         return self._clearings
 
     def add(self, text: str, read: Sequence[Node], *, begun: int) -> None:
-        """Add the sentences of an answer. One that was begun before something was forgotten is left out.
+        """Add the sentences of an answer. If a document was forgotten since the answer began, add nothing.
 
         Args:
-            read: the nodes that the answer may have copied sentences from.
-            begun: what ``begin`` returned.
+            read: the nodes from which the answer may have copied sentences.
+            begun: the number that ``begin`` returned.
         """
         origins_by_id = find_origins(self._store.namespace, text, read)
         with self._lock:
@@ -54,18 +54,18 @@ class GivenAnswers:
                 del self._given[sentence_id]
 
     def find(self, sentence_ids: Collection[str]) -> dict[str, frozenset[str]]:
-        """Return those of these sentences that were answered, each with its origins."""
-        found: dict[str, frozenset[str]] = {}
+        """Return the origins of each sentence that is in an earlier answer, by sentence id; others are left out."""
+        origins: dict[str, frozenset[str]] = {}
         with self._lock:
             self._read_kept()
             for origins_by_id in (self._given, *self._kept.values()):
                 for sentence_id in origins_by_id.keys() & sentence_ids:
-                    found[sentence_id] = found.get(sentence_id, frozenset()).union(origins_by_id[sentence_id])
-        return found
+                    origins[sentence_id] = origins.get(sentence_id, frozenset()).union(origins_by_id[sentence_id])
+        return origins
 
     @contextmanager
     def forgetting(self) -> Iterator[None]:
-        """Drop all sentences when the block ends, however it ends: some may be copied from what it forgot."""
+        """Drop all sentences when the block ends or raises, because the block forgets documents they may come from."""
         try:
             yield
         finally:
@@ -75,7 +75,7 @@ class GivenAnswers:
                 self._kept.clear()
 
     def _read_kept(self) -> None:
-        """Read the questions that were kept since the last time, and drop those that are not kept any more."""
+        """Read the questions that were stored since the last call, and drop the questions that were removed."""
         times = self._store.question_times()
         self._kept = {key: self._kept[key] for key in times.items() if key in self._kept}
         new = [question_id for question_id, asked_at in times.items() if (question_id, asked_at) not in self._kept]
@@ -83,7 +83,10 @@ class GivenAnswers:
             self._kept[question.id, question.asked_at] = self._sentences_of(question)
 
     def _sentences_of(self, question: Question) -> Origins:
-        """The sentences of a kept answer. Of a replaced document only the citations say what it held."""
+        """Return the sentences of a kept answer with their origins.
+
+        For a document that was replaced, only the citations hold its former text.
+        """
         answer = question.answer
         if answer.abstained:
             return {}

@@ -1,8 +1,8 @@
-"""The graphs of documents: layers are built and everything is embedded, the documents of a group together.
+"""``GraphBuilder``: builds the layers of documents and embeds their texts, all documents of a group together.
 
-All model work of ingestion is here. It knows no store: what was stored earlier comes with each document, so that a
-builder may work in another process (it can be pickled where its models and layers can). Invariant: the rows and graphs
-are in the order of the documents.
+All model calls of ingestion are here. It knows no store: each document brings the stored rows that it needs, so a
+builder can work in another process (it can be pickled if its models and layers can). Invariant: results are in the
+order of the documents.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["BuildOutcome", "BuiltDocument", "GraphBuilder", "embed_relations", "
 
 @dataclass(frozen=True, slots=True)
 class BuiltDocument:
-    """A document whose layers are built: its plan, what they made, and the graph that is to be stored."""
+    """A document whose layers are built: its plan, the rows of its layers, and the graph to store."""
 
     pending: PendingDocument
     rows: LayerRows
@@ -43,15 +43,15 @@ class BuiltDocument:
 
 
 BuildOutcome = BuiltDocument | MemgraphRagError
-"""What became of a document: its graph, or why it cannot be built."""
+"""The result for a document: its graph, or the error that prevented it."""
 
 
 class GraphBuilder:
     """Builds the graphs of documents.
 
     Args:
-        namespace: of the graph; ids are made of it.
-        layers: in the order in which they are built.
+        namespace: the namespace of the graph, which is a part of all ids.
+        layers: the layers to build, in this order.
     """
 
     def __init__(
@@ -63,14 +63,15 @@ class GraphBuilder:
         self._progress = progress
 
     def shared_by(self, workers: int) -> GraphBuilder:
-        """The builder of one of so many workers, with its share of a limit of tokens; it reports no progress."""
+        """Return a builder for one of several workers, with its share of the token limit and without progress."""
         models = self._models.shared_by(workers) if isinstance(self._models, LimitedModels) else self._models
         return GraphBuilder(self._namespace, models, self._layers)
 
     def build_each(self, documents: Sequence[PendingDocument]) -> list[BuildOutcome]:
-        """What becomes of each document, in order.
+        """Build the documents together, and return the outcome of each, in order.
 
-        All are built together. Where that fails each is built alone: one of them may be to blame, the others are not.
+        If that fails, each document is built alone, so that one bad document does not stop the others. If no tokens are
+        left, the documents that need the language model get a ``TokenLimitReached``.
         """
         refusal = self._refusal(documents)
         refused = [refusal is not None and document.needs_language for document in documents]
@@ -79,16 +80,16 @@ class GraphBuilder:
         return [refusal if refusal and is_refused else next(outcomes) for is_refused in refused]
 
     def settle(self) -> None:
-        """All that was built is stored."""
+        """Drop the recorded model replies, because all built documents are stored."""
         self._models.settle()
 
     def _refusal(self, documents: Sequence[PendingDocument]) -> TokenLimitReached | None:
-        """Why documents that need the language model are not built: there are no tokens left."""
+        """Return the error for documents that need the language model if no tokens are left; otherwise None."""
         if not isinstance(self._models, LimitedModels) or not any(document.needs_language for document in documents):
             return None
         try:
             self._models.limited.require_room()
-        except ModelNotFound:  # what needs a model was refused before this; the rest is built without
+        except ModelNotFound:  # documents that need a model were refused earlier
             return None
         except TokenLimitReached as error:
             return error
@@ -103,13 +104,14 @@ class GraphBuilder:
             return [outcome for document in documents for outcome in self._build_isolated([document])]
 
     def build(self, documents: Sequence[PendingDocument]) -> list[BuiltDocument]:
-        """The documents with their graphs; segments are embedded while their names are looked for.
+        """Build the documents together, and return them with their graphs, in order.
 
-        Not while the language model writes: the two would only take each other's cores.
+        Segments are embedded while layers without a language model are built. They are not embedded while the language
+        model runs, because both would compete for the same cores.
         """
         rows = [LayerRows() for _ in documents]
         first, writing = _phases(self._layers)
-        with ThreadPoolExecutor(1) as beside:
+        with ThreadPoolExecutor(1) as executor:
             texts = [
                 in_context(document.record.title, document.segments)
                 if document.is_new and not _waits_for_context(document)
@@ -118,7 +120,7 @@ class GraphBuilder:
             ]
             total = sum(map(len, texts))
             self._report("embedding", 0, total)
-            embedding = beside.submit(embed_grouped, texts, self._models.embedder)
+            embedding = executor.submit(embed_grouped, texts, self._models.embedder)
             self._build_layers(documents, rows, first)
             segment_vectors = [
                 units(with_neighbours(vectors, document.segments)) if len(vectors) else vectors
@@ -154,7 +156,7 @@ class GraphBuilder:
     def _in_context(
         self, documents: Sequence[PendingDocument], rows: Sequence[LayerRows], vectors: Sequence[Matrix]
     ) -> list[Matrix]:
-        """These vectors, and new ones for the segments of documents that get the layer ``context``."""
+        """Return the vectors, with new vectors for the segments of documents that get the layer ``context``."""
         texts = [
             in_context(document.record.title, document.segments, document_rows.annotations)
             if _waits_for_context(document)
@@ -171,7 +173,7 @@ class GraphBuilder:
     def _build_layers(
         self, documents: Sequence[PendingDocument], rows: list[LayerRows], layers: Sequence[Layer]
     ) -> None:
-        """Build those of these layers that documents lack; what each makes is added to the document's rows."""
+        """Build the layers that documents lack, and add the results to ``rows``, which has one item per document."""
         for layer in layers:
             places = [place for place, document in enumerate(documents) if document.lacks(layer.name)]
             if not places:
@@ -187,14 +189,14 @@ class GraphBuilder:
                 rows[place] += layer_rows
 
     def _evidence(self, document: PendingDocument, rows: LayerRows, layer: Layer) -> SplitDocument:
-        """What a layer may see of a document; with its outline, built just now or stored, where it takes that."""
+        """Return the part of a document that a layer may see, with its sections if the layer uses them."""
         evidence = document.evidence
         if not takes_sections(layer):
             return evidence
         return replace(evidence, sections=rows.sections or document.stored_sections)
 
     def _record(self, document: PendingDocument, rows: LayerRows) -> DocumentRecord:
-        """The document's record; the model is named where only a layer that can do without one asked it."""
+        """Return the record of a document, with the model's name if a layer with an optional model called it."""
         record = document.record
         if record.model or not rows.usage.model_calls:
             return record
@@ -206,7 +208,7 @@ class GraphBuilder:
 
 
 def _phases(layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
-    """Layers that ask no language model, and those that may, with what requires one of these."""
+    """Split the layers into those that never call a language model, and those that may, with their dependants."""
     first: list[Layer] = []
     writing: list[Layer] = []
     for layer in layers:
@@ -217,22 +219,22 @@ def _phases(layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
 
 
 def _waits_for_context(document: PendingDocument) -> bool:
-    """Whether its segments are embedded under what the layer ``context`` says, once that is built."""
+    """Whether the segments are embedded only after the layer ``context`` is built, together with its texts."""
     return document.lacks(CONTEXT)
 
 
 def unnamed_ends(graphs: Sequence[DocumentGraph]) -> list[str]:
-    """Ids of the ends of relations that these graphs do not name: another layer stored them earlier."""
+    """Return the sorted ids of the ends of relations whose names these graphs lack, because they are stored already."""
     return sorted({end for graph in graphs for end in graph.ends} - _names_in(graphs).keys())
 
 
 def embed_relations(
     graphs: Sequence[DocumentGraph], stored_names: Mapping[str, str], embedder: Embedder
 ) -> list[DocumentGraph]:
-    """These graphs with the vectors of their relations' descriptions and of the normalised names of their ends.
+    """Return the graphs with vectors of the descriptions of relations and of the normalised names of their ends.
 
     Args:
-        stored_names: normalised, by id, of the ends that the graphs do not name (``unnamed_ends``).
+        stored_names: the normalised names of the ends in ``unnamed_ends``, by entity id.
     """
     descriptions = [[relation.description for relation in graph.relations] for graph in graphs]
     relation_vectors = embed_grouped(descriptions, embedder)
@@ -249,7 +251,7 @@ def _names_in(graphs: Sequence[DocumentGraph]) -> dict[str, str]:
 
 
 def embed_grouped(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix]:
-    """The vectors of each document's texts; all are embedded in one call."""
+    """Return the vectors of each document's texts, one (n, d) matrix per document, with one call of the embedder."""
     vectors = embedder.embed(list(chain.from_iterable(texts)))
     ends = np.cumsum([len(document_texts) for document_texts in texts])
     return np.split(vectors, ends[:-1]) if len(ends) else []

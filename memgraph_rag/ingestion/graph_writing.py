@@ -1,6 +1,7 @@
-"""Built documents into the store, some dozens in one transaction: new ones, or ones that get the same layers.
+"""Stores built documents, some dozens in one transaction: new documents, or documents that get the same layers.
 
-It knows no model. Invariants: each document is stored whole or not at all; one that the store refuses stops no other.
+It knows no model. Invariants: each document is stored as a whole or not at all. A document that the store refuses does
+not stop the others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["write_documents"]
 
 
 def write_documents(store: GraphWriter, documents: Sequence[BuiltDocument]) -> Iterator[Receipt | Failure]:
-    """Store documents; what became of each, in order."""
+    """Store documents, and yield the outcome of each, in order."""
     receipts, unreachable = _write_together(store, documents)
     for built in documents:
         pending, document_id = built.pending, built.graph.document.id
@@ -42,18 +43,18 @@ def write_documents(store: GraphWriter, documents: Sequence[BuiltDocument]) -> I
 def _write_together(
     store: GraphWriter, documents: Sequence[BuiltDocument]
 ) -> tuple[dict[str, Receipt], dict[str, StoreUnavailable]]:
-    """Store documents, several in one transaction: that takes a store a fraction of the time.
+    """Store documents, several in one transaction, which is much faster than one transaction each.
 
     Returns:
-        By document id, the receipts of those that are stored, and the errors of those for which no store answered. The
-        others are to be tried alone: one of them may be to blame.
+        The receipts of stored documents, and the errors of documents for which the store did not answer, both by
+        document id. The caller stores each other document alone, because one of them made the transaction fail.
     """
     receipts: dict[str, Receipt] = {}
     unreachable: dict[str, StoreUnavailable] = {}
     for batch in _batches(documents):
         try:
             receipts |= {receipt.document_id: receipt for receipt in _write(store, batch)}
-        except StoreUnavailable as error:  # it was tried for long enough: not once more for each
+        except StoreUnavailable as error:  # the store has retried long enough
             unreachable |= dict.fromkeys((built.graph.document.id for built in batch), error)
         except MemgraphRagError:
             continue
@@ -61,7 +62,7 @@ def _write_together(
 
 
 def _batches(documents: Sequence[BuiltDocument]) -> Iterator[Sequence[BuiltDocument]]:
-    """Documents that one transaction may store: new ones, or ones that get the same layers; at least two."""
+    """Yield groups of at least two documents that one transaction can store: all new, or all with the same layers."""
     alike: dict[tuple[str, ...] | None, list[BuiltDocument]] = {}
     for built in documents:
         alike.setdefault(_layers_added(built), []).append(built)
@@ -73,11 +74,11 @@ def _batches(documents: Sequence[BuiltDocument]) -> Iterator[Sequence[BuiltDocum
 
 
 def _write(store: GraphWriter, documents: Sequence[BuiltDocument]) -> list[Receipt]:
-    """Store documents that are all new, or all get the same layers."""
+    """Store documents that are all new, or all get the same layers, in one transaction."""
     graphs, layers = [built.graph for built in documents], _layers_added(documents[0])
     return store.write_many(graphs) if layers is None else store.extend_many(graphs, layers=layers)
 
 
 def _layers_added(built: BuiltDocument) -> tuple[str, ...] | None:
-    """The names of the layers that a stored document gets; None for a new one."""
+    """Return the names of the layers that a stored document gets; None for a new document."""
     return None if built.pending.is_new else tuple(layer.name for layer in built.pending.missing_layers)

@@ -1,9 +1,9 @@
-"""From sources to stored documents: load → plan → build → write; and further layers for what is stored.
+"""``Ingestion``: adds documents, and adds layers to stored documents: load → plan → build → write.
 
-It holds no algorithm; it knows the order of the work, a module a stage: ``sources`` loads, ``planning`` compares with
-what is stored and cuts segments, ``graph_building`` builds layers and embeds, and ``graph_writing`` writes; files are
-read and layers built wherever a ``build_pool`` lets them be. Invariants: all model work of a document is done before
-the one transaction that writes it; the store is touched in this process alone; one bad source never stops another.
+It holds no algorithm, only the order of the stages: ``sources`` loads, ``planning`` compares with the store and cuts
+segments, ``graph_building`` builds layers and embeds, and ``graph_writing`` writes. A ``build_pool`` reads files and
+builds layers, in this process or in others. Invariants: all model calls for a document end before the transaction that
+writes it. Only this process uses the store. One bad source never stops another.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memgraph_rag.types import DocumentRecord, Failure, Receipt
 __all__ = ["Ingestion"]
 
 UNREAD_TIMES = "times not understood"
-"""Note of a receipt: how many messages have a time of which it is not certain which day it names."""
+"""A note of a receipt: the number of messages whose time is ambiguous or unreadable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class _Group:
     """A group of documents whose layers are being built.
 
     Attributes:
-        plans: of all its documents, in order.
-        result: waits for what becomes of those that are being built.
+        plans: the plans of all its documents, in order.
+        result: waits for the outcomes of the documents that are being built, and returns them.
     """
 
     plans: Sequence[Plan]
@@ -41,7 +41,7 @@ class _Group:
 
     @property
     def keys(self) -> set[str]:
-        """Of what is being built."""
+        """The keys of the documents that are being built."""
         return {document.record.key for document in _pending(self.plans)}
 
 
@@ -49,11 +49,11 @@ class Ingestion:
     """Adds documents to one store.
 
     Args:
-        layers: what is built beyond segments, in this order.
-        pool: builds them.
-        answers: what the memory answered.
-        count_tokens: of the texts of segments.
-        segment_tokens: most tokens of one segment.
+        layers: the layers to build above the segments, in this order.
+        pool: builds the layers.
+        answers: earlier answers of the memory, to mark echoes.
+        count_tokens: counts the tokens of a segment's text.
+        segment_tokens: the most tokens of a segment.
     """
 
     def __init__(
@@ -74,12 +74,13 @@ class Ingestion:
         self._pool = pool
 
     def add(self, requests: Iterable[Request]) -> Generator[Receipt | Failure, None, None]:
-        """What became of each request, in order; the model work of a group of documents runs together.
+        """Add the document of each request, and yield the outcome of each, in order.
 
-        Where the requests end with an error, what came before it is stored and reported first; then it is raised.
+        The models process the documents of a group together. If the iterable of requests raises, the requests before
+        that are stored and reported first; then the error is raised.
         """
         final_errors: list[Exception] = []
-        unread_times: deque[int] = deque()  # of the requests that were loaded and not yet reported
+        unread_times: deque[int] = deque()  # of each request that is loaded and not reported yet
 
         def load_all() -> Iterator[Loaded | Failure]:
             for item in self._pool.load(_until_error(requests, final_errors)):
@@ -92,16 +93,16 @@ class Ingestion:
             raise final_errors[0]
 
     def deepen(self, records: Iterable[DocumentRecord]) -> Generator[Receipt | Failure, None, None]:
-        """Build the layers that these documents do not have; what became of each, in order."""
+        """Build the layers that stored documents lack, and yield the outcome of each, in order."""
         return self._ingest(records)
 
     def _ingest(self, items: Iterable[Item]) -> Generator[Receipt | Failure, None, None]:
-        """Group after group; as many are being built at a time as the pool builds ahead."""
+        """Plan, build and write group after group. The pool builds ``pool.ahead`` groups ahead of the written group."""
         with self._pool as pool:
             groups: deque[_Group] = deque()
             for items_of_group in grouped(items, self._store, pool.group_size, ahead=pool.ahead):
                 keys = {item.key for item in items_of_group if not isinstance(item, Failure)}
-                while any(group.keys & keys for group in groups):  # so that these are compared with what is then stored
+                while any(group.keys & keys for group in groups):  # the plan must see the stored form of these keys
                     yield from self._write(groups.popleft())
                 plans = self._planner.plan(items_of_group)
                 groups.append(_Group(plans, pool.start(_pending(plans))))
@@ -111,7 +112,7 @@ class Ingestion:
                 yield from self._write(groups.popleft())
 
     def _write(self, group: _Group) -> Iterator[Receipt | Failure]:
-        """Write a group as soon as it is built; each document is stored whole or not at all."""
+        """Wait until a group is built, write it, and yield the outcome of each document."""
         built = group.result()
         written = list(write_documents(self._store, [item for item in built if isinstance(item, BuiltDocument)]))
         if len(written) == len(built) and not any(isinstance(outcome, Failure) for outcome in written):
@@ -131,7 +132,7 @@ def _pending(plans: Sequence[Plan]) -> list[PendingDocument]:
 
 
 def _until_error(requests: Iterable[Request], final_errors: list[Exception]) -> Iterator[Request]:
-    """The requests up to the error with which they end, if they do; the error is then in ``final_errors``."""
+    """Yield the requests. If the iterable raises, append the error to ``final_errors`` and end."""
     try:
         yield from requests
     except Exception as error:  # noqa: BLE001 - the user's own, whatever it is; it is raised when the rest is stored
@@ -139,7 +140,7 @@ def _until_error(requests: Iterable[Request], final_errors: list[Exception]) -> 
 
 
 def _with_unread_times(outcome: Receipt | Failure, count: int) -> Receipt | Failure:
-    """The receipt with a note of how many messages' times were not understood."""
+    """Return the receipt with a note of the number of messages whose time was not understood."""
     if not count or isinstance(outcome, Failure):
         return outcome
     return replace(outcome, notes={**outcome.notes, UNREAD_TIMES: count})

@@ -1,7 +1,7 @@
-"""One layer built: what it gives is checked, and its annotations get their ids.
+"""Builds one layer: calls it, checks its rows, and gives ids to its annotations.
 
-It knows no layer. Invariants: whatever a layer raises or gives, what comes out is rows that it may give, or an error of
-ours that names it; the same rows get the same ids.
+It knows no layer. Invariants: the result is valid rows, or an error of ``memgraph_rag.errors`` that names the layer,
+whatever the layer returns or raises. The same rows get the same ids.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _KINDS: Mapping[str, type] = {
     "sections": Section,
 }
 
-_MOST_ANNOTATIONS = 100_000  # of one layer in one document
+_MOST_ANNOTATIONS = 100_000  # of one layer for one document
 
 
 def build_layer(
@@ -53,10 +53,10 @@ def build_layer(
     models: Models,
     progress: Progress | None = None,
 ) -> list[LayerRows]:
-    """The rows of each document, in order.
+    """Build a layer, and return its rows for each document, in order.
 
     Raises:
-        LayerError: the layer raised something, or gave what is no row of its own.
+        LayerError: the layer raised an error, or returned something else than rows of its own.
     """
     rows = _rows(
         layer, documents, lambda: layer.build(documents, namespace=namespace, models=models, progress=progress)
@@ -67,23 +67,23 @@ def build_layer(
 def extract_rows(
     layer: LearningLayer, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models
 ) -> list[LayerRows]:
-    """What a layer finds for a question in segments of each document, in order.
+    """Return the rows that a layer extracts for a question from the segments of each document, in order.
 
     Raises:
-        LayerError: the layer raised something, or gave what is no row.
+        LayerError: the layer raised an error, or returned something else than rows.
     """
     return _rows(layer, documents, lambda: layer.extract(question, documents, namespace=namespace, models=models))
 
 
 @contextmanager
 def layer_errors(layer: str, rows: str) -> Iterator[None]:
-    """Raise what a layer raises as an error of ours that names it.
+    """Convert errors of the block into a ``LayerError`` that names the layer.
 
     Args:
-        rows: what is asked of the layer.
+        rows: the name of the expected result, for the message.
 
     Raises:
-        LayerError: the layer raised something that is no error of ours.
+        LayerError: the block raised an error that is not a ``MemgraphRagError``.
     """
     try:
         yield
@@ -91,14 +91,14 @@ def layer_errors(layer: str, rows: str) -> Iterator[None]:
         raise
     except Exception as exc:  # a layer may be the user's own, and raise anything
         raise LayerError(
-            f"Expected {rows} of layer {show(layer)}, got {type(exc).__name__}: {show(exc)}. Mend the layer, or leave "
-            "it out.",
+            f"Expected {rows} of layer {show(layer)}, got {type(exc).__name__}: {show(exc)}. Correct the layer, or "
+            "leave it out.",
             layer=layer,
         ) from exc
 
 
 def _rows(layer: Layer, documents: Sequence[SplitDocument], make: Callable[[], object]) -> list[LayerRows]:
-    """What a layer makes of documents, if it is rows for each."""
+    """Call ``make``, check that it returns rows for each document, and return them."""
     with layer_errors(layer.name, "rows"):
         made = make()
     if not isinstance(made, list) or len(made) != len(documents):
@@ -112,7 +112,11 @@ def _rows(layer: Layer, documents: Sequence[SplitDocument], make: Callable[[], o
 
 
 def _completed(layer: Layer, document: SplitDocument, rows: LayerRows, namespace: str) -> LayerRows:
-    """The rows of one document, its annotations with their places and ids."""
+    """Return the rows of one document, with the index, document and id of each annotation.
+
+    Raises:
+        LayerError: a row belongs to another layer or refers to an unknown segment, or there are too many annotations.
+    """
     if misplaced := misplaced_fields(layer.name, rows):
         raise refused(layer.name, "rows of its own", f"{', '.join(misplaced)}, which are rows of another layer")
     if others := {point.layer for point in rows.points} - {layer.name}:
@@ -140,10 +144,13 @@ def _completed(layer: Layer, document: SplitDocument, rows: LayerRows, namespace
 
 
 def require_rows(layer: str, rows: LayerRows | OverviewRows, kinds: Mapping[str, type]) -> None:
-    """Refuse rows whose fields are of other types than they say, before anything is done with them.
+    """Check that the fields of rows have the declared types.
+
+    Args:
+        kinds: the expected class of the items of each field.
 
     Raises:
-        LayerError: a field does not hold items of its kind, the notes are no counts, or the usage is none.
+        LayerError: a field holds other items, the notes are not counts, or the usage is not a ``Usage``.
     """
     for name, kind in kinds.items():
         items = getattr(rows, name)
@@ -161,20 +168,21 @@ def _is_item(item: object, kind: type) -> bool:
 
 
 def _check(layer: Layer, annotation: Annotation, segment_ids: Set[str]) -> None:
-    properties, named = annotation.properties, annotation.segment_ids
-    if not isinstance(properties, Mapping) or not isinstance(named, (tuple, list)):
+    """Check the text, the properties and the segment ids of an annotation, and raise ``LayerError`` for a wrong one."""
+    properties, named_ids = annotation.properties, annotation.segment_ids
+    if not isinstance(properties, Mapping) or not isinstance(named_ids, (tuple, list)):
         raise refused(layer.name, "annotations with properties and a tuple of segment_ids", show(annotation))
     texts = (annotation.text, annotation.kind, *properties)
     if not all(isinstance(text, str) and is_storable(text) for text in texts) or not annotation.text.strip():
-        raise refused(layer.name, "annotations with a text that can be stored and says something", show(texts))
+        raise refused(layer.name, "annotations with a text that can be stored and is not empty", show(texts))
     if not all(map(_is_property, properties.values())):
         raise refused(
             layer.name, "properties that are storable str, bool, int or finite float", show(properties.values())
         )
-    if not all(isinstance(name, str) for name in named) or not segment_ids >= set(named):
-        raise refused(layer.name, "ids of segments that the layer was given", show(named))
-    if len(set(named)) < len(named):
-        raise refused(layer.name, "each segment of an annotation once", show(named))
+    if not all(isinstance(name, str) for name in named_ids) or not segment_ids >= set(named_ids):
+        raise refused(layer.name, "ids of segments that the layer was given", show(named_ids))
+    if len(set(named_ids)) < len(named_ids):
+        raise refused(layer.name, "each segment of an annotation once", show(named_ids))
 
 
 def _is_property(value: object) -> bool:
@@ -184,8 +192,8 @@ def _is_property(value: object) -> bool:
 
 
 def refused(layer: str, expected: str, value: str) -> LayerError:
-    """The error for what a layer gave and may not give."""
+    """Return the error for an invalid result of a layer."""
     return LayerError(
-        f"Expected {expected} from layer {show(layer)}, got {value}. Mend the layer's build.",
+        f"Expected {expected} from layer {show(layer)}, got {value}. Correct the layer's build.",
         layer=layer,
     )

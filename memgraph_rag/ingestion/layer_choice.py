@@ -1,6 +1,7 @@
-"""Which layers a memory builds: by name or as objects, in the order in which they are built.
+"""Chooses the layers to build, by name or as objects, and sorts them into the order of building.
 
-Invariants: each layer comes once, behind all that it requires; what cannot be built is refused before anything is.
+Invariants: each layer comes once, after all layers that it requires. A layer that cannot be built is refused before any
+layer is built.
 """
 
 from __future__ import annotations
@@ -20,38 +21,41 @@ from memgraph_rag.settings import Settings
 __all__ = ["CORE_LAYERS", "DEFAULT_LAYERS", "choose_layers", "known_layers", "layers_to_deepen", "relations_with_pool"]
 
 CORE_LAYERS = ("entities", "facts", "points", "relations")
-"""The layers that the core brings, in the order in which they are built, the cheap ones first."""
+"""The layers of the core, in the order of building: cheap layers first."""
 
 DEFAULT_LAYERS = ("entities",)
-"""What ``add`` builds where nothing else is asked for: what needs no language model. No figure shows that answers of a
-small model are better with points or relations (docs/decisions/points.md)."""
+"""The layers that ``add`` builds by default. They need no language model. Points and relations were not shown to make
+the answers of a small model better (docs/decisions/points.md)."""
 
 _DEEPENED = ("entities", "points")
 
-_MOST_CHARACTERS = 64  # of a name
+_MOST_CHARACTERS = 64  # of a layer's name
 _MEMBERS = ("name", "needs_language", "needs_recognizer", "requires", "build")
 
 
 def known_layers() -> tuple[str, ...]:
-    """Return the names of all layers of documents: the core's, then those of the installed systems."""
+    """Return the names of all layers of documents: first those of the core, then those of installed systems."""
     return (*CORE_LAYERS, *(name for name in find_parts("layers") if name not in CORE_LAYERS))
 
 
 def layers_to_deepen(known: Iterable[Layer]) -> tuple[str, ...]:
-    """The names of what ``deepen`` builds where nothing else is asked for; users' own among the known layers too."""
+    """Return the names of the layers that ``deepen`` builds by default: entities, points, and the other known layers.
+
+    Known relations are left out.
+    """
     return (*_DEEPENED, *(layer.name for layer in known if layer.name not in {*_DEEPENED, "relations"}))
 
 
 def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: Iterable[Layer] = ()) -> list[Layer]:
-    """These layers and all that they require, in the order in which they are built.
+    """Return the chosen layers and all layers that they require, in the order of building.
 
     Args:
-        chosen: names of layers, or layers; a layer that is given is built in place of the one of its name that this
-            library brings.
-        known: further layers that may be named.
+        chosen: names or objects. An object replaces the layer of this library with the same name.
+        known: further layers that ``chosen`` may name.
 
     Raises:
-        SettingsError: there is no such layer, an object is none, two of them have one name, or some require each other.
+        SettingsError: a layer does not exist, an object is not a layer, two layers have one name, or layers require
+            each other.
     """
     if isinstance(chosen, (str, bytes)) or not isinstance(chosen, Iterable):
         raise SettingsError(
@@ -76,15 +80,21 @@ def _by_name(layers: Iterable[object]) -> dict[str, Layer]:
     for item in layers:
         layer = _checked(item)
         if given.setdefault(layer.name, layer) is not layer:
-            raise SettingsError(f"Expected each layer once, got two of the name {show(layer.name)}.", layer=layer.name)
+            raise SettingsError(
+                f"Expected each layer once, got two with the name {show(layer.name)}. Rename one.", layer=layer.name
+            )
     return given
 
 
 def _checked(item: object) -> Layer:
-    """The object, if it is a layer."""
+    """Return the object as a layer.
+
+    Raises:
+        SettingsError: it lacks a member of a layer, is a class, or has an invalid name.
+    """
     missing = [member for member in _MEMBERS if not hasattr(item, member)]
     if missing or isinstance(item, type):
-        lacks = f"without {', '.join(missing)}" if missing else "a class; give an object of it"
+        lacks = f"without {', '.join(missing)}" if missing else "a class; pass an object of it"
         raise SettingsError(
             f"Expected a layer by name out of {', '.join(known_layers())}, or an object with {', '.join(_MEMBERS)}, "
             f"got {show(item)} {lacks}. docs/extending.md has an example.",
@@ -102,7 +112,7 @@ def _checked(item: object) -> Layer:
 
 
 def relations_with_pool(settings: Settings, questions: int) -> Layer:
-    """Return the layer of relations that proposes so many questions on each batch.
+    """Return the layer of relations that proposes this number of questions for each batch.
 
     Raises:
         SettingsError: rouge-score is not installed.
@@ -127,7 +137,7 @@ def _built_in(name: str, settings: Settings, available: Mapping[str, Layer]) -> 
 
 
 def _in_order(layers: Mapping[str, Layer]) -> list[Layer]:
-    """The core's first, then the others as they were given; each behind what it requires, and what it uses."""
+    """Return the layers of the core, then the others in the given order; each after the layers it requires or uses."""
     waiting = [layers[name] for name in CORE_LAYERS if name in layers]
     waiting += [layer for name, layer in layers.items() if name not in CORE_LAYERS]
     ordered: list[Layer] = []
@@ -136,13 +146,15 @@ def _in_order(layers: Mapping[str, Layer]) -> list[Layer]:
         ready = next((layer for layer in waiting if placed.issuperset(_before(layer, layers))), None)
         if ready is None:
             names = ", ".join(layer.name for layer in waiting)
-            raise SettingsError(f"Expected layers of which none requires itself, got a circle among {names}.")
+            raise SettingsError(
+                f"Expected layers without circular requirements, got a circle among {names}. Remove one requirement."
+            )
         ordered.append(ready)
         waiting.remove(ready)
     return ordered
 
 
 def _before(layer: Layer, layers: Mapping[str, Layer]) -> list[str]:
-    """Return the names of the layers that are built before a layer: what it requires, and what it uses of these."""
+    """Return the names of the layers that are built before a layer: those it requires, and those of these it uses."""
     uses: Sequence[str] = getattr(layer, "uses", ())
     return [*layer.requires, *(name for name in uses if name in layers)]

@@ -1,8 +1,8 @@
-"""Layers of the memory: rows that rest on several documents, built part by part, each part in one transaction.
+"""Builds layers of the memory, whose rows depend on several documents: part by part, each in one transaction.
 
-It knows no layer's work and no database. Invariants: what is stored is true of its documents as they are then; a call
-that is interrupted leaves what was stored, and the next one goes on from there; a layer is built until nobody wrote
-meanwhile, or its receipt says so, so that of processes that build at once the last one leaves it whole.
+It knows neither the algorithms of layers nor a database. Invariants: stored rows match the documents at the time of
+writing. After an interruption the stored parts stay, and the next call continues. A layer is built again while other
+processes write during the build; if they still do after the last pass, the receipt says so.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ __all__ = [
 _CORE: dict[str, Callable[[], MemoryLayer]] = {"library": LibraryLayer}
 
 LEFT_OUT = "overviews left out, because a document changed meanwhile"
-"""Note of a receipt: ``deepen`` again builds these."""
+"""A note of a receipt: the number of overviews that the next ``deepen`` builds."""
 
 NOT_ALONE = "others wrote all the while: deepen again"
-"""Note of a receipt: whether something lacks is not known."""
+"""A note of a receipt: overviews may be missing."""
 
-_MOST_PASSES = 4  # each of which looks again at what others wrote during the one before it
+_MOST_PASSES = 4  # each pass builds from the documents that others wrote during the previous pass
 
 _END: Any = object()
 
@@ -50,14 +50,14 @@ _MEMBERS = ("name", "needs_language", "requires", "build")
 
 
 def known_memory_layers() -> dict[str, Callable[[], MemoryLayer]]:
-    """Return the layers of the memory by name, a maker each, in the order in which they are built."""
+    """Return a function that makes each layer of the memory, by name, in the order of building."""
     return _CORE | {name: maker for name, maker in find_parts("memory_layers").items() if name not in _CORE}
 
 
 def split_layers(
     layers: Iterable[str | Layer | MemoryLayer],
 ) -> tuple[list[str | Layer], list[str | MemoryLayer]]:
-    """The layers of documents, and the layers of the memory; what is no collection of layers is refused elsewhere."""
+    """Split layers into layers of documents and layers of the memory. Invalid input goes to the first unchanged."""
     if isinstance(layers, (str, bytes)) or not isinstance(layers, Iterable):
         return layers, []  # pyright: ignore[reportReturnType]
     of_documents: list[str | Layer] = []
@@ -66,7 +66,7 @@ def split_layers(
         if _is_of_memory(layer):
             of_memory.append(layer)
         else:
-            of_documents.append(layer)  # pyright: ignore[reportArgumentType] - what is no layer is refused there
+            of_documents.append(layer)  # pyright: ignore[reportArgumentType] - invalid layers are refused there
     return of_documents, of_memory
 
 
@@ -77,10 +77,10 @@ def _is_of_memory(layer: object) -> TypeGuard[str | MemoryLayer]:
 
 
 def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLayer]:
-    """These layers, each once, those of this library in the order in which they are built.
+    """Return the chosen layers, each once: layers of this library in the order of building, then the others.
 
     Raises:
-        SettingsError: an object lacks something that a layer has, or two have one name.
+        SettingsError: an object lacks a member of a layer, or two layers have one name.
     """
     items = list(chosen)
     known = known_memory_layers() if items else {}  # a memory without such layers loads no system
@@ -95,7 +95,9 @@ def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLaye
                 layer=item,
             )
         if layers.setdefault(layer.name, layer) is not layer and not isinstance(item, str):
-            raise SettingsError(f"Expected each layer once, got two of the name {show(layer.name)}.", layer=layer.name)
+            raise SettingsError(
+                f"Expected each layer once, got two with the name {show(layer.name)}. Rename one.", layer=layer.name
+            )
     order = {name: place for place, name in enumerate(known)}
     return sorted(layers.values(), key=lambda layer: order.get(layer.name, len(order)))
 
@@ -103,7 +105,7 @@ def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLaye
 def build_memory_layers(
     store: GraphStore, layers: Sequence[MemoryLayer], *, models: Models, progress: Progress | None = None
 ) -> Iterator[Receipt | Failure]:
-    """Build what these layers lack, one after another; what became of each, under its name."""
+    """Build the missing rows of layers, one layer after another, and yield an outcome with the name of each layer."""
     for layer in layers:
         try:
             yield _build(store, layer, models=models, progress=progress)
@@ -115,7 +117,7 @@ def _build(store: GraphStore, layer: MemoryLayer, *, models: Models, progress: P
     written, removed, usage = 0, 0, Usage()
     notes: Counter[str] = Counter()
     for left in reversed(range(_MOST_PASSES)):
-        version = as_of = store.version()  # before anything is read
+        version = as_of = store.version()  # read before all data
         left_out = 0
         for rows in _parts(layer, store, models=models, progress=progress):
             usage += rows.usage
@@ -138,10 +140,10 @@ def _build(store: GraphStore, layer: MemoryLayer, *, models: Models, progress: P
 def _parts(
     layer: MemoryLayer, store: GraphStore, *, models: Models, progress: Progress | None
 ) -> Iterator[OverviewRows]:
-    """What a layer gives, and nothing that is not its own.
+    """Yield the parts that a layer builds, after checking them.
 
     Raises:
-        LayerError: it raised something that is no error of ours, or gave rows that are none, or of another layer.
+        LayerError: the layer raised a foreign error, or returned something else than overviews of its own.
     """
     parts: Iterator[OverviewRows] | None = None
     while True:
@@ -160,18 +162,18 @@ def _parts(
 
 
 def remove_overviews(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[Receipt]:
-    """Take these overviews, all of one layer, away in one transaction."""
+    """Remove overviews of one layer in one transaction, and yield a receipt with the name of the layer."""
     store.write_overviews(OverviewRows(removed=tuple(overview.id for overview in overviews)), as_of=0)
     yield Receipt("", overviews[0].layer, Action.DEEPENED, {})
 
 
 def layers_there(store: GraphStore) -> list[str]:
-    """The names of the layers of the memory of which there are overviews, sorted."""
+    """Return the sorted names of the layers of the memory that have overviews."""
     return sorted({overview.layer for overview in chain.from_iterable(all_overviews(store))})
 
 
 def documents_without(store: GraphStore) -> dict[str, int]:
-    """Of each layer of the memory that is there, how many documents no overview of it rests on; by name."""
+    """Return, for each layer of the memory with overviews, the number of documents that no overview covers."""
     covered: defaultdict[str, set[str]] = defaultdict(set)
     for overview in chain.from_iterable(all_overviews(store)):
         covered[overview.layer].update(overview.documents)

@@ -1,7 +1,7 @@
-"""What is to be done for each document of a group: compared with what is stored, cut into segments, echoes marked.
+"""``Planner``: compares a group of documents with the store, cuts new documents into segments, and marks echoes.
 
-It builds nothing, and writes metadata only. Invariants: the same content is never built twice; one document that cannot
-be planned is a ``Failure`` and stops no other; a group costs a fixed number of looks into the store.
+It builds no layer, and writes only metadata. Invariants: the same content is never built twice. A document that cannot
+be planned becomes a ``Failure`` and does not stop the others. A group needs a fixed number of queries.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from memgraph_rag.types import (
 __all__ = ["ECHO", "PendingDocument", "Plan", "Planner", "takes_sections"]
 
 ECHO = "echo"
-"""In a document's metadata: whether all of it, or none, is something that the memory answered."""
+"""The name in a document's metadata that declares all of its text, or none, an earlier answer of the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class PendingDocument:
     """A document that waits for layers.
 
     Attributes:
-        record: as it will be stored.
-        missing_layers: the layers to be built.
-        is_new: whether its segments are to be stored too; else they are stored already.
-        same_as: keys of other documents with its text.
-        stored_sections: its outline, where that is stored and a missing layer takes it.
-        stored_names: the normalised names of what it mentions, by entity id, where relations are missing.
+        record: the record to store.
+        missing_layers: the layers to build.
+        is_new: whether its segments are not stored yet.
+        same_as: the keys of other documents with the same text.
+        stored_sections: its stored sections, if a missing layer uses them.
+        stored_names: the normalised names of its stored mentions, by entity id, if relations are missing.
     """
 
     record: DocumentRecord
@@ -60,12 +60,12 @@ class PendingDocument:
     stored_names: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def lacks(self, layer: str) -> bool:
-        """Whether the layer of that name is to be built."""
+        """Whether the layer with this name has to be built."""
         return any(missing.name == layer for missing in self.missing_layers)
 
     @property
     def needs_language(self) -> bool:
-        """Whether a language model works for it, where there is one."""
+        """Whether building it calls a language model, if there is one."""
         return any(
             layer.uses_language(self.evidence) if isinstance(layer, WillingLayer) else layer.needs_language
             for layer in self.missing_layers
@@ -73,28 +73,28 @@ class PendingDocument:
 
     @property
     def evidence(self) -> SplitDocument:
-        """What layers may see of it: without what the memory said itself."""
+        """The part of the document that layers may see: all segments that are not echoes."""
         segments = tuple(segment for segment in self.segments if not segment.echo)
         return SplitDocument(self.record.id, self.record.title if segments else "", segments)
 
     def with_segments(self, segments: tuple[Segment, ...]) -> PendingDocument:
-        """The document with these segments in place of its own, and its number of echoes."""
+        """Return the document with other segments and their number of echoes."""
         record = replace(self.record, echoes=sum(segment.echo for segment in segments))
         return replace(self, record=record, segments=segments)
 
 
 Plan = PendingDocument | Receipt | Failure
-"""What is to be done for a document; a receipt where nothing is."""
+"""The plan for a document: a document to build, or a receipt if there is nothing to do, or a failure."""
 
 
 class Planner:
-    """Plans what is to be done for documents.
+    """Plans the work for documents.
 
     Args:
-        layers: what a document is to have beyond segments.
-        answers: what the memory answered.
-        count_tokens: of the texts of segments.
-        segment_tokens: most tokens of one segment.
+        layers: the layers that each document must have.
+        answers: earlier answers of the memory, to mark echoes.
+        count_tokens: counts the tokens of a segment's text.
+        segment_tokens: the most tokens of a segment.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Planner:
         self._segment_tokens = segment_tokens
 
     def plan(self, group: Sequence[Item]) -> list[Plan]:
-        """What is to be done for each of these documents, in order. Metadata that changed are stored here."""
+        """Return the plan of each document, in order. Changed metadata are stored by this call."""
         stored = self._stored_records(group)
         items = self._without_strangers([self._with_stored_parts(item, stored) for item in group])
         described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
@@ -128,20 +128,20 @@ class Planner:
         return make_id(self._store.namespace, "document", key)
 
     def _stored_records(self, group: Sequence[Item]) -> dict[str, DocumentRecord]:
-        """What is stored under the keys of the documents to be added, by document id."""
+        """Return the stored records with the keys of the documents to add, by document id."""
         ids = [self._document_id(item.key) for item in group if isinstance(item, Loaded)]
         return {record.id: record for record in self._store.documents(ids)}
 
     def _with_stored_parts(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Item:
-        """The document with what the user did not give as it is stored."""
+        """Return the document with its stored title and metadata, where the user gave none."""
         if not isinstance(item, Loaded) or (record := stored.get(self._document_id(item.key))) is None:
             return item
         return replace(item, document=item.over(record))
 
     def _without_strangers(self, items: Sequence[Item]) -> list[Item]:
-        """The documents; one of a user or a session names no document with the same text that is not theirs.
+        """Return the documents; one with an owner keeps in ``same_as`` only documents of the same owner.
 
-        The store is asked only where such a document has the text of another.
+        The store is queried only if a document with an owner has the same text as another document.
         """
         owned = [item for item in items if isinstance(item, Loaded) and item.same_as and _is_owned(item.document)]
         ids = [self._document_id(key) for item in owned for key in item.same_as]
@@ -156,7 +156,7 @@ class Planner:
     def _store_metadata(
         self, items: Sequence[Loaded], stored: Mapping[str, DocumentRecord]
     ) -> dict[str, DocumentRecord]:
-        """Store the metadata of documents that differ in nothing else; their new records, by id."""
+        """Store the metadata of documents that differ in nothing else, and return their new records by id."""
         pairs = [(item, stored[self._document_id(item.key)]) for item in items if self._document_id(item.key) in stored]
         new_records = {
             record.id: replace(record, metadata=item.document.metadata, sha256=item.document.sha256)
@@ -188,14 +188,14 @@ class Planner:
             return Failure(item.key, error)
 
     def _plan_stored(self, record: DocumentRecord) -> PendingDocument | Receipt:
-        """The layers that a stored document lacks; what is stored of it is read with that of others."""
+        """Return the plan for the layers that a stored document lacks. ``_with_stored_rows`` adds its segments."""
         missing = tuple(layer for layer in self._layers if layer.name not in record.layers)
         if not missing:
             return Receipt(record.id, record.key, Action.UNCHANGED, {}, echoes=record.echoes)
         return PendingDocument(self._with_layers(record, missing), (), missing, is_new=False)
 
     def _with_stored_rows(self, plans: Sequence[Plan]) -> list[Plan]:
-        """The plans; of stored documents with their segments, and with what their missing layers see beside these."""
+        """Return the plans; those of stored documents with the stored rows that their missing layers need."""
         deepened = [plan for plan in plans if isinstance(plan, PendingDocument) and not plan.is_new]
         if not deepened:
             return list(plans)
@@ -216,12 +216,12 @@ class Planner:
         )
 
     def _with_counts(self, plans: Sequence[Plan]) -> list[Plan]:
-        """The plans; of what is stored already with what the store holds of it."""
+        """Return the plans; each receipt with the counts of the stored rows of its document."""
         counts = self._store.counts_of([plan.document_id for plan in plans if isinstance(plan, Receipt)])
         return [replace(plan, counts=counts[plan.document_id]) if isinstance(plan, Receipt) else plan for plan in plans]
 
     def _plan_new(self, document: Document) -> PendingDocument:
-        """A new document, cut into segments, with all layers to be built."""
+        """Cut a new document into segments, and return it with all layers to build."""
         document_id = self._document_id(document.key)
         segments = cut_segments(
             document,
@@ -249,8 +249,8 @@ class Planner:
         return pending
 
     def _with_layers(self, record: DocumentRecord, layers: Sequence[Layer]) -> DocumentRecord:
-        """The record of a document that has these layers too, and of what built them."""
-        names = tuple(sorted({*record.layers, *(layer.name for layer in layers)}))  # whatever came first
+        """Return the record with further layers, and with the model and the recognizer that build them."""
+        names = tuple(sorted({*record.layers, *(layer.name for layer in layers)}))  # independent of the build order
         model = self._models.language.name if any(layer.needs_language for layer in layers) else record.model
         names_found = any(layer.needs_recognizer for layer in layers)
         recognizer = self._models.recognizer.name if names_found else record.recognizer
@@ -259,10 +259,10 @@ class Planner:
     def _mark_echoes(
         self, plans: list[Plan], stored: Mapping[str, DocumentRecord], group: Sequence[Item]
     ) -> list[Plan]:
-        """The plans, with those segments of new documents marked that say again what the memory answered.
+        """Return the plans; segments of new documents that repeat an earlier answer are marked as echoes.
 
         Args:
-            group: the documents as they came: each names all others with its text, whoever owns these.
+            group: the documents before planning. Their ``same_as`` still names documents of all owners.
         """
         namespace = self._store.namespace
         new = [plan for plan in plans if isinstance(plan, PendingDocument) and plan.is_new]
@@ -292,18 +292,18 @@ class Planner:
 
 
 def takes_sections(layer: Layer) -> bool:
-    """Whether a layer sees the document's outline."""
+    """Whether a layer requires or uses the sections of a document."""
     return SECTIONS.layer in {*layer.requires, *getattr(layer, "uses", ())}
 
 
 def _takes_stored_sections(pending: PendingDocument) -> bool:
-    """Whether its outline is stored, and a missing layer sees it."""
+    """Whether the sections are stored and a missing layer uses them."""
     is_stored = SECTIONS.layer in pending.record.layers and not pending.lacks(SECTIONS.layer)
     return is_stored and any(map(takes_sections, pending.missing_layers))
 
 
 def _with_pending(plans: Sequence[Plan], changed: Sequence[PendingDocument]) -> list[Plan]:
-    """The plans, some of them changed; no two are of one document."""
+    """Return the plans with the changed plans in place of those with the same document id."""
     by_id = {plan.record.id: plan for plan in changed}
     return [by_id.get(plan.record.id, plan) if isinstance(plan, PendingDocument) else plan for plan in plans]
 
@@ -317,7 +317,7 @@ def _as_described(plan: Plan) -> Plan:
 
 
 def _differ_in_metadata_only(document: Document, record: DocumentRecord) -> bool:
-    """Whether they differ in metadata, and in none of those that segments are made with."""
+    """Whether a document differs from its record only in metadata that do not change its segments."""
     return (
         document.sha256 != record.sha256
         and timestamps.named_in(document.metadata) == timestamps.named_in(record.metadata)
@@ -331,11 +331,15 @@ def _is_owned(document: Document) -> bool:
 
 
 def _check_same_source(record: DocumentRecord, item: Loaded) -> None:
-    """Two files of one name in two folders must not replace each other unnoticed."""
+    """Check that a document does not replace a document that was read from another file.
+
+    Raises:
+        DocumentError: the stored document with this key was read from another file.
+    """
     if is_elsewhere(record, item.files):
         raise DocumentError(
             f"Expected {show(record.source)} under the key {show(item.key)}, got another file: "
-            f"{show(item.document.source)}. Give this one a key of its own, add(path, key=…) or --key; or forget the "
-            "other one first.",
+            f"{show(item.document.source)}. Use another key for this file, add(path, key=…) or --key; or forget the "
+            "other file first.",
             key=item.key,
         )

@@ -1,8 +1,8 @@
-"""Documents read and built by workers of a Ray cluster, an actor with its models each.
+"""``RayPool``: reads and builds documents with workers of a Ray cluster; each worker is an actor with its own models.
 
-It knows Ray; of the store, nothing: files and groups of documents go out, texts and graphs come back, and this process
-plans and writes. Invariants: a worker does one thing at a time, so that a death is laid to what it was doing; nothing
-waits for a worker that has no place to start; what comes back is what ``LocalPool`` gives for the same.
+It knows Ray and no store: workers get files and groups of documents, and return texts and graphs; this process plans
+and writes. Invariants: a worker does one task at a time, so that the cause of its death is known. No task waits for a
+worker that cannot start. Results are equal to those of ``LocalPool``.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _AUTO = "auto"
 _HOST_AND_PORT = re.compile(r"[\w.-]+:[0-9]{1,5}")
 _OBJECT_STORE_BYTES = 256 * 2**20  # of a cluster that is started here: groups and their graphs are small
 _ANSWER_SECONDS = 5.0
-_READ_TOGETHER = 16  # requests
-_BYTES_TOGETHER = 2**20  # of their files
+_READ_TOGETHER = 16  # requests in one task
+_BYTES_TOGETHER = 2**20  # total size of the files in one task
 _MOST_TRIES = 2  # of a task, before its items are tried one by one
-_MOST_DEATHS = 8  # of workers, one after another, with no group built between
+_MOST_DEATHS = 8  # deaths of workers without a finished task between them
 
 
 class _Worker:
-    """An actor: a builder with its own models."""
+    """The class of the actors: a builder with its own models."""
 
     def __init__(self, builder: GraphBuilder) -> None:
         self._builder = builder
@@ -60,14 +60,14 @@ class _Worker:
 
 @dataclass(eq=False, slots=True)
 class _Task:
-    """What a worker is to do with each of several items.
+    """A task for a worker: a method and several items.
 
     Attributes:
-        method: of the worker.
-        names: of the items, for errors.
-        tries: how many workers were given it.
-        outcomes: what became of each item, once that is known.
-        error: Ray's, where there are none.
+        method: the name of the worker's method.
+        names: the names of the items, for errors.
+        tries: the number of workers that got the task.
+        outcomes: the outcome of each item, when the task is finished.
+        error: the error of Ray, if there are no outcomes.
     """
 
     method: str
@@ -78,26 +78,25 @@ class _Task:
     error: Any = None
 
     def alone(self) -> Iterator[_Task]:
-        """The same for each of the items by itself."""
+        """Yield a task for each item alone."""
         return (_Task(self.method, [item], [name]) for item, name in zip(self.items, self.names, strict=True))
 
 
 class RayPool:
-    """Builds on a Ray cluster, one group for each worker and one that waits: a ``BuildPool``.
+    """A ``BuildPool`` on a Ray cluster, which builds two groups for each worker ahead.
 
-    A cluster with GPUs has a worker on each, another a worker on each core. Where one dies another is started, on a
-    node that is there, and its group is tried once more; if that dies too each document of the group is built alone. A
-    limit of tokens is shared out among the workers. Files are read by a worker that sees the same file, else in this
-    process.
+    A cluster with GPUs has one worker on each GPU; otherwise one worker on each core. If a worker dies, another worker
+    on a living node gets its group; if that worker dies too, each document of the group is built alone. The workers
+    share the token limit. A worker that sees the same file reads it; otherwise this process reads it.
 
     Args:
-        builder: its copies work.
-        address: of a cluster, "auto" for one of this machine, which is started for the time being where none runs.
-            Where this process is connected already, that cluster is taken.
-        device: of the models, as in the settings: on "cpu" and "mps" no GPU is asked for.
+        builder: each worker gets a copy.
+        address: HOST:PORT of a cluster, or "auto" for a cluster on this machine, which is started if none runs, and
+            stopped at the end. If this process is connected to a cluster already, that cluster is used.
+        device: the device of the models, as in the settings. "cpu" and "mps" request no GPU.
 
     Raises:
-        SettingsError: Ray is not installed, or the address is none.
+        SettingsError: Ray is not installed, or the address is invalid.
     """
 
     group_size = GroupSize(documents=64, characters=32_000)
@@ -105,12 +104,15 @@ class RayPool:
     def __init__(self, builder: GraphBuilder, address: str, *, device: str) -> None:
         if find_spec("ray") is None:
             raise SettingsError(
-                "Expected the package ray, which builds on a cluster, got none. Install it: "
+                "Expected the package ray, which builds on a cluster, got no such package. Install it: "
                 'pip install "memgraph_rag[ray]", or build in this process.',
                 setting="ray",
             )
         if not isinstance(address, str) or not (address == _AUTO or _HOST_AND_PORT.fullmatch(address)):
-            raise SettingsError(f'Expected ray="auto" or HOST:PORT of a cluster, got {show(address)}.', setting="ray")
+            raise SettingsError(
+                f'Expected ray="auto" or HOST:PORT of a cluster, got {show(address)}. Pass one of the two.',
+                setting="ray",
+            )
         self._builder = builder
         self._address = address
         self._wants_gpu = device == "auto" or device.startswith("cuda")
@@ -121,7 +123,7 @@ class RayPool:
         return 2 * self._most_workers
 
     def load(self, requests: Iterable[Request]) -> Iterator[Loaded | Failure]:
-        """See ``BuildPool.load``. Some requests are read together, and as many of these ahead as groups are built."""
+        """See ``BuildPool.load``. A worker reads some files together; ``ahead`` such batches are begun in advance."""
         batches: deque[tuple[list[_Asked], Callable[[], list[Any]]]] = deque()
         for batch in _read_together(requests):
             files = [asked.file for asked in batch if asked.file is not None]
@@ -174,7 +176,7 @@ class RayPool:
             ray.shutdown()
 
     def _begin(self, task: _Task) -> Callable[[], list[Any]]:
-        """Let it be done; what is returned waits for what became of each item."""
+        """Queue a task, and return a function that waits for the outcome of each item."""
         if not task.items:
             return list
         self._queue(task).append(task)
@@ -182,9 +184,9 @@ class RayPool:
         return partial(self._finish, task)
 
     def _dispatch(self) -> None:
-        """Give what waits to workers that have nothing to do, and start workers for the rest as long as there is room.
+        """Give waiting tasks to idle workers, and start further workers for the other tasks, up to the limit.
 
-        Files come first: this process waits for them before it can write what is built.
+        Tasks that read files come first, because this process needs the texts before it can write.
         """
         while (waiting := self._files or self._groups) and self._idle:
             task, worker = waiting.popleft(), self._idle.pop()
@@ -207,10 +209,13 @@ class RayPool:
             ) from exc
 
     def _collect(self, *, timeout_s: float | None = 0.0) -> None:
-        """Note what is done by now, and dispatch what waits; None waits until something is done.
+        """Record finished tasks, and dispatch waiting tasks.
+
+        Args:
+            timeout_s: 0 does not wait; None waits until at least one task is finished.
 
         Raises:
-            ClusterError: workers die again and again.
+            ClusterError: workers die repeatedly.
         """
         import ray  # pyright: ignore[reportMissingImports]
 
@@ -237,7 +242,7 @@ class RayPool:
             self._idle.append(worker)
 
     def _note_outcomes(self, reference: Any, task: _Task, worker: Any) -> None:
-        """Keep what became of a task; where its worker died it waits for another one, if it did not yet."""
+        """Record the outcomes of a task. If its worker died, queue the task again, up to ``_MOST_TRIES`` times."""
         import ray  # pyright: ignore[reportMissingImports]
 
         try:
@@ -246,7 +251,7 @@ class RayPool:
             task.error = error
         except ray.exceptions.RayError as error:
             self._workers.remove(worker)
-            ray.kill(worker)  # where only its node is out of reach
+            ray.kill(worker)  # the worker may still run on a node that is out of reach
             if task.tries < _MOST_TRIES:
                 self._queue(task).appendleft(task)
             else:
@@ -258,7 +263,7 @@ class RayPool:
         return self._files if task.method == "read_each" else self._groups
 
     def _finish(self, task: _Task) -> list[Any]:
-        """What became of each item. Where its workers died, of each by itself: one of them may be to blame."""
+        """Wait for a task, and return the outcome of each item. If its workers died, try each item alone."""
         import ray  # pyright: ignore[reportMissingImports]
 
         self._collect()
@@ -268,7 +273,7 @@ class RayPool:
             self._deaths = 0
             return task.outcomes
         if isinstance(task.error, ray.exceptions.RayTaskError):
-            raise task.error.cause from task.error  # as it would come from a builder in this process
+            raise task.error.cause from task.error  # the error that a builder in this process would raise
         death = self._death(task.names, task.error)
         if len(task.items) == 1:
             return [death]
@@ -276,10 +281,10 @@ class RayPool:
         return [outcome for part in parts for outcome in part()]
 
     def _death(self, names: Sequence[str], error: Exception) -> ClusterError:
-        """The error of files or documents whose workers died; without names, of a worker that did not start.
+        """Return the error for items whose workers died. Without names it is for a worker that did not start.
 
         Raises:
-            ClusterError: workers die again and again: it is none of the documents.
+            ClusterError: workers die repeatedly, so the documents are not the cause.
         """
         first = ", ".join(map(show, names[:3])) or "its start"
         reason = " ".join(str(error).split())[:500]
@@ -287,13 +292,13 @@ class RayPool:
         if self._deaths >= _MOST_DEATHS:
             raise ClusterError(
                 f"Expected workers that build, got {self._deaths} deaths of workers one after another, the last one at "
-                f"{first}: {reason} What is stored stays; see Ray's logs, and whether memgraph_rag and its models are "
-                "installed on all nodes and fit their memory.",
+                f"{first}: {reason} Stored documents stay. See Ray's logs, and check that memgraph_rag and its models "
+                "are installed on all nodes and fit into their memory.",
                 deaths=self._deaths,
             ) from error
         return ClusterError(
-            f"Expected a worker that reads or builds {first}, got its death, twice: {reason} See Ray's logs; add the "
-            "others without it.",
+            f"Expected a worker that reads or builds {first}, got its death, twice: {reason} See Ray's logs, and add "
+            "the other documents without it.",
             keys=list(names),
         )
 
@@ -307,7 +312,7 @@ class _Asked:
 
 
 def _read_together(requests: Iterable[Request]) -> Iterator[list[_Asked]]:
-    """Consecutive requests, few enough that their texts are small together."""
+    """Yield batches of consecutive requests, limited by their number and the total size of their files."""
     batch: list[_Asked] = []
     size = 0
     for request in requests:
@@ -322,7 +327,7 @@ def _read_together(requests: Iterable[Request]) -> Iterator[list[_Asked]]:
 
 
 def _loaded(batch: Sequence[_Asked], texts: Callable[[], list[Any]]) -> Iterator[Loaded | Failure]:
-    """The document of each request; this process reads what no worker could."""
+    """Yield the document of each request. This process reads the files that no worker could read."""
     read_elsewhere = iter(texts())
     for asked in batch:
         text = next(read_elsewhere) if asked.file is not None else None
@@ -335,10 +340,10 @@ def _loaded(batch: Sequence[_Asked], texts: Callable[[], list[Any]]) -> Iterator
 
 
 def _connect(address: str) -> None:
-    """Connect to a cluster; "auto" starts one of this machine where none runs.
+    """Connect to a cluster. "auto" starts a cluster on this machine if none runs.
 
     Raises:
-        ClusterError: nobody answers at that address.
+        ClusterError: no cluster answers at the address.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray  # pyright: ignore[reportMissingImports]
@@ -358,7 +363,11 @@ def _connect(address: str) -> None:
 
 
 def _require_answer(address: str) -> None:
-    """Knock at the address first: Ray itself would try for minutes."""
+    """Open a connection to the address as a test, because Ray itself would retry for minutes.
+
+    Raises:
+        ClusterError: no connection within five seconds.
+    """
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host, int(port)), timeout=_ANSWER_SECONDS).close()
@@ -368,7 +377,7 @@ def _require_answer(address: str) -> None:
 
 def _no_answer(address: str, error: Exception) -> ClusterError:
     return ClusterError(
-        f"Expected a Ray cluster at {address}, got none: {show(error)}. Start one with `ray start --head`, or take "
-        'ray="auto"; a cluster with token authentication wants its token here too, as Ray\'s documentation says.',
+        f"Expected a Ray cluster at {address}, got no answer: {show(error)}. Start one with `ray start --head`, or use "
+        'ray="auto". A cluster with token authentication needs its token here too (see the documentation of Ray).',
         address=address,
     )

@@ -1,4 +1,4 @@
-"""The stored vectors of the segments of a document: each segment in its context.
+"""Computes the vectors of a document's segments, each embedded together with its context.
 
 Invariant: every row has length 1.
 """
@@ -20,10 +20,10 @@ def embed_segments(
     segments: Sequence[Segment],
     context: Iterable[Annotation] | None = None,
 ) -> Matrix:
-    """Return the (n, d) stored vectors of all segments of a document: each with its title, context and neighbours.
+    """Return the vectors of all segments of a document, (n, d), each computed with title, context and neighbours.
 
     Args:
-        embed: the vectors of texts, of length 1.
-        context: the annotations of the layer ``context``, where the document has it.
+        embed: returns the vectors of texts, of length 1.
+        context: the annotations of the layer ``context``, if the document has the layer.
     """
     return units(with_neighbours(embed(in_context(title, segments, context)), segments))

@@ -18,13 +18,16 @@ __all__ = ["cut_segments"]
 def cut_segments(
     document: Document, document_id: str, *, namespace: str, count_tokens: TokenCounter, max_tokens: int, first: int = 0
 ) -> tuple[Segment, ...]:
-    """The segments of a document, each with its turn's speaker and time; without a turn's time, the document's.
+    """Return the segments of a document in order, each with the speaker and the time of its turn.
+
+    A turn without a time has the time of the document.
 
     Args:
-        first: the index of the first segment, where the document is the end of one.
+        max_tokens: the most tokens of a segment.
+        first: the index of the first segment, if ``document`` is only the end of a document.
 
     Raises:
-        DocumentError: there is nothing to cut.
+        DocumentError: the text is empty.
     """
     turns = document.turns or (Turn(0, len(document.text), speaker=""),)
     turn_starts = [turn.start for turn in turns]

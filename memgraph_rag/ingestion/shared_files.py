@@ -1,7 +1,7 @@
-"""Files that another process may read in place of this one, where it sees the same ones.
+"""``SharedFile``: a file that another process may read in place of this process, if it sees the same file.
 
-It knows loading, and neither store nor cluster. Invariant: what is read elsewhere is what this process would have read:
-a file of the same path, size and time of change.
+It knows loading, and neither store nor cluster. Invariant: another process returns a text only for a file with the same
+path, size and time of change.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class SharedFile:
     """A file as this process sees it.
 
     Attributes:
-        path: absolute.
+        path: the absolute path.
         size: in bytes.
-        changed_ns: when it was changed last, in nanoseconds since 1970.
+        changed_ns: the time of the last change, in nanoseconds since 1970.
     """
 
     path: str
@@ -34,7 +34,7 @@ class SharedFile:
 
     @classmethod
     def at(cls, path: Path) -> Self | None:
-        """The file there; None where nothing is that could be read."""
+        """Return the file at a path; None if no regular file is there."""
         absolute = spellings(path)[0]
         try:
             status = Path(absolute).stat()
@@ -43,7 +43,7 @@ class SharedFile:
         return cls(absolute, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
     def read(self) -> tuple[str, str] | None:
-        """Its text and title; None where it is another one here, or cannot be read: whoever asked tells why."""
+        """Return its text and title; None if this process sees another file, or cannot read it."""
         path = Path(self.path)
         if self.at(path) != self:
             return None

@@ -1,8 +1,8 @@
-"""What the user gave, loaded: each source as a document under its key, in groups that are built together.
+"""Loads the sources of the user as documents, gives each its key, and groups documents that are built together.
 
-It knows loading and the fingerprints of a store; it builds and writes nothing. Invariants: one source that cannot be
-loaded is a ``Failure`` and stops no other; one file has one key, however its path is written; no two documents of a
-group have one key.
+It knows loading and the fingerprints of a store; it builds and writes nothing. Invariants: a source that cannot be
+loaded becomes a ``Failure`` and does not stop the others. All spellings of a path get the same key. No two documents of
+a group have the same key.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from memgraph_rag.types import (
 
 __all__ = ["GroupSize", "Item", "Loaded", "Request", "grouped", "hash_with", "is_elsewhere", "load_request"]
 
-_MOST_DESCRIBED = 60  # characters of what could not be loaded
-_MOST_SAME = 16  # keys of documents with the same text that a receipt names
+_MOST_DESCRIBED = 60  # characters of the name of a source that could not be loaded
+_MOST_SAME = 16  # keys in ``same_as`` of a receipt
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSize:
-    """A group is full when it has so many documents, or so many characters."""
+    """The size at which a group is full: a number of documents or a number of characters."""
 
     documents: int
     characters: int
@@ -48,7 +48,7 @@ class GroupSize:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One thing to be added, as the user gave it."""
+    """One source to add, with the arguments of ``Memory.add``."""
 
     source: Source
     key: str | None = None
@@ -58,13 +58,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A document to be added, and which parts of it the user gave.
+    """A document to add.
 
     Attributes:
-        files: where it may have been read from, by every spelling (``paths.spellings``); none of text.
+        has_key, has_title, has_metadata: whether the user gave this part.
+        files: all spellings of the path of its file (``paths.spellings``); empty for text.
         text_sha256: ``text_hash`` of its text.
-        same_as: keys of other documents with that text.
-        unread_times: how many of its messages have a time that was not understood.
+        same_as: the keys of other documents with the same text.
+        unread_times: the number of its messages whose time was not understood.
     """
 
     document: Document
@@ -78,11 +79,11 @@ class Loaded:
 
     @property
     def key(self) -> str:
-        """The document's key."""
+        """The key of the document."""
         return self.document.key
 
     def over(self, stored: DocumentRecord) -> Document:
-        """The document with what was not given as it is stored: metadata, and the title of the same text."""
+        """Return the document with its stored parts where the user gave none: metadata, and the title of equal text."""
         metadata = self.document.metadata if self.has_metadata else stored.metadata
         is_same = hash_with(self.document, stored.title, stored.metadata) == stored.sha256
         title = stored.title if is_same and not self.has_title else self.document.title
@@ -90,13 +91,13 @@ class Loaded:
 
 
 Item = Loaded | DocumentRecord | Failure
-"""What waits to be built: something to add, something stored that lacks layers, or something that failed."""
+"""An item of ingestion: a document to add, a stored document to deepen, or a source that failed."""
 
 
 def load_request(request: Request, read_file: ReadFile = read) -> Loaded | Failure:
-    """The document of a request; one that comes as a ``Document`` has all its parts from the user.
+    """Load the document of a request, or return a ``Failure``.
 
-    A file of an open store is refused before it is read.
+    All parts of a ``Document`` count as given by the user. A file of an open store is refused without reading it.
     """
     source = request.source
     try:
@@ -121,27 +122,26 @@ def load_request(request: Request, read_file: ReadFile = read) -> Loaded | Failu
 def _refuse_open_store(path: Path) -> None:
     if (place := open_place(path)) is not None:
         raise DocumentError(
-            f"Expected a file to add, got {show(path)}, which belongs to the open store {show(place)}. Name another "
-            "file.",
+            f"Expected a file to add, got {show(path)}, a part of the open store {show(place)}. Name another file.",
             path=path,
         )
 
 
 def _refuse_page_key(key: str) -> None:
-    """Refuse the keys of a session's pages: a document there would keep the session from storing a turn."""
+    """Check that a key is not reserved for a page of a session, which could then not store its turns."""
     if is_page_key(key):
         raise DocumentError(
-            f"Expected a key of your own, got {show(key)}, which is that of a session's page. Pass another by key=…, "
-            "or store turns by Memory.session.",
+            f"Expected a key of your own, got {show(key)}, which is reserved for a page of a session. Pass another "
+            "key=…, or store turns with Memory.session.",
             key=key,
         )
 
 
 def grouped(items: Iterable[Item], index: FingerprintIndex, size: GroupSize, *, ahead: int) -> Iterator[list[Item]]:
-    """The items in groups of bounded size, each under its key. One look into the store a group.
+    """Yield the items in groups of bounded size, each with its key. Each group costs one query.
 
     Args:
-        ahead: so many groups before one may not be stored yet when it is taken.
+        ahead: the number of previous groups that may not be stored yet when a group is yielded.
     """
     keys = _Keys(index, ahead)
     for group in _bounded(items, size):
@@ -149,9 +149,9 @@ def grouped(items: Iterable[Item], index: FingerprintIndex, size: GroupSize, *, 
 
 
 class _Keys:
-    """Gives files the keys that they have already, and tells which documents have the same text.
+    """Gives files the keys that they have in the store, and finds documents with the same text.
 
-    It remembers the group that is loaded, and as many before it as may not be stored yet.
+    It remembers the current group and the previous groups that may not be stored yet.
     """
 
     def __init__(self, index: FingerprintIndex, ahead: int) -> None:
@@ -160,7 +160,7 @@ class _Keys:
         self._text_of_key: deque[dict[str, str]] = deque(maxlen=ahead + 1)
 
     def assigned(self, group: Sequence[Item]) -> list[Item]:
-        """The group, with the keys under which its files are stored or were loaded."""
+        """Return the group, with the keys under which its files are stored or were loaded before."""
         loaded = [item for item in group if isinstance(item, Loaded)]
         if not loaded:
             return list(group)
@@ -175,7 +175,7 @@ class _Keys:
         return [_with_same(item, keys_of_text) if isinstance(item, Loaded) else item for item in keyed]
 
     def _keyed(self, item: Loaded, stored: Sequence[Fingerprint]) -> Loaded:
-        """The document under the key that its file has, if it has one and the user gave none."""
+        """Return the document with the key that its file has already, unless the user gave a key."""
         if not item.has_key:
             key = next((known[file] for file in item.files for known in self._key_of_file if file in known), None)
             key = key or _stored_key(item, stored)
@@ -186,7 +186,7 @@ class _Keys:
 
 
 def _stored_key(item: Loaded, stored: Sequence[Fingerprint]) -> str | None:
-    """The key under which a file is stored: its own spelling's if that is one of several, else the first."""
+    """Return the key under which a file is stored, or None. Of several keys, its own spelling has precedence."""
     keys = [
         (fingerprint.key != item.key, item.files.index(fingerprint.source), fingerprint.key)
         for fingerprint in stored
@@ -196,7 +196,7 @@ def _stored_key(item: Loaded, stored: Sequence[Fingerprint]) -> str | None:
 
 
 def _keys_by_text(stored: Iterable[Fingerprint], recent: dict[str, str]) -> dict[str, set[str]]:
-    """The keys of documents by the hash of their text; what is about to be stored counts as stored."""
+    """Return the keys of documents by the hash of their text. ``recent`` (hashes by key) overrides the stored text."""
     texts = {fingerprint.key: fingerprint.text_sha256 for fingerprint in stored} | recent
     keys: dict[str, set[str]] = {}
     for key, text_sha256 in texts.items():
@@ -210,7 +210,7 @@ def _with_same(item: Loaded, keys_of_text: Mapping[str, set[str]]) -> Loaded:
 
 
 def _bounded(items: Iterable[Item], size: GroupSize) -> Iterator[list[Item]]:
-    """Consecutive items, of bounded size together."""
+    """Yield groups of consecutive items. A group ends when it is full."""
     group: list[Item] = []
     characters = 0
     for item in items:
@@ -230,7 +230,7 @@ def _characters(item: Item) -> int:
 
 
 def _with_distinct_keys(group: Iterable[Item]) -> Iterator[list[Item]]:
-    """The group, cut before each item whose key is in it already."""
+    """Yield the group in parts, cut before each item whose key is in the part already."""
     part: list[Item] = []
     keys: set[str] = set()
     for item in group:
@@ -244,17 +244,17 @@ def _with_distinct_keys(group: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def hash_with(document: Document, title: str, metadata: Mapping[str, MetadataValue]) -> str:
-    """The document's ``sha256`` if it had that title and metadata."""
+    """Return the ``sha256`` that a document would have with another title and other metadata."""
     return replace(document, title=title, metadata=metadata).sha256
 
 
 def is_elsewhere(stored: DocumentRecord, files: Sequence[str]) -> bool:
-    """Whether a stored document was read from another file than any of these."""
+    """Whether a stored document was read from a file that is not among ``files``."""
     return bool(stored.source and files and stored.source not in files)
 
 
 def _describe(source: object) -> str:
-    """A short name for a source that could not be loaded; of a file the whole path."""
+    """Return a short name for a source that could not be loaded; for a file, its whole path."""
     if isinstance(source, Path):
         return str(source)
     name = source.key if isinstance(source, Document) else source

@@ -1,5 +1,5 @@
-"""What is stored, for people who look: documents by name, lists of documents, the surroundings of a node.
+"""Reads a memory for people: documents by name, lists of documents, the neighbourhood of a node.
 
-Open ``neighbourhood.py`` for what surrounds a node, ``document_reading.py`` for documents and lists. This room never
-changes a memory.
+Open ``neighbourhood.py`` for the nodes around a node, and ``document_reading.py`` for documents and lists. This room
+never changes a memory.
 """

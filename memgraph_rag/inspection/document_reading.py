@@ -1,6 +1,6 @@
-"""Documents and nodes by name, and the list of documents within a scope.
+"""Finds documents and nodes by name, and lists the documents of a scope.
 
-It knows the store. Invariant: the records of a list are in the scope at one moment since the call began.
+It only reads the store. Invariant: the records of a list were in the scope at some moment since the call began.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memgraph_rag.calls.document_lookup import checked_names, find_documents
-from memgraph_rag.calls.validation import check_count, may_name
+from memgraph_rag.calls.validation import check_count, is_possible_key
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
@@ -19,12 +19,14 @@ __all__ = ["find", "records"]
 
 
 def find(store: GraphStore, name: str | Path) -> Document | Node:
-    """Return the node of that id, else the document of that key, id or path, without the turns of a conversation.
+    """Return the node with this id, or else the document with this key, id or path.
+
+    The document has its whole text, but no turns.
 
     Raises:
-        DocumentNotFound: there is none, or the path is that of several documents.
+        DocumentNotFound: nothing has this name, or several documents were read from this path.
     """
-    if isinstance(name, str) and may_name(name) and (nodes := store.nodes([name])):
+    if isinstance(name, str) and is_possible_key(name) and (nodes := store.nodes([name])):
         return nodes[0]
     (record,) = find_documents(store, [name])
     text = "".join(segment.text for segment in store.segments_of(record.id))
@@ -32,22 +34,22 @@ def find(store: GraphStore, name: str | Path) -> Document | Node:
 
 
 def records(parts: OpenMemory, scope: Scope, *, after: str, limit: int | None) -> list[DocumentRecord]:
-    """Return the documents of a scope behind a key; see ``Memory.documents``."""
+    """Return the first ``limit`` documents of a scope with a key greater than ``after``; see ``Memory.documents``."""
     if limit is not None:
         check_count("limit", limit)
-    if not may_name(after):
+    if not is_possible_key(after):
         raise SettingsError(
-            f"Expected after as the key of a document, got {show(after)}. Give the last key of the page before.",
+            f"Expected after as the key of a document, got {show(after)}. Pass the last key of the previous page.",
             setting="after",
         )
     if scope.documents is not None and scope == Scope(documents=scope.documents):
-        found = find_documents(parts.store, checked_names(scope.documents))
-        return [record for record in found if record.key > after][:limit]
+        matches = find_documents(parts.store, checked_names(scope.documents))
+        return [record for record in matches if record.key > after][:limit]
     extent = parts.extent_of(scope)
     if limit is not None and extent.is_everything:
         return parts.store.documents_after(after, k=limit)
-    found = parts.store.documents(extent.documents)
+    matches = parts.store.documents(extent.documents)
     if extent.has_time:
-        within = parts.search.as_of(extent).documents
-        found = [record for record in found if record.id in within]
-    return [record for record in found if record.key > after][:limit]
+        ids_in_period = parts.search.as_of(extent).documents
+        matches = [record for record in matches if record.id in ids_in_period]
+    return [record for record in matches if record.key > after][:limit]

@@ -1,5 +1,5 @@
-"""What keeps a memory in order and moves it: archives, new embeddings, repair, late and removed layers, bulk files.
+"""Maintenance tasks: archives, new embeddings, repair, building and removing layers later, files for bulk import.
 
-Open ``maintenance.py`` first: ``Memory.maintenance`` is its class. Each other module is one task. This room never
-answers a question.
+Open ``maintenance.py`` first: ``Memory.maintenance`` is an object of its class. Each other module is one task. This
+room never answers a question.
 """

@@ -1,10 +1,10 @@
-"""A memory as a file of JSON Lines: from any store into any other, exactly.
+"""Writes and reads archives: files of JSON Lines that move documents from one store into another.
 
-The first line says what it is; each further one holds a document with all that was built of it or, behind these, an
-overview of several; the last one says how many there were. It knows records and no database. Invariants: every line is
-checked, by its hash, by its form and by whether it can be stored (whoever changes a line can hash it again), before
-anything of the file is stored; ids are not in it but made again, so that a document may go into another namespace;
-numbers come back bit for bit (embeddings as float32 in base64).
+The first line names the format. Each further line holds a document with its layers; after all documents, each line
+holds an overview. The last line holds the numbers of both. This module knows no database. Invariants: each line is
+checked by its hash, its form and whether a store accepts it (an attacker can hash a changed line again), before any
+line is stored. An archive holds no ids; they are computed again, so that a document can go into another namespace.
+Numbers are equal bit for bit (embeddings are float32 in base64).
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
 from memgraph_rag.maintenance import archive_overviews
-from memgraph_rag.maintenance.file_replacement import replacement
+from memgraph_rag.maintenance.file_replacement import replace_file
 from memgraph_rag.stores import open_place
 from memgraph_rag.stores.layer_rows import KINDS, ArchivedRows
 from memgraph_rag.stores.layer_rows.archived import Ids, Number, Packed, Places, Scalar, pack, unpack
 from memgraph_rag.stores.shared.document_reader import iterate_graphs
 from memgraph_rag.types import DocumentGraph, DocumentRecord, OverviewRows, Segment
 
-__all__ = ["MAX_LINE_BYTES", "Archive", "export_documents", "same", "write"]
+__all__ = ["MAX_LINE_BYTES", "Archive", "are_equal", "export_documents", "write"]
 
 T = TypeVar("T")
 
 MAX_LINE_BYTES = 2**30
-"""Of a document with all that was built of it."""
+"""The largest length of the line of a document with its layers."""
 
 _FORMAT = "memgraph_rag archive"
 _VERSION = 1
 _MARK = f'"{_FORMAT}"'.encode()
-_SHORT_LINE_BYTES = 2**16  # of a line that holds no document
-_MOST_SPOOLED_BYTES = 2**36  # of what comes through a pipe; the disk's room is less, as a rule
+_SHORT_LINE_BYTES = 2**16  # the largest length of a line without a document
+_MOST_SPOOLED_BYTES = 2**36  # the largest size of an archive from a pipe; most disks have less space
 _ROW_BEGINS = re.compile(rb'\{"sha256":"[0-9a-f]{64}","(?:document|overview)":\{')
 _ROW_LINE = re.compile(rb'\{"sha256":"([0-9a-f]{64})","(document|overview)":(\{.*\})\}')
 
 
 class _Record(TypedDict):
-    """A document's record without its id."""
+    """The record of a document without its id."""
 
     key: str
     title: str
@@ -73,7 +73,7 @@ class _Record(TypedDict):
 
 
 class _Encoded(ArchivedRows):
-    """A document by names, places and numbers, without an id: one line of an archive."""
+    """A document as one line of an archive: names and positions replace ids."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid")  # pyright: ignore[reportGeneralTypeIssues]
 
@@ -88,18 +88,21 @@ _FORM = TypeAdapter(_Encoded)
 def export_documents(
     store: GraphStore, path: Path, embedder: Embedder, *, document_ids: Sequence[str] | None = None
 ) -> int:
-    """Write all documents of a namespace, or those of these ids, into an archive; how many. Raises as ``write`` does.
+    """Write documents of a namespace into an archive, and return their number.
+
+    Args:
+        document_ids: the documents to write. The default is all documents.
 
     Raises:
-        DocumentError: the file belongs to an open store.
+        DocumentError: the file belongs to an open store, or an error of ``write``.
     """
     if (place := open_place(path)) is not None:
         raise DocumentError(
-            f"Expected a new file, or an archive to replace, got {show(path)}, which holds something else: it belongs "
-            f"to the open store {show(place)}. Name another file.",
+            f"Expected a new file, or an archive to replace, got {show(path)}, which holds something else: a part of "
+            f"the open store {show(place)}. Name another file.",
             path=path,
         )
-    version = store.version()  # before anything is read
+    version = store.version()  # read before all data
     ids = store.document_ids() if document_ids is None else sorted(document_ids)
     overviews = archive_overviews.encode_all(store, document_ids if document_ids is None else ids, as_of=version)
     graphs = iterate_graphs(store, ids)
@@ -114,15 +117,15 @@ def write(
     dimension: int,
     overviews: Iterable[Mapping[str, Any]] = (),
 ) -> int:
-    """Write documents, one at a time, then overviews; how many documents.
+    """Write documents, one at a time, then overviews, into an archive; return the number of documents.
 
-    The file is there whole or not at all, for its owner alone.
+    The file is replaced in one step at the end. Only its owner can read it.
 
     Raises:
-        DocumentError: it cannot be written, or holds something else than an archive; a document is too long for one.
+        DocumentError: the file cannot be written or is not an archive, or a document is too long for an archive.
     """
     head = {"format": _FORMAT, "version": _VERSION, "embedder": embedder, "dimension": dimension}
-    with replacement(path, kind="an archive", mark=b'"format":' + _MARK, error=DocumentError) as file:
+    with replace_file(path, kind="an archive", mark=b'"format":' + _MARK, error=DocumentError) as file:
         return _write_lines(file, head, graphs, overviews)
 
 
@@ -131,7 +134,7 @@ def _write_lines(
 ) -> int:
     numbers, hashes = Counter[str](), hashlib.sha256()
     file.write(_json(head) + b"\n")
-    documents = (("document", graph.document.key, _encoded(graph)) for graph in graphs)
+    documents = (("document", graph.document.key, _encode_document(graph)) for graph in graphs)
     for kind, key, row in chain(documents, (("overview", row["key"], row) for row in overviews)):
         encoded = _json(row)
         own = hashlib.sha256(encoded).hexdigest()
@@ -139,7 +142,7 @@ def _write_lines(
         if len(line) > MAX_LINE_BYTES:
             raise DocumentError(
                 f"Expected documents of at most {MAX_LINE_BYTES:,} bytes in an archive, got {len(line):,} for "
-                f"{show(key)}. Add it in parts.",
+                f"{show(key)}. Add the document in parts.",
                 key=key,
             )
         hashes.update(own.encode())
@@ -150,32 +153,33 @@ def _write_lines(
 
 
 def _foot(numbers: Mapping[str, int], sha256: str) -> dict[str, Any]:
-    """The last line; it names overviews only where there are some, so that older versions can read the others."""
+    """Return the last line. It counts overviews only if there are some, so that older versions can read the archive."""
     overviews = {"overviews": numbers["overview"]} if numbers["overview"] else {}
     return {"documents": numbers["document"], **overviews, "sha256": sha256}
 
 
 class Archive:
-    """An archive to read, which may come through a pipe: it is then kept in a private file that has no name.
+    """An open archive. The content of a pipe is first copied into a private file without a name.
 
-    Its file is opened once: what was verified is what is read. It closes when nobody holds it any more.
+    The file is opened once, so the verified content is the content that is read. The file closes when the object is
+    garbage collected.
 
     Raises:
-        DocumentError: it cannot be read, or is none.
+        DocumentError: the file cannot be read, or is not an archive.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with _readable(path), path.open("rb") as file:
+        with _convert_os_errors(path), path.open("rb") as file:
             is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            self._descriptor = os.dup(file.fileno()) if is_regular else self._spooled(file)
+            self._descriptor = os.dup(file.fileno()) if is_regular else self._spool(file)
         weakref.finalize(self, os.close, self._descriptor)
 
-    def _spooled(self, stream: BinaryIO) -> int:
-        """The descriptor of a copy of what can be read once only."""
+    def _spool(self, stream: BinaryIO) -> int:
+        """Copy the lines of a pipe into a file without a name, and return its descriptor."""
         number = 0
         with tempfile.TemporaryFile() as copy:
-            for line in self._of(stream):
+            for line in self._read_lines(stream):
                 number += len(line) + 1
                 if number > _MOST_SPOOLED_BYTES:
                     raise DocumentError(
@@ -189,18 +193,19 @@ class Archive:
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """The size of the archive in bytes."""
         return os.fstat(self._descriptor).st_size
 
     def verify(self, *, embedder: str, dimension: int, check: Callable[[DocumentGraph], None]) -> int:
-        """How many documents it holds, after every line of it was checked.
+        """Check every line, and return the number of documents.
 
         Args:
-            check: refuses a document that could not be stored, with the ids that it has in the namespace "".
+            check: raises an error for a document that cannot be stored. It gets each document with the ids of the
+                namespace "".
 
         Raises:
-            DocumentError: it is no archive, of a newer version, cut off, or damaged.
-            SchemaMismatch: it was made with another embedder.
+            DocumentError: the file is not an archive, is of a newer version, is cut off, or is damaged.
+            SchemaMismatch: another embedder made the embeddings of the archive.
         """
         with closing(archive_overviews.ArchivedIds()) as known:
             return self._verify(known, embedder=embedder, dimension=dimension, check=check)
@@ -217,106 +222,108 @@ class Archive:
         for place, line in enumerate(self._lines(), 1):
             match = _ROW_LINE.fullmatch(line)
             if place == 1:
-                _check_head(self._path, _parsed(self._path, place, line), embedder, dimension)
+                _check_head(self._path, _parse_line(self._path, place, line), embedder, dimension)
             elif match and foot is None:
                 own, kind, row = match.groups()
                 if own.decode() != hashlib.sha256(row).hexdigest():
-                    raise _damaged(self._path, place, "its hash is another")
+                    raise _damage_error(self._path, place, "its hash differs")
                 if kind == b"overview":
-                    _check(self._path, place, _overview(self._path, place, row, ""), known.check)
+                    _check(self._path, place, _parse_overview(self._path, place, row, ""), known.check)
                 elif numbers["overview"]:
-                    raise _damaged(self._path, place, "its document stands behind overviews")
+                    raise _damage_error(self._path, place, "its document comes after overviews")
                 else:
-                    graph = _document(self._path, place, row, "")
+                    graph = _parse_document(self._path, place, row, "")
                     _check(self._path, place, graph, check)
                     if known.has_document(graph.document.id):
-                        raise _damaged(self._path, place, "its document comes twice")
+                        raise _damage_error(self._path, place, "its document comes twice")
                     known.add(graph)
                 hashes.update(own)
                 numbers[kind.decode()] += 1
             elif foot is None:
-                foot = _parsed(self._path, place, line)
+                foot = _parse_line(self._path, place, line)
             else:
-                raise _damaged(self._path, place, "it stands behind the end")
+                raise _damage_error(self._path, place, "it comes after the end")
         if foot != _foot(numbers, hashes.hexdigest()):
-            raise _damaged(self._path, numbers.total() + 2, "the end is missing, or documents are")
+            raise _damage_error(self._path, numbers.total() + 2, "the end or some documents are missing")
         return numbers["document"]
 
     def read(self, *, namespace: str) -> Iterator[DocumentGraph]:
-        """The documents of an archive that was verified, with the ids that they have in this namespace."""
+        """Yield the documents of a verified archive, with the ids of a namespace."""
         for place, line in enumerate(self._lines(), 1):
             match = _ROW_LINE.fullmatch(line)
             if match and match[2] == b"document":
-                yield _document(self._path, place, match[3], namespace)
+                yield _parse_document(self._path, place, match[3], namespace)
 
     def read_overviews(self, *, namespace: str) -> Iterator[OverviewRows]:
-        """The overviews likewise, the lowest level first."""
+        """Yield the overviews of a verified archive, the lowest level first, with the ids of a namespace."""
         for place, line in enumerate(self._lines(), 1):
             match = _ROW_LINE.fullmatch(line)
             if match and match[2] == b"overview":
-                yield _overview(self._path, place, match[3], namespace)
+                yield _parse_overview(self._path, place, match[3], namespace)
 
     def _lines(self) -> Iterator[bytes]:
-        with _readable(self._path), os.fdopen(os.dup(self._descriptor), "rb") as file:
+        with _convert_os_errors(self._path), os.fdopen(os.dup(self._descriptor), "rb") as file:
             file.seek(0)
-            yield from self._of(file)
+            yield from self._read_lines(file)
 
-    def _of(self, file: BinaryIO) -> Iterator[bytes]:
-        """The lines of a file, of bounded length each: only what begins as a document may be long."""
+    def _read_lines(self, file: BinaryIO) -> Iterator[bytes]:
+        """Yield the lines of a file without their ends. Only the line of a document or an overview may be long."""
         place = 0
         while line := file.readline(_SHORT_LINE_BYTES):
             place += 1
             if place == 1 and _MARK not in line:
-                raise _damaged(self._path, place, "it does not say that this is an archive")
+                raise _damage_error(self._path, place, "it does not name the format of an archive")
             if len(line) == _SHORT_LINE_BYTES and _ROW_BEGINS.match(line):
                 line += file.readline(MAX_LINE_BYTES - len(line))
             if not line.endswith(b"\n") and len(line) in (_SHORT_LINE_BYTES, MAX_LINE_BYTES):
-                raise _damaged(self._path, place, f"it is longer than {len(line):,} bytes")
+                raise _damage_error(self._path, place, f"it is longer than {len(line):,} bytes")
             yield line.removesuffix(b"\n")
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _convert_os_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        raise DocumentError(f"Expected an archive that can be read, got {show(exc)}: {show(path)}.", path=path) from exc
+        raise DocumentError(
+            f"Expected an archive that can be read, got {show(exc)}: {show(path)}. Name another file.", path=path
+        ) from exc
 
 
-def same(graph: DocumentGraph, other: DocumentGraph) -> bool:
-    """Whether two documents of one namespace are the same, number for number."""
-    return _encoded(graph) == _encoded(other)
+def are_equal(graph: DocumentGraph, other: DocumentGraph) -> bool:
+    """Whether two documents of one namespace and all their rows are equal."""
+    return _encode_document(graph) == _encode_document(other)
 
 
-def _parsed(path: Path, place: int, line: bytes) -> dict[str, Any]:
+def _parse_line(path: Path, place: int, line: bytes) -> dict[str, Any]:
     try:
-        parsed = from_json(line, allow_inf_nan=False)  # refuses what is nested too deep
+        parsed = from_json(line, allow_inf_nan=False)  # raises ValueError for too deep nesting
     except ValueError as exc:
-        raise _damaged(path, place, "it is no JSON") from exc
+        raise _damage_error(path, place, "it is not JSON") from exc
     if not isinstance(parsed, dict):
-        raise _damaged(path, place, "it is no JSON object")
+        raise _damage_error(path, place, "it is not a JSON object")
     return parsed
 
 
-def _document(path: Path, place: int, text: bytes, namespace: str) -> DocumentGraph:
+def _parse_document(path: Path, place: int, text: bytes, namespace: str) -> DocumentGraph:
     try:
-        return _decoded(_FORM.validate_json(text), namespace)
+        return _decode_document(_FORM.validate_json(text), namespace)
     except (ValueError, IndexError) as exc:
-        raise _damaged(path, place, "what it holds is no document") from exc
+        raise _damage_error(path, place, "its content is not a document") from exc
 
 
-def _overview(path: Path, place: int, text: bytes, namespace: str) -> OverviewRows:
+def _parse_overview(path: Path, place: int, text: bytes, namespace: str) -> OverviewRows:
     try:
         return archive_overviews.decode(archive_overviews.OVERVIEW_FORM.validate_json(text), namespace)
     except (ValueError, IndexError) as exc:
-        raise _damaged(path, place, "what it holds is no overview") from exc
+        raise _damage_error(path, place, "its content is not an overview") from exc
 
 
 def _check(path: Path, place: int, row: T, check: Callable[[T], None]) -> None:
     try:
         check(row)
     except MemgraphRagError as exc:
-        raise _damaged(path, place, f"what it holds cannot be stored: {exc}") from exc
+        raise _damage_error(path, place, f"its content cannot be stored: {exc}") from exc
 
 
 def _check_head(path: Path, head: Mapping[str, Any], embedder: str, dimension: int) -> None:
@@ -329,7 +336,7 @@ def _check_head(path: Path, head: Mapping[str, Any], embedder: str, dimension: i
     written_by = head.get("embedder"), head.get("dimension")
     if written_by != (embedder, dimension):
         raise SchemaMismatch(
-            f"Expected an archive of the embedder {embedder} ({dimension} dimensions), got one of "
+            f"Expected an archive of the embedder {embedder} ({dimension} dimensions), got an archive of "
             f"{show(written_by[0])} ({show(written_by[1])}): {show(path)}. Use that embedder, or add the documents "
             "themselves.",
             expected=written_by[0],
@@ -337,7 +344,7 @@ def _check_head(path: Path, head: Mapping[str, Any], embedder: str, dimension: i
         )
 
 
-def _damaged(path: Path, place: int, what: str) -> DocumentError:
+def _damage_error(path: Path, place: int, what: str) -> DocumentError:
     return DocumentError(
         f"Expected an archive as it was written, got a damaged line {place} ({what}): {show(path)}. Nothing was "
         "stored; take another copy.",
@@ -353,8 +360,8 @@ def _json(value: object) -> bytes:
 # ── one document ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _encoded(graph: DocumentGraph) -> dict[str, Any]:
-    """The document in the form of ``_Encoded``."""
+def _encode_document(graph: DocumentGraph) -> dict[str, Any]:
+    """Return a document in the form of ``_Encoded``."""
     places = Places(graph)
     encoded: dict[str, Any] = {
         "record": {name: value for name, value in asdict(graph.document).items() if name != "id"},
@@ -369,7 +376,7 @@ def _encoded(graph: DocumentGraph) -> dict[str, Any]:
 _SEGMENT = tuple(field.name for field in fields(Segment) if field.name not in ("id", "document_id"))
 
 
-def _decoded(encoded: _Encoded, namespace: str) -> DocumentGraph:
+def _decode_document(encoded: _Encoded, namespace: str) -> DocumentGraph:
     record: dict[str, Any] = {**encoded["record"], "layers": tuple(encoded["record"]["layers"])}
     ids = Ids(namespace, record["key"])
     segments: list[dict[str, Any]] = [dict(zip(_SEGMENT, row, strict=True)) for row in encoded["segments"]]

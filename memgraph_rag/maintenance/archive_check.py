@@ -1,7 +1,7 @@
-"""Whether an archived document is one that ``add`` could have made.
+"""Checks whether ``add`` could have stored an archived document.
 
-It knows no store: what a store demands of every graph is checked beside this. Invariant: of a document that passes,
-everything that a user gives passes the checks of ``text.loading``, unchanged, and what was built of it is consistent.
+It knows no store; ``stores.shared.write_checks`` checks the rules of stores. Invariant: the text and the metadata of a
+document that passes go through ``text.loading`` unchanged, and its layers are consistent.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from memgraph_rag.types import Document, DocumentGraph, Turn, is_storable
 
 __all__ = ["check_as_added"]
 
-_NAME_CHARACTERS = 4096  # of a model's, which may be a path
-_ROUNDING = 1e-3  # of the sum of weights
+_NAME_CHARACTERS = 4096  # the longest name of a model, which may be a path
+_ROUNDING = 1e-3  # tolerance of the sum of weights
 _SPECIAL_TOKENS = 8
 _ECHO = "echo"
 
 
 def check_as_added(graph: DocumentGraph) -> None:
-    """Refuse a document that ``add`` would have refused, or made otherwise.
+    """Check a document of an archive.
 
     Raises:
-        DocumentError: it is one.
+        DocumentError: ``add`` would have refused the document, or would have stored it in another form.
     """
     document = _document(graph)
     if load(document) != document:
-        raise _refused(graph, "text, title, source, metadata, speakers and times as they are stored")
+        raise _refusal_error(graph, "text, title, source, metadata, speakers and times in the form that add stores")
     broken = next((rule for rule, holds in _rules(graph) if not holds), None)
     if broken is not None:
-        raise _refused(graph, broken)
+        raise _refusal_error(graph, broken)
 
 
 def _document(graph: DocumentGraph) -> Document:
-    """Return what the user gave, as far as that is stored; each segment as a turn, for its speaker and its time.
+    """Return the document that the user added, as far as it is stored. Each segment is a turn with speaker and time.
 
-    Sessions of older versions wrote milliseconds, which ``timestamps`` writes as microseconds.
+    Sessions of older versions stored milliseconds, which ``timestamps`` writes as microseconds.
     """
     record = graph.document
     turns = tuple(
@@ -55,6 +55,7 @@ def _document(graph: DocumentGraph) -> Document:
 
 
 def _rules(graph: DocumentGraph) -> Iterator[tuple[str, bool]]:
+    """Yield each rule as words for a message, and whether the document follows it."""
     record, mentions = graph.document, graph.mentions
     names = (record.model, record.recognizer, *record.layers, *(mention.kind for mention in mentions))
     texts = [text for kind in KINDS for text in kind.texts(graph)]
@@ -68,7 +69,7 @@ def _rules(graph: DocumentGraph) -> Iterator[tuple[str, bool]]:
     yield "names of models, recognizers and layers that can be printed", all(item.isprintable() for item in names)
     yield "the turns of a session under a session's key", not is_page_key(record.key) or is_page(record, graph.segments)
     yield "text without NUL", all(map(is_storable, texts))
-    yield "the layer of which there are rows", layers_in(graph) - {RELATIONS.layer} <= {*record.layers}
+    yield "the layers of its rows", layers_in(graph) - {RELATIONS.layer} <= {*record.layers}
     yield "each mention once", len(set(mentions)) == len(mentions)
     yield (
         "segments of no more tokens than bytes",
@@ -78,6 +79,6 @@ def _rules(graph: DocumentGraph) -> Iterator[tuple[str, bool]]:
     yield "echoes as the metadata say", not isinstance(echo, bool) or all(item.echo is echo for item in graph.segments)
 
 
-def _refused(graph: DocumentGraph, expected: str) -> DocumentError:
+def _refusal_error(graph: DocumentGraph, expected: str) -> DocumentError:
     key = graph.document.key
     return DocumentError(f"Expected {expected} in document {show(key)}, got others. Add the document itself.", key=key)

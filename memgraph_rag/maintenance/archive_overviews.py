@@ -1,7 +1,8 @@
-"""Overviews in an archive: by names and places instead of ids, so that they may go into another namespace.
+"""Encodes and decodes overviews for an archive, with names and positions in place of ids.
 
-It knows no file. Invariants: what is packed and unpacked is the same; an overview passes only where all on which it
-rests is among the documents of the archive; of what overviews rest on, little is in memory at a time.
+Without ids an overview can go into another namespace. It knows no file. Invariants: decoding an encoded overview
+returns an equal overview. An overview is accepted only if the archive holds all nodes and documents it depends on. Only
+a small part of these is in memory at a time.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from memgraph_rag.types import (
     overview_id,
 )
 
-__all__ = ["OVERVIEW_FORM", "ArchivedIds", "decode", "encode_all", "joined"]
+__all__ = ["OVERVIEW_FORM", "ArchivedIds", "decode", "encode_all", "join_overviews"]
 
 
 class _Encoded(TypedDict):
-    """An overview; documents by key, entities by normal form, segments by (key of their document, index)."""
+    """An overview as one line: keys name documents, normal forms name entities, (document key, index) name segments."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid")  # pyright: ignore[reportGeneralTypeIssues]
 
@@ -67,27 +68,27 @@ _SCALARS = ("layer", "key", "level", "title", "text", "tokens", "rating")
 
 
 def encode_all(store: GraphStore, document_ids: Sequence[str] | None, *, as_of: int) -> Iterator[dict[str, Any]]:
-    """All overviews that rest on no other documents than these, the lowest level first, in the form of an archive.
+    """Yield the encoded overviews that depend only on these documents (None: on any), the lowest level first.
 
-    One that goes while they are read is left out, and with it what lies over it.
+    An overview that is removed during the reading is left out, together with the overviews above it.
 
     Args:
-        as_of: version of the namespace. What rests on a document that was written later is left out: the document may
-            have been read before that.
+        as_of: a version of the namespace. An overview of a document that was written after it is left out, because the
+            document itself may have been read before that write.
     """
     allowed = None if document_ids is None else frozenset(document_ids)
     version, written = as_of, frozenset[str]()
     for overviews in all_overviews(store):
         encoded = list(
-            _encoded(store, [item for item in overviews if allowed is None or allowed.issuperset(item.documents)])
+            _encode(store, [item for item in overviews if allowed is None or allowed.issuperset(item.documents)])
         )
-        if (now := store.version()) != version:  # after all that was read of them
+        if (now := store.version()) != version:  # read after the overviews and their nodes
             version, written = now, frozenset(record.id for record in store.written_documents(since=as_of))
         yield from (row for overview, row in encoded if written.isdisjoint(overview.documents))
 
 
-def _encoded(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[tuple[Overview, dict[str, Any]]]:
-    """Those of these overviews that are still there, each with its form."""
+def _encode(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[tuple[Overview, dict[str, Any]]]:
+    """Yield each overview that is still stored, together with its encoded form."""
     overview_ids = [overview.id for overview in overviews]
     below: dict[str, list[Summarizes]] = defaultdict(list)
     for edge in store.successors(overview_ids):
@@ -98,7 +99,7 @@ def _encoded(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[tuple
     keys = _keys(store, sorted({document_id for overview in overviews for document_id in overview.documents}))
     members = {entity for overview in overviews for entity in overview.entities}
     normals = {entity.id: entity.normal for entity in store.entities(sorted(members))}
-    unchanged = store.nodes(overview_ids)  # after what they rest on: a write that takes that away takes these too
+    unchanged = store.nodes(overview_ids)  # read after their nodes: a write that removes a node removes its overviews
     for overview in (overview for overview in overviews if overview in unchanged):
         edges = [(nodes[edge.target_id], edge.weight) for edge in below[overview.id]]
         yield (
@@ -124,7 +125,7 @@ def _encoded(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[tuple
 
 
 def _keys(store: GraphStore, document_ids: Sequence[str]) -> dict[str, str]:
-    """The keys of these documents by id, of which many have no room in memory as whole records."""
+    """Return the keys of documents by id. Records are read in parts, because all records may not fit into memory."""
     starts = range(0, len(document_ids), _RECORDS_TOGETHER)
     parts = (document_ids[start : start + _RECORDS_TOGETHER] for start in starts)
     return {record.id: record.key for part in parts for record in store.documents(part)}
@@ -136,7 +137,7 @@ def _place(span: Span, node: object, keys: dict[str, str]) -> list[Any]:
 
 
 def decode(encoded: _Encoded, namespace: str) -> OverviewRows:
-    """The overview with its edges, and the ids that they have in a namespace."""
+    """Return the overview with its edges, with the ids of a namespace."""
     own_id = overview_id(namespace, encoded["layer"], encoded["key"])
     scalars: dict[str, Any] = {name: encoded[name] for name in _SCALARS}
     overview = Overview(
@@ -158,9 +159,10 @@ def decode(encoded: _Encoded, namespace: str) -> OverviewRows:
 
 
 class ArchivedIds:
-    """The ids, in the namespace "", of all that an archive was seen to hold so far.
+    """The ids, in the namespace "", of the documents, segments, points, entities and overviews read so far.
 
-    They are in a file that has no name, of which some MiB are in memory: of a million segments they would take 500.
+    They are in an SQLite file without a name, with a cache of some MiB; the ids of large archives do not fit into
+    memory.
     """
 
     def __init__(self) -> None:
@@ -173,15 +175,15 @@ class ArchivedIds:
             self._database.execute(statement)
 
     def close(self) -> None:
-        """Remove them."""
+        """Delete the file of ids."""
         self._database.close()
 
     def has_document(self, document_id: str) -> bool:
-        """Whether that document was noted."""
+        """Whether the document was added before."""
         return self._characters(document_id, _DOCUMENT) is not None
 
     def add(self, graph: DocumentGraph) -> None:
-        """Note what a document holds."""
+        """Add the ids of a document, its segments, its points and its entities."""
         others = {point.id for point in graph.points}
         others |= {item.entity_id for item in (*graph.mentions, *graph.titles)}
         self._note((segment.id, _SEGMENT, segment.start, segment.end) for segment in graph.segments)
@@ -189,35 +191,35 @@ class ArchivedIds:
         self._note([(graph.document.id, _DOCUMENT, 0, 0)])
 
     def check(self, rows: OverviewRows) -> None:
-        """Refuse an overview of which something is not among these; else note it.
+        """Check that all documents and nodes of an overview were added before, then add its id.
 
         Raises:
-            StoreError: it rests on something else, or could not be stored.
+            StoreError: a document or a node is missing, the overview comes twice, or it cannot be stored.
         """
         check_overviews(rows, namespace="")
         (overview,) = rows.overviews
         spans = [span for finding in overview.findings for span in finding.spans]
-        known = (
+        is_complete = (
             all(map(self.has_document, overview.documents))
             and all(self._characters(member, _OTHER) for member in overview.entities)
             and all(self._characters(edge.target_id, _SEGMENT, _OTHER) for edge in rows.summarizes)
             and all(_lies_in(span, self._characters(span.segment_id, _SEGMENT)) for span in spans)
             and not self._characters(overview.id, _OTHER)
         )
-        if not known:
+        if not is_complete:
             raise StoreError(
-                "Expected overviews of documents, nodes and entities that the archive holds before them, each once, "
-                f"got another, of layer {show(overview.layer)}. Export the memory again."
+                "Expected each overview once, after its documents, nodes and entities, got a repeated or incomplete "
+                f"overview of layer {show(overview.layer)}. Export the memory again."
             )
         self._note([(overview.id, _OTHER, 0, 0)])
 
-    def _note(self, noted: Iterable[tuple[str, str, int, int]]) -> None:
+    def _note(self, rows: Iterable[tuple[str, str, int, int]]) -> None:
         self._database.execute("BEGIN")
-        self._database.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?, ?, ?)", noted)
+        self._database.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?, ?, ?)", rows)
         self._database.execute("COMMIT")
 
     def _characters(self, node_id: str, *kinds: str) -> tuple[int, int] | None:
-        """The characters of a segment of that id, or of what else is of one of these kinds; None where nothing is."""
+        """Return the start and end of a segment in its document, (0, 0) for another kind of node; None if not added."""
         row = self._database.execute("SELECT kind, first, last FROM ids WHERE id = ?", (node_id,)).fetchone()
         return (row[1], row[2]) if row is not None and row[0] in kinds else None
 
@@ -226,8 +228,8 @@ def _lies_in(span: Span, characters: tuple[int, int] | None) -> bool:
     return characters is not None and characters[0] <= span.start <= span.end <= characters[1]
 
 
-def joined(parts: Iterable[OverviewRows]) -> OverviewRows:
-    """The rows of several parts as one."""
+def join_overviews(parts: Iterable[OverviewRows]) -> OverviewRows:
+    """Return the overviews and edges of several parts as one."""
     listed = list(parts)
     return OverviewRows(
         tuple(overview for part in listed for overview in part.overviews),

@@ -1,7 +1,7 @@
-"""The documents of an archive into an empty Neo4j database, through files for ``neo4j-admin``.
+"""Writes an archive as files from which ``neo4j-admin`` makes a Neo4j database.
 
-It uses no model, and starts and stops nothing. Invariants: the whole archive was checked, and the database is empty,
-before a file is written; where it raises, no file stays.
+It uses no model, and it neither starts nor stops a server. Invariants: files are written only after the whole archive
+was checked and the database was found empty. If it raises, no file is left.
 """
 
 from __future__ import annotations
@@ -18,29 +18,30 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.ingestion.all_overviews import OVERVIEWS_TOGETHER
 from memgraph_rag.maintenance import archive_import
-from memgraph_rag.maintenance.archive_overviews import joined
+from memgraph_rag.maintenance.archive_overviews import join_overviews
 from memgraph_rag.stores.neo4j.bulk import BulkFiles, BulkWriter
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER
 
 __all__ = ["write_bulk_files"]
 
 _ROOM = 8
-"""Times the archive's size."""
+"""Required disk space, as a multiple of the archive's size."""
 
 
 def write_bulk_files(
     store: GraphStore, path: Path, folder: Path, embedder: Embedder, recognizer: EntityRecognizer
 ) -> BulkFiles:
-    """Check the whole archive, then write it as files into a folder, which is made.
+    """Check the whole archive, create the folder, write the files into it, and return their names and numbers.
 
     Raises:
-        DocumentError: the file is no archive, is cut off or damaged, or holds what ``add`` could not have made.
-        SchemaMismatch: it was written with another embedder.
+        DocumentError: the file is not an archive, is cut off or damaged, or holds a document that ``add`` could not
+            have stored.
+        SchemaMismatch: another embedder made the embeddings of the archive.
         StoreError: the store is not in Neo4j, or its database is not empty.
-        SettingsError: the folder holds something, or has no room.
+        SettingsError: the folder is not empty, or its disk space is too small.
     """
     target = {"database": store.empty_database(), "namespace": store.namespace}
-    file = archive_import.checked(path, embedder, recognizer)
+    file = archive_import.open_checked(path, embedder, recognizer)
     _check_room(folder, file.size)
     with _new_files(folder), BulkWriter(
         folder, **target, embedder=embedder.name, dimension=embedder.dimension
@@ -50,18 +51,22 @@ def write_bulk_files(
             writer.write(group)
         overviews = file.read_overviews(namespace=store.namespace)
         for rows in iter(lambda: list(islice(overviews, OVERVIEWS_TOGETHER)), []):
-            writer.write_overviews(joined(rows))
+            writer.write_overviews(join_overviews(rows))
         return writer.finish()
 
 
 def _check_room(folder: Path, archive_bytes: int) -> None:
-    """Refuse a disk that cannot hold the files and, where it is that of the database, what is made of them."""
+    """Check that the disk can hold the files and the database that is made from them.
+
+    Raises:
+        SettingsError: the free space is too small.
+    """
     above = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    free, wanted = shutil.disk_usage(above).free, int(_ROOM * archive_bytes)
-    if free < wanted:
+    free, required = shutil.disk_usage(above).free, int(_ROOM * archive_bytes)
+    if free < required:
         raise SettingsError(
-            f"Expected {wanted / 2**30:.1f} GiB of room for files and database, got {free / 2**30:.1f} GiB at "
-            f"{show(above)}. Make room, or name a folder on another disk by --files.",
+            f"Expected {required / 2**30:.1f} GiB of free space for files and database, got {free / 2**30:.1f} GiB at "
+            f"{show(above)}. Free some space, or name a folder on another disk with --files.",
             folder=folder,
             free=free,
         )
@@ -69,23 +74,27 @@ def _check_room(folder: Path, archive_bytes: int) -> None:
 
 @contextmanager
 def _new_files(folder: Path) -> Iterator[None]:
-    """A folder that is new or empty, and its owner's alone; where the block raises, it is removed with all in it."""
+    """Create a folder for the block, readable by its owner only. Remove it with its content if the block raises.
+
+    Raises:
+        SettingsError: the folder cannot be written or is not empty, or the block runs out of disk space.
+    """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         is_empty = not any(folder.iterdir())
     except OSError as exc:
         raise SettingsError(
-            f"Expected a folder for files, got {show(exc)}: {show(folder)}. Name another.", folder=folder
+            f"Expected a folder for files, got {show(exc)}: {show(folder)}. Name another folder.", folder=folder
         ) from exc
     if not is_empty:
-        raise SettingsError(f"Expected a new or empty folder, got {show(folder)}, which holds something. Name another.")
+        raise SettingsError(f"Expected a new or empty folder, got {show(folder)} with files. Name another folder.")
     done = False
     try:
         yield
         done = True
     except (OSError, sqlite3.OperationalError) as exc:
         raise SettingsError(
-            f"Expected room for files, got {show(exc)}: {show(folder)}. Name another folder.", folder=folder
+            f"Expected free space for files, got {show(exc)}: {show(folder)}. Name another folder.", folder=folder
         ) from exc
     finally:
         if not done:

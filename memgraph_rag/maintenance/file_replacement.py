@@ -1,8 +1,7 @@
-"""Replaces a file by one of this library's: whole or not at all, readable by its owner alone.
+"""Replaces a file in one step with a new file that only its owner can read.
 
-It knows no format. Invariants: nothing is replaced but a regular file that is empty or that this library wrote; a
-symbolic link stays, and its target is replaced by the same rules; what is written meanwhile has a name that no other
-file has.
+It knows no file format. Invariants: only a regular file that is empty or that this library wrote is replaced. A
+symbolic link stays, and its target is replaced by the same rules. The scratch file has a name that no other file has.
 """
 
 from __future__ import annotations
@@ -18,29 +17,29 @@ from typing import BinaryIO
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError
 
-__all__ = ["replacement"]
+__all__ = ["replace_file"]
 
-_HEAD_BYTES = 4096  # in which a file says what it is
-_NAME_CHARACTERS = 40  # of the file's name, in that of its scratch file
+_HEAD_BYTES = 4096  # searched for the mark of a kind of file
+_NAME_CHARACTERS = 40  # of the target's name, as the beginning of the scratch file's name
 
 
 @contextmanager
-def replacement(path: Path, *, kind: str, mark: bytes, error: type[MemgraphRagError]) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of ``path`` when the block ends; where it raises, nothing changes.
+def replace_file(path: Path, *, kind: str, mark: bytes, error: type[MemgraphRagError]) -> Iterator[BinaryIO]:
+    """Open a scratch file for the block, and rename it to ``path`` at the end. If the block raises, remove it.
 
     Args:
-        kind: what is written, in a message: "an archive".
-        mark: what stands in the first bytes of each file of that kind that was written here.
-        error: what is raised.
+        kind: the kind of file, with an article, for messages: "an archive".
+        mark: bytes near the beginning of each file of this kind. A file without the mark is not replaced.
+        error: the class of the errors.
 
     Raises:
-        MemgraphRagError: ``error``: the place holds something else, or cannot be written.
+        MemgraphRagError: an error of the class ``error``: the path holds another file, or cannot be written.
     """
     try:
         target = _target(path)
         _require_replaceable(path, target, kind=kind, mark=mark, error=error)
         prefix = f".{target.name[:_NAME_CHARACTERS]}."
-        descriptor, name = tempfile.mkstemp(".part", prefix, target.parent)  # 0600, and none that is there
+        descriptor, name = tempfile.mkstemp(".part", prefix, target.parent)  # mode 0600, never an existing file
         try:
             with os.fdopen(descriptor, "wb") as file:
                 yield file
@@ -50,19 +49,20 @@ def replacement(path: Path, *, kind: str, mark: bytes, error: type[MemgraphRagEr
                 Path(name).unlink()
     except OSError as exc:
         raise error(
-            f"Expected a place where {kind} can be written, got {show(exc)}. Name another file.", path=path
+            f"Expected a path where {kind} can be written, got {show(exc)}. Name another file.", path=path
         ) from exc
 
 
 def _target(path: Path) -> Path:
-    """The path itself, behind symbolic links."""
+    """Return the path after following all symbolic links."""
     try:
         return path.resolve()
-    except RuntimeError as exc:  # links in a circle, before Python 3.13
+    except RuntimeError as exc:  # a loop of links, before Python 3.13
         raise OSError(str(exc)) from exc
 
 
 def _require_replaceable(path: Path, target: Path, *, kind: str, mark: bytes, error: type[MemgraphRagError]) -> None:
+    """Raise ``error`` unless the target is missing, empty, or a regular file with the mark."""
     if not target.exists():
         return
     mode = target.stat().st_mode
@@ -73,7 +73,7 @@ def _require_replaceable(path: Path, target: Path, *, kind: str, mark: bytes, er
         head = file.read(_HEAD_BYTES)
     if head and mark not in head:
         raise error(
-            f"Expected a new file, or {kind} to replace, got {show(path)}, which holds something else. It was left as "
-            "it is: name another file.",
+            f"Expected a new file, or {kind} to replace, got {show(path)}, which holds something else. It was not "
+            "changed: name another file.",
             path=path,
         )

@@ -1,7 +1,7 @@
-"""The layers that documents lack, built oldest first, until time is up.
+"""Builds the layers that documents lack, the oldest document first, within a time limit.
 
-Invariants: between two groups of documents the call can end; what is built stays built; a page of a conversation that
-still grows is left to grow.
+Invariants: the call can end between two groups of documents, and finished groups stay stored. Without named documents,
+a conversation page that can take further turns is skipped.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from memgraph_rag.text.session_pages import is_growing
 from memgraph_rag.types import DocumentRecord, Limits
 from memgraph_rag.types.receipts import Failure, Receipt
 
-__all__ = ["build_lacking_layers", "build_until", "oldest_first"]
+__all__ = ["build_lacking_layers", "build_until", "sort_oldest_first"]
 
-_AT_ONCE = 8  # documents that are begun together; with more a pass of the model is no cheaper (docs/decisions/mcp.md)
+_AT_ONCE = 8  # documents in a group; a larger group makes a model pass no cheaper (docs/decisions/mcp.md)
 
 
 def build_lacking_layers(
@@ -36,9 +36,9 @@ def build_lacking_layers(
     layers: Sequence[str | Layer | MemoryLayer] | None,
     limits: Limits,
 ) -> Iterator[Receipt | Failure]:
-    """Build the layers that documents lack, then those of the whole memory; see ``Memory.deepen``.
+    """Build the layers that documents lack, then the layers of the memory; see ``Memory.deepen``.
 
-    What is wrong with the arguments is raised before the first document is built.
+    Errors in the arguments are raised by this call, before the first outcome is requested.
     """
     of_documents, of_memory = _layers_to_build(parts, layers, all_documents=documents is None)
     chosen = choose_layers(of_documents, parts.settings, known=parts.layers)
@@ -47,9 +47,9 @@ def build_lacking_layers(
     models = parts.models_within(limits)
     records: Sequence[DocumentRecord] = ()
     ingestion: Any = None
-    if chosen:  # without layers of documents no tokens are counted: no language model is looked for
+    if chosen:  # counting tokens may locate a language model, which only layers of documents need
         stored = parts.store.documents(ids)
-        records = oldest_first(stored) if documents is None else stored
+        records = sort_oldest_first(stored) if documents is None else stored
         ingestion = parts.ingestion(chosen, models)
     return build_until(
         records,
@@ -62,7 +62,11 @@ def build_lacking_layers(
 def _layers_to_build(
     parts: OpenMemory, layers: Sequence[str | Layer | MemoryLayer] | None, *, all_documents: bool
 ) -> tuple[Iterable[str | Layer], list[MemoryLayer]]:
-    """Return the layers of documents and those of the memory that are to be built."""
+    """Return the layers of documents to build, and the layers of the memory to build.
+
+    With ``layers`` given, they are split into the two kinds, and the layers that a layer of the memory requires are
+    added to the first kind.
+    """
     if layers is not None:
         of_documents, of_memory = split_layers(layers)
         chosen = choose_memory_layers(of_memory)
@@ -75,8 +79,8 @@ def _layers_to_build(
     return layers_to_deepen(parts.layers), choose_memory_layers(known)
 
 
-def oldest_first(records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
-    """Return the documents in the order in which they were added, without pages of conversations that still grow."""
+def sort_oldest_first(records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
+    """Return the documents sorted by the time of adding, without conversation pages that can take further turns."""
     return sorted(
         (record for record in records if not is_growing(record)), key=lambda record: (record.added_at, record.key)
     )
@@ -90,13 +94,13 @@ def build_until(
     seconds: float | None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Receipt | Failure]:
-    """Yield what ``build`` makes of the documents in their order, then of the rest, until time is up.
+    """Yield the outcomes of ``build`` for groups of documents, then those of ``build_rest``, until time is up.
 
     Args:
-        build: builds documents, whose prompts the model reads together.
-        build_rest: builds the layers of the whole memory.
-        seconds: no group of eight documents is begun later than that; without a limit all are one group.
-        clock: seconds, rising.
+        build: builds a group of documents, whose prompts the model reads together.
+        build_rest: builds the layers of the memory.
+        seconds: no group of eight documents is begun after this time. Without a limit all documents are one group.
+        clock: returns increasing seconds.
     """
     begin = clock()
     size = len(records) if seconds is None else _AT_ONCE

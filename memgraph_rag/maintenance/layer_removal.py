@@ -1,7 +1,7 @@
-"""Layers taken away again.
+"""Removes a layer of annotations from documents.
 
-It knows no layer but ``context``, under which segments are embedded. Invariant: a document is changed in one
-transaction; afterwards it is as if the layer had never been built.
+The only layer that it knows by name is ``context``, because segments are embedded together with their context.
+Invariant: each document changes in one transaction, and afterwards is the same as if the layer had never been built.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from memgraph_rag.types import CONTEXT, Action, DocumentGraph, DocumentRecord, F
 
 __all__ = ["check_removable", "remove_layer"]
 
-_COUNTED_TOGETHER = 256  # documents
+_COUNTED_TOGETHER = 256  # documents in one query for counts
 
 
 def check_removable(layer: str) -> None:
-    """Refuse what other layers and the search rest on.
+    """Check that no other layer and no search depends on a layer.
 
     Raises:
-        SettingsError: the layer has rows of a kind of its own, or the name is none.
+        SettingsError: the layer does not consist of annotations, or the name is not a text.
     """
     if not isinstance(layer, str) or not layer.strip():
-        raise SettingsError(f"Expected the name of a layer, got {show(layer)}.", layer=layer)
+        raise SettingsError(f"Expected the name of a layer, got {show(layer)}. Pass its name as a str.", layer=layer)
     if ANNOTATIONS not in kinds_of([layer]):
         raise SettingsError(
-            f"Expected a layer of annotations, such as {CONTEXT}, got {show(layer)}, on which other layers may rest. "
-            "Forget the documents, and add them without it.",
+            f"Expected a layer of annotations, such as {CONTEXT}, got {show(layer)}, on which other layers may depend. "
+            "Forget the documents, and add them without this layer.",
             layer=layer,
         )
 
@@ -40,7 +40,11 @@ def check_removable(layer: str) -> None:
 def remove_layer(
     store: GraphStore, embedder: Embedder, layer: str, documents: Sequence[DocumentRecord]
 ) -> Iterator[Receipt | Failure]:
-    """Take a layer away from these documents, telling of each in order."""
+    """Remove a layer from documents, and yield an outcome for each in order.
+
+    A document without the layer yields ``Action.UNCHANGED``. A document that cannot be changed yields a ``Failure``,
+    and the others go on.
+    """
     for start in range(0, len(documents), _COUNTED_TOGETHER):
         group = documents[start : start + _COUNTED_TOGETHER]
         counts = store.counts_of([record.id for record in group if layer not in record.layers])
@@ -55,9 +59,10 @@ def remove_layer(
 
 
 def _without(store: GraphStore, embedder: Embedder, layer: str, record: DocumentRecord) -> DocumentGraph:
+    """Return the document without a layer; new segment embeddings are included only if the layer is ``context``."""
     segments = tuple(store.segments_of(record.id))
     left = tuple(name for name in record.layers if name != layer)
-    is_context = layer == CONTEXT  # under which they were embedded
+    is_context = layer == CONTEXT  # the stored embeddings include the context
     return DocumentGraph(
         document=replace(record, layers=left),
         segments=segments,

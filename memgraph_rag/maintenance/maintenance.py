@@ -1,6 +1,7 @@
-"""What keeps a memory in order and moves it: embeddings, layers, repair, archives, rewriting the file.
+"""``Maintenance``: the tasks that keep a memory in order and move it.
 
-It reads no question and no source. Invariant: a call that is interrupted leaves a store that is whole.
+The tasks are new embeddings, removed layers, repair, archives and rewriting the file. It answers no question and reads
+no source. Invariant: an interrupted call leaves a consistent store.
 """
 
 from __future__ import annotations
@@ -32,38 +33,42 @@ __all__ = ["Maintenance"]
 
 
 class Maintenance:
-    """Keeps one memory in order: ``Memory.maintenance``."""
+    """The maintenance tasks of one memory; ``Memory.maintenance`` holds it."""
 
     def __init__(self, parts: OpenMemory) -> None:
         self._parts = parts
 
     def purge(self) -> None:
-        """Rewrite the embedded file so that not a byte of what was forgotten or replaced is left in it.
+        """Rewrite the embedded file so that it holds no bytes of forgotten or replaced documents.
 
-        ``forget`` takes a document out of everything that can be asked; its bytes stay in the file until others take
-        their place. All namespaces of the file are rewritten; it takes room for a second copy meanwhile. What the file
-        system, backups or the disk itself still hold is beyond this.
+        After ``forget`` no search or question can find a document, but its bytes stay in the file until the database
+        overwrites them. ``purge`` rewrites all namespaces of the file, and needs disk space for a second copy. It does
+        not reach copies in the file system, in backups or on the disk itself.
 
         Raises:
-            StoreError: the store is a Neo4j server (what that keeps is in ``docs/security.md``), or there is no room.
+            StoreError: the store is a Neo4j server (``docs/security.md`` says what a server keeps), or the disk space
+                is too small.
         """
         self._parts.require_writable()
         with telemetry.span("purge"):
             self._parts.store.purge()
             self._parts.journal.clear()
-            reembed.forget_kept(self._parts.reembedding_dir)
+            reembed.delete_scratch_files(self._parts.reembedding_dir)
 
     def reembed(self, embedder: str | Path | Embedder) -> int:
-        """Embed everything in the store, in all namespaces, by another embedder, of any dimension; how many documents.
+        """Replace all embeddings of the store, in all namespaces, and return the number of documents.
 
-        Searches and questions go on with the old embeddings while the new ones are made; then the store has the new
-        ones at one moment, and this memory embeds with the new embedder. Other memories that are open on the store
-        raise ``SchemaMismatch`` from then on: open them again. After an interruption everything is as it was, and the
-        next call embeds only what is missing. In an embedded file the switch writes the file anew, as ``purge`` does.
+        The new embedder may have another dimension. Searches use the old embeddings until all new embeddings are
+        computed; then the store switches in one step, and this memory uses the new embedder. Other open memories of the
+        store then raise ``SchemaMismatch``: open them again. After an interruption the store is unchanged, and the next
+        call computes only the missing embeddings. In an embedded file the switch rewrites the file, as ``purge`` does.
+
+        Args:
+            embedder: a name, as for ``Memory``, or an ``Embedder``.
 
         Raises:
-            StoreError: a document is damaged (``repair``), or others write too fast.
-            ModelNotFound: there is no such embedder.
+            StoreError: a document is damaged (see ``repair``), or other writers change documents too fast.
+            ModelNotFound: the embedder does not exist.
         """
         self._parts.require_writable()
         check_parts({"embedder": embedder})
@@ -77,32 +82,34 @@ class Maintenance:
         return event_fields["documents"]
 
     def remove_layer(self, layer: str, documents: Sequence[str | Path] | None = None) -> Iterator[Receipt | Failure]:
-        """Take a layer away from documents that have it, telling of each in order; ``deepen`` builds it again.
+        """Remove a layer from documents, and yield the outcome of each in order. ``deepen`` builds the layer again.
 
-        Without ``context`` the segments of a document are embedded as they were before it, in the same transaction. A
-        document without the layer is ``Action.UNCHANGED``, one that had it ``Action.DEEPENED``: its layers are others.
+        A document that had the layer yields ``Action.DEEPENED``, because its layers changed; a document without the
+        layer yields ``Action.UNCHANGED``. Each document is one transaction. When the layer ``context`` goes, the same
+        transaction stores new embeddings of the segments without the context.
 
         Args:
-            layer: ``context``, ``facts`` or a layer of your own: one that has annotations; or a layer of the memory,
-                which goes as a whole.
-            documents: keys, ids or paths of files; all by default.
+            layer: ``context``, ``facts`` or your own layer, if it consists of annotations; or a layer of the memory,
+                which is removed as a whole.
+            documents: keys, ids or paths of files. The default is all documents.
 
         Raises:
             DocumentNotFound: a document is not in this memory.
-            SettingsError: other layers may rest on it, as on entities, points and relations.
+            SettingsError: other layers may depend on the layer, as on entities, points and relations.
         """
         self._parts.require_writable()
         if isinstance(layer, str) and (overviews := self._parts.store.overviews(layer)):
-            return telemetry.each("remove_layer", remove_overviews(self._parts.store, overviews))
+            return telemetry.log_outcomes("remove_layer", remove_overviews(self._parts.store, overviews))
         layer_removal.check_removable(layer)
         records = self._parts.store.documents(self._parts.document_ids(documents))
         receipts = layer_removal.remove_layer(self._parts.store, self._parts.models.embedder, layer, records)
-        return telemetry.each("remove_layer", receipts)
+        return telemetry.log_outcomes("remove_layer", receipts)
 
     def examine(self) -> list[Damage]:
-        """What is wrong with this namespace's graph and the database's indexes, kind by kind; nothing is changed.
+        """Return the damage to the graph of this namespace and to the indexes, one item for each kind; change nothing.
 
-        Nothing is, where only this library wrote: it is for files that were damaged and databases that others changed.
+        The list is empty for a sound store. This library does not damage a store; damage comes from broken files and
+        from other programs that write to the database.
         """
         with telemetry.span("examine") as event_fields:
             damages = repair.examine(self._parts.store)
@@ -110,11 +117,11 @@ class Maintenance:
         return damages
 
     def repair(self) -> list[Damage]:
-        """Put right what ``examine`` finds, in one transaction; what was found, with what cannot be mended.
+        """Repair the damage that ``examine`` finds, in one transaction, and return it, one item for each kind.
 
-        What belongs to nothing is removed, what can be told from the rest is written again, what has no embedding is
-        embedded. Of a document whose points are broken all points go: ``deepen`` builds them again. A document of which
-        segments are missing cannot be mended: forget it, and add it again.
+        Nodes without an owner are removed, values that follow from other nodes are written again, and missing
+        embeddings are computed. A document with broken points loses all its points: ``deepen`` builds them again. A
+        document with missing segments cannot be repaired (``Damage.is_mendable``): forget it, and add it again.
         """
         self._parts.require_writable()
         with telemetry.span("repair") as event_fields:
@@ -123,18 +130,18 @@ class Maintenance:
         return damages
 
     def export_to(self, path: str | Path, **scope: Unpack[ScopeFields]) -> int:
-        """Write documents, with all that was built of them, into one file, and return how many.
+        """Write documents and their layers into one file, an archive, and return the number of documents.
 
-        The file is JSON Lines, written with one document at a time in memory. ``import_from`` reads it into any store.
-        Only an archive or an empty file is replaced; a symbolic link is followed.
+        The file is JSON Lines. One document at a time is in memory. ``import_from`` reads the file into any store. An
+        existing file is replaced only if it is an archive or empty; a symbolic link is followed.
 
         Args:
-            scope: which documents, by the fields of ``Scope`` but for times, as an archive holds whole documents; all
-                by default.
+            scope: the documents to write, by the fields of ``Scope`` except times, because an archive holds whole
+                documents. The default is all documents.
 
         Raises:
-            DocumentError: the file cannot be written, or something else is there.
-            SettingsError: the scope names a time.
+            DocumentError: the file cannot be written, or the path holds another file.
+            SettingsError: the scope has a time.
         """
         self._parts.process.require()
         extent = self._parts.extent_of(Scope(**scope))
@@ -149,38 +156,45 @@ class Maintenance:
         return event_fields["documents"]
 
     def import_from(self, path: str | Path) -> Iterator[Receipt]:
-        """Store the documents of a file that ``export_to`` wrote, telling of each; no model is used.
+        """Store the documents of an archive, and yield the receipt of each. No model is used.
 
-        The whole file is checked before the first is stored, as ``examine`` would and further; what comes through a
-        pipe is copied into a private file first. Another document of the same key is replaced; one that is stored just
-        so stays as it is (``Action.UNCHANGED``). After an interruption the same call goes through them again.
+        The whole file is checked before the first document is stored; the checks are stricter than those of
+        ``examine``. A pipe is copied into a private file first. A document replaces a stored document with the same
+        key; a document that is stored already in the same form yields ``Action.UNCHANGED``. After an interruption call
+        it again.
+
+        Args:
+            path: a file that ``export_to`` wrote.
 
         Raises:
-            DocumentError: the file is no such file, is cut off or damaged, or holds what ``add`` could not have made.
-            SchemaMismatch: it was written with another embedder.
+            DocumentError: the file is not an archive, is cut off or damaged, or holds a document that ``add`` could not
+                have stored.
+            SchemaMismatch: another embedder made the embeddings of the file.
         """
         self._parts.require_writable()
         models = self._parts.models
         receipts = archive_import.import_documents(
             self._parts.store, checked_path(path), models.embedder, models.recognizer
         )
-        return telemetry.each("import", receipts)
+        return telemetry.log_outcomes("import", receipts)
 
     def write_bulk_files(self, path: str | Path, folder: str | Path) -> BulkFiles:
-        """Check an archive, and write it as files from which ``neo4j-admin`` makes this memory's database.
+        """Check an archive, and write it as import files from which ``neo4j-admin`` makes the database of this memory.
 
-        The database must be empty: it is replaced as a whole, while it is stopped. The next opening builds its indexes.
-        ``memgraph-rag import --bulk`` does all of it where the server is one that this library started.
+        The database must be empty, because ``neo4j-admin`` replaces the whole database while it is stopped. The next
+        ``Memory`` that opens the database builds its indexes. If this library started the server,
+        ``memgraph-rag import --bulk`` does all steps.
 
         Args:
             path: a file that ``export_to`` wrote.
-            folder: a new or empty folder, which becomes its owner's alone; where this raises, it is removed.
+            folder: a new or empty folder. Only its owner can read it. It is removed if this method raises.
 
         Raises:
-            DocumentError: the file is no such file, is cut off or damaged, or holds what ``add`` could not have made.
-            SchemaMismatch: it was written with another embedder.
-            StoreError: the store is no Neo4j server, or its database is not empty.
-            SettingsError: the folder cannot be written, holds something, or has no room.
+            DocumentError: the file is not an archive, is cut off or damaged, or holds a document that ``add`` could not
+                have stored.
+            SchemaMismatch: another embedder made the embeddings of the file.
+            StoreError: the store is not a Neo4j server, or its database is not empty.
+            SettingsError: the folder cannot be written, is not empty, or its disk space is too small.
         """
         from memgraph_rag.maintenance.bulk_import import write_bulk_files  # imports the driver
 

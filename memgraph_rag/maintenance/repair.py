@@ -1,7 +1,7 @@
-"""Damage to a memory: described in words, and mended.
+"""Finds damage to a memory, describes it in words, and repairs it.
 
-It holds no statement: the store finds damage, and mends what can be mended. Invariant: embedding is done outside
-the transaction that mends, from the same texts as when the document was added.
+It contains no Cypher: the store finds the flaws and repairs them. Invariant: missing embeddings are computed outside of
+the transaction that repairs, from the same texts that were embedded when the document was added.
 """
 
 from __future__ import annotations
@@ -15,64 +15,64 @@ from memgraph_rag.types import CONTEXT, Damage, Flaws, Vector
 __all__ = ["examine", "repair"]
 
 _WORDS = {
-    "lost_segments": ("segments of a document that is not there", "removed"),
-    "parted_segments": ("segments that their document does not hold", "tied to it again"),
+    "lost_segments": ("segments of a missing document", "removed"),
+    "parted_segments": ("segments that are not linked to their document", "linked again"),
     "incomplete": (
-        "documents of which segments are missing",
-        "their text is gone: forget them (memgraph-rag forget KEY), then add them again",
+        "documents with missing segments",
+        "their text is lost: forget them (memgraph-rag forget KEY), then add them again",
     ),
-    "unchained": ("documents whose segments do not follow each other", "chained again by their places"),
-    "lost_points": ("points of a document that is not there", "removed"),
+    "unchained": ("documents whose segments are not linked in order", "linked again by their positions"),
+    "lost_points": ("points of a missing document", "removed"),
     "loose_points": (
-        "documents with points that sum up nothing",
-        "all their points removed; memgraph-rag deepen builds them again",
+        "documents with points that summarise no node",
+        "all points of the document removed; memgraph-rag deepen builds them again",
     ),
-    "lost_annotations": ("annotations of a document that is not there", "removed"),
+    "lost_annotations": ("annotations of a missing document", "removed"),
     "loose_annotations": (
-        "documents with annotations of segments that are not there",
+        "documents with annotations of missing segments",
         "all annotations of that layer removed; deepen with the layer builds them again",
     ),
-    "lost_sections": ("sections of a document that is not there", "removed"),
+    "lost_sections": ("sections of a missing document", "removed"),
     "loose_sections": (
-        "documents with sections of which parts are not there",
-        "their whole outline removed; deepen with the layer builds it again",
+        "documents with sections of missing parts",
+        "the whole outline removed; deepen with the layer builds it again",
     ),
-    "torn_overviews": ("overviews of which something is gone that they rest on", "removed; deepen builds them again"),
-    "lost_relations": ("relations of a segment or an entity that is not there", "removed"),
-    "lone_entities": ("entities that nothing names", "removed"),
-    "miswritten": ("entities that say another thing than what names them", "written anew from mentions and titles"),
-    "loose_similar": ("entities tied to near-synonyms, or embedded, without a relation", "untied"),
-    "torn_questions": ("kept questions of which something is gone that they rest on, and no change says so", "removed"),
+    "torn_overviews": ("overviews of missing nodes", "removed; deepen builds them again"),
+    "lost_relations": ("relations of a missing segment or entity", "removed"),
+    "lone_entities": ("entities that no node mentions", "removed"),
+    "miswritten": ("entities that differ from their mentions", "written again from mentions and titles"),
+    "loose_similar": ("entities with near-synonyms or an embedding, but without a relation", "unlinked"),
+    "torn_questions": ("kept questions with missing nodes that no recorded change explains", "removed"),
     "unembedded_segments": ("segments without a valid embedding", "embedded"),
     "unembedded_points": ("points without a valid embedding", "embedded"),
     "unembedded_relations": ("relations without a valid embedding", "embedded"),
     "unembedded_entities": (
-        "names of relations' ends without a valid embedding",
-        "embedded and tied to near-synonyms",
+        "entities of relations without a valid embedding",
+        "embedded and linked to near-synonyms",
     ),
-    "indexes": ("indexes of the database that are missing or failed", "made again"),
+    "indexes": ("indexes of the database that are missing or failed", "built again"),
 }
 _OF_DOCUMENTS = ("incomplete", "unchained", "loose_points", "loose_annotations", "loose_sections")
 _UNMENDABLE = ("incomplete",)
 
 
 def examine(store: GraphStore) -> list[Damage]:
-    """What is wrong, kind by kind."""
-    return _told(store, store.flaws())
+    """Return the damage of a store, one item for each kind; an empty list for a sound store."""
+    return _describe_flaws(store, store.flaws())
 
 
 def repair(store: GraphStore, embedder: Embedder) -> list[Damage]:
-    """Put right what can be put right; what was wrong, kind by kind, with what cannot be mended."""
+    """Repair the damage of a store, and return all damage that was found, one item for each kind."""
     flaws = store.flaws()
     if not flaws:
         return []
-    damages = _told(store, flaws)
-    vectors = _vectors(store, embedder, flaws)
+    damages = _describe_flaws(store, flaws)
+    vectors = _missing_vectors(store, embedder, flaws)
     mended = store.mend(vectors)
-    return damages if mended == flaws else _told(store, mended)
+    return damages if mended == flaws else _describe_flaws(store, mended)
 
 
-def _told(store: GraphStore, flaws: Flaws) -> list[Damage]:
+def _describe_flaws(store: GraphStore, flaws: Flaws) -> list[Damage]:
     keys = {record.id: record.key for record in store.documents()} if flaws else {}
     return [
         Damage(
@@ -87,20 +87,20 @@ def _told(store: GraphStore, flaws: Flaws) -> list[Damage]:
     ]
 
 
-def _vectors(store: GraphStore, embedder: Embedder, flaws: Flaws) -> dict[str, Vector]:
-    """The embeddings of what has none, by id."""
+def _missing_vectors(store: GraphStore, embedder: Embedder, flaws: Flaws) -> dict[str, Vector]:
+    """Return new embeddings of the nodes without a valid embedding, by node id."""
     texts = {node.id: node.text for node in store.nodes(flaws.unembedded_points)}
-    wanted = set(flaws.unembedded_relations)
-    documents = store.document_ids() if wanted else ()
+    relation_ids = set(flaws.unembedded_relations)
+    documents = store.document_ids() if relation_ids else ()
     relations = (relation for document_id in documents for relation in store.relations_of(document_id))
-    texts |= {relation.id: relation.description for relation in relations if relation.id in wanted}
+    texts |= {relation.id: relation.description for relation in relations if relation.id in relation_ids}
     texts |= {entity.id: entity.normal for entity in store.entities(flaws.unembedded_entities)}
     vectors = embedder.embed(list(texts.values())) if texts else ()
     return dict(zip(texts, vectors, strict=True)) | _segment_vectors(store, embedder, flaws.unembedded_segments)
 
 
 def _segment_vectors(store: GraphStore, embedder: Embedder, segment_ids: Sequence[str]) -> dict[str, Vector]:
-    """The embeddings of these segments, in the context of their documents."""
+    """Return new embeddings of segments by id, each computed together with its document's title and context."""
     vectors: dict[str, Vector] = {}
     for record in store.documents(sorted({node.document_id for node in store.nodes(segment_ids)})):
         segments = store.segments_of(record.id)

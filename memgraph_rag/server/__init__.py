@@ -16,13 +16,14 @@ __all__ = ["require_sdk"]
 
 
 def require_sdk() -> None:
-    """Refuse where the official SDK is missing.
+    """Check that the official SDK is installed.
 
     Raises:
-        SettingsError: it is not installed, or of a version before 2.
+        SettingsError: it is not installed, or its version is below 2.
     """
     if find_spec("mcp") is None or find_spec("mcp.server.mcpserver") is None:
         raise SettingsError(
-            'Expected the package mcp, version 2.3 or newer, got none. Install it: pip install "memgraph_rag[mcp]".',
+            "Expected the package mcp, version 2.3 or newer, got no such package. Install it: "
+            'pip install "memgraph_rag[mcp]".',
             package="mcp",
         )

@@ -1,7 +1,7 @@
-"""The description of the REST API as a page for people, from which each tool can be tried.
+"""The web page that describes the REST API and lets people try each tool.
 
-It knows no tool: the page's script reads ``/openapi.json``. Invariant: the page loads nothing from elsewhere and sends
-to its own server alone, by a rule that browsers enforce (CSP).
+It knows no tool: the script of the page reads ``/openapi.json``. Invariant: the page loads nothing from other servers
+and sends only to its own server; a Content Security Policy makes browsers enforce this.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["api_page"]
 
 
 def api_page() -> HTMLResponse:
-    """The page, with the rule that allows its own script and style by their hashes."""
+    """Return the page with a policy that allows only its own script and style, by their hashes."""
     page = _asset("api.html").replace("{{ script }}", _asset("api.js"))
     script, style = (_hash_of(tag, page) for tag in ("script", "style"))
     rule = f"default-src 'none'; script-src {script}; style-src {style}; connect-src 'self'"
@@ -32,6 +32,6 @@ def _asset(name: str) -> str:
 
 
 def _hash_of(tag: str, page: str) -> str:
-    """A source expression of what stands within a tag. Source: Content Security Policy, level 2."""
+    """Return the source expression for the content of a tag. Source: Content Security Policy, level 2."""
     (inner,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
     return f"'sha256-{base64.b64encode(hashlib.sha256(inner.encode()).digest()).decode()}'"

@@ -1,8 +1,8 @@
-"""The costly layers of what was remembered, built behind the calls that store it.
+"""``Deepener``: a thread that builds expensive layers of stored documents in the background.
 
-It knows memories by their public methods, and no protocol. Invariants: one group of documents is built at a time, as a
-machine has one language model; a document that cannot be built stops no other one; what waits is told as of each
-outcome; ``close`` waits for no model.
+It uses the public methods of ``Memory``, and knows no protocol. Invariants: one group of documents is built at a time,
+because a machine runs one language model. A document that cannot be built does not stop the others. The backlog is
+correct after each outcome. ``close`` does not wait for a model.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ __all__ = ["Backlog", "Deepener"]
 
 logger = logging.getLogger(__name__)
 
-_MOST_DOCUMENTS = 8  # of a group: with more a pass of the model is no cheaper (docs/decisions/mcp.md)
-_MOST_SEGMENTS = 32  # of a group, but for its first document: so that a note waits for no book that came with it
-_PATIENCE_S = 5.0  # of ``close``, for a prompt that a model is reading
-_MOST_FAILURES = 20  # that are kept for ``status``
+_MOST_DOCUMENTS = 8  # in a group; a larger group makes a model pass no cheaper (docs/decisions/mcp.md)
+_MOST_SEGMENTS = 32  # in a group of several documents, so that a note does not wait for a book
+_PATIENCE_S = 5.0  # for which ``close`` waits until the model has read its prompt
+_MOST_FAILURES = 20  # kept for the tool status
 
 
 class _Stopped(BaseException):
-    """Raised out of a layer's work, so that a server ends at once; what the model has finished is in its journal."""
+    """Interrupts a layer, so that a server ends at once. Finished model replies are in the journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What is still to be built in one namespace.
+    """The state of the background work in one namespace.
 
     Attributes:
-        layers: those that follow.
-        waiting: how many documents wait, those in work among them.
-        doing: what is being done now, in words; empty where nothing is, or where it is another namespace's turn.
-        built: how many documents were built since the server began.
-        failures: keys or ids of documents, with why they could not be built.
+        layers: the names of the layers that are built in the background.
+        waiting: the number of documents that wait or are being built.
+        doing: the current step in words; empty if nothing is built, or if another namespace is.
+        built: the number of documents that were built since the server started.
+        failures: the error of each document that could not be built, by its key or id.
     """
 
     layers: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
-    """A document whose layers are to be built; outcomes name it by its id or by its key."""
+    """A document whose layers wait to be built. Outcomes name it by its id or by its key."""
 
     memory: Memory
     document_id: str
@@ -63,20 +63,20 @@ class _Task:
 
 
 class Deepener:
-    """A thread that builds layers for documents, in the order in which they were remembered.
+    """A thread that builds layers of documents, in the order in which the documents were stored.
 
-    Documents of one memory that wait are built together, some at a time: their prompts share passes of the model.
+    Waiting documents of one memory are built in small groups, because their prompts share passes of the model.
 
     Args:
-        layers: by name; without any, nothing is done.
+        layers: the names of the layers. Without names the thread never starts.
     """
 
     def __init__(self, layers: Sequence[str]) -> None:
         self._layers = tuple(layers)
         self._changed = Condition()
         self._waiting: deque[_Task] = deque()
-        self._group: list[_Task] = []  # in work, without those that have their outcome
-        self._memory: Memory | None = None  # in work
+        self._group: list[_Task] = []  # documents that are being built and have no outcome yet
+        self._memory: Memory | None = None  # the memory whose documents are being built
         self._doing = ""
         self._built: Counter[str] = Counter()
         self._failures: dict[str, dict[str, str]] = {}
@@ -84,17 +84,17 @@ class Deepener:
         self._is_closing = False
 
     def follow(self, memory: Memory, receipt: Receipt) -> tuple[str, ...]:
-        """Build the layers of a document that was stored when it is its turn; the names of the layers."""
+        """Queue a stored document, and return the names of the layers that will be built."""
         self._add([_Task(memory, receipt.document_id, receipt.key, receipt.counts.get("Segment", 0))])
         return self._layers
 
     def resume(self, memory: Memory) -> None:
-        """Take up what an earlier process of this memory left unbuilt, the oldest documents first."""
+        """Queue all documents of a memory that lack a layer, oldest first; an earlier process may have left some."""
         if self._layers:
-            wanted = set(self._layers)
-            left = [record for record in memory.documents() if not wanted <= set(record.layers)]
-            left.sort(key=lambda record: (record.added_at, record.key))
-            self._add([_Task(memory, record.id, record.key, record.segments) for record in left])
+            required = set(self._layers)
+            incomplete = [record for record in memory.documents() if not required <= set(record.layers)]
+            incomplete.sort(key=lambda record: (record.added_at, record.key))
+            self._add([_Task(memory, record.id, record.key, record.segments) for record in incomplete])
 
     def _add(self, tasks: Sequence[_Task]) -> None:
         if not self._layers or not tasks:
@@ -108,7 +108,7 @@ class Deepener:
             self._changed.notify_all()
 
     def backlog(self, namespace: str) -> Backlog:
-        """What is still to be built in this namespace."""
+        """Return the state of the background work in a namespace."""
         with self._changed:
             is_ours = self._memory is not None and self._memory.namespace == namespace
             return Backlog(
@@ -120,17 +120,17 @@ class Deepener:
             )
 
     def uses(self, memory: Memory) -> bool:
-        """Whether documents of this memory wait, or are in work."""
+        """Whether documents of this memory wait or are being built."""
         with self._changed:
             return memory is self._memory or any(task.memory is memory for task in self._waiting)
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether all is built; waits so long for it."""
+        """Wait until all documents are built, at most ``timeout_s`` seconds; return whether they are."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and self._memory is None, timeout_s)
 
     def progress(self, what: str, done: int, total: int) -> None:
-        """For ``Memory(progress=…)``: what is being done, and where a closing server interrupts it."""
+        """Record the current step; interrupt it if the server is closing. It is passed as ``Memory(progress=…)``."""
         if current_thread() is not self._thread:
             return
         self._doing = f"{what} {done}/{total}" if total else what
@@ -138,7 +138,7 @@ class Deepener:
             raise _Stopped
 
     def close(self) -> bool:
-        """Build nothing more; whether the thread has ended, so that its memory may be closed."""
+        """Stop building, and return whether the thread has ended. Only then its memory may be closed."""
         with self._changed:
             self._is_closing = True
             self._waiting.clear()
@@ -160,23 +160,23 @@ class Deepener:
                     self._changed.notify_all()
 
     def _has_work(self) -> bool:
-        """Whether something waits, once it does; False where the server ends."""
+        """Wait for a document, and return True; return False if the server is closing."""
         with self._changed:
             self._changed.wait_for(lambda: bool(self._waiting) or self._is_closing)
             return not self._is_closing
 
     def _next_group(self) -> list[_Task]:
-        """Documents of the memory that has waited longest, in their order; none where the server ends."""
+        """Return the next group: documents of the memory of the oldest task. It is empty if the server is closing."""
         with self._changed:
             if self._waiting:
                 self._memory = self._waiting[0].memory
-                self._group = _bounded(task for task in self._waiting if task.memory is self._memory)
+                self._group = _first_group(task for task in self._waiting if task.memory is self._memory)
                 for task in self._group:
                     self._waiting.remove(task)
             return list(self._group)
 
     def _build(self, tasks: Sequence[_Task]) -> None:
-        """Build documents together; where that fails as a whole, each that has no outcome yet alone."""
+        """Build documents together. If that raises, build each document without an outcome alone."""
         try:
             self._deepen(tasks)
         except Exception as error:  # of a layer or a model, too; the thread goes on with the next document
@@ -194,32 +194,32 @@ class Deepener:
         for task in tasks:
             try:
                 task.memory.documents(documents=[task.document_id])
-            except DocumentNotFound as error:  # forgotten while it waited: without it the others are built together
+            except DocumentNotFound as error:  # forgotten while it waited; the others are built together
                 self._settle([task], error)
-        there = [task for task in tasks if task in self._group]
-        if not there:
+        stored = [task for task in tasks if task in self._group]
+        if not stored:
             return
-        memory, by_name = there[0].memory, {name: task for task in there for name in (task.document_id, task.key)}
-        for outcome in memory.deepen([task.document_id for task in there], layers=self._layers):
+        memory, by_name = stored[0].memory, {name: task for task in stored for name in (task.document_id, task.key)}
+        for outcome in memory.deepen([task.document_id for task in stored], layers=self._layers):
             error = outcome.error if isinstance(outcome, Failure) else None
             name = outcome.source if isinstance(outcome, Failure) else outcome.document_id
             if task := by_name.get(name):
                 self._settle([task], error)
-            elif error is not None:  # of a layer of the whole memory
-                self._tell(memory.namespace, name, error)
-        self._settle(there)  # of that for which there was nothing to build no outcome comes
+            elif error is not None:  # from a layer of the memory
+                self._record_failure(memory.namespace, name, error)
+        self._settle(stored)  # a document that lacked no layer has no outcome
 
     def _settle(self, tasks: Sequence[_Task], error: Exception | None = None) -> None:
-        """Count documents that are built, or could not be for this reason; one that is gone is neither."""
+        """Record that documents are built, or failed with an error. A forgotten document counts as neither."""
         with self._changed:
             for task in [task for task in tasks if task in self._group]:
                 self._group.remove(task)
                 if error is None:
                     self._built[task.memory.namespace] += 1
                 elif not isinstance(error, DocumentNotFound):
-                    self._tell(task.memory.namespace, task.document_id, error)
+                    self._record_failure(task.memory.namespace, task.document_id, error)
 
-    def _tell(self, namespace: str, name: str, error: Exception) -> None:
+    def _record_failure(self, namespace: str, name: str, error: Exception) -> None:
         with self._changed:
             failures = self._failures.setdefault(namespace, {})
             failures[name] = f"{type(error).__name__}: {error}"
@@ -227,8 +227,8 @@ class Deepener:
                 failures.pop(next(iter(failures)))
 
 
-def _bounded(tasks: Iterable[_Task]) -> list[_Task]:
-    """The first of these that are a group, at least one."""
+def _first_group(tasks: Iterable[_Task]) -> list[_Task]:
+    """Return the first tasks that fit into one group; at least one."""
     group: list[_Task] = []
     segments = 0
     for task in tasks:

@@ -1,6 +1,7 @@
-"""Errors as sentences that a model can act on.
+"""Converts errors into sentences that tell a model what to do.
 
-It knows the tree of our errors and what the SDK raises. Invariant: nothing of a crash but its kind leaves the server.
+It knows ``memgraph_rag.errors`` and the errors of the SDK. Invariant: of an unexpected error, only the name of its
+class leaves the server.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ from memgraph_rag.server.limits import RETRY_AFTER_S, TooManyCalls
 __all__ = ["advise", "explain", "explain_arguments", "explain_crash", "explain_tool_error", "explain_unknown"]
 
 _NEXT: dict[type[MemgraphRagError], str] = {
-    DocumentNotFound: "The tool list_documents tells the keys, recall what is stored about a subject.",
-    QuestionNotFound: "The resource memory://questions lists the questions that were kept.",
+    DocumentNotFound: "The tool list_documents returns the keys; recall searches for a subject.",
+    QuestionNotFound: "The resource memory://questions lists the kept questions.",
     StoreLocked: (
-        "One process at a time has an embedded file open: another server or command does now. Try again when it has "
-        "ended; for several clients at once the user runs one server, memgraph-rag mcp --http."
+        "Only one process at a time can open an embedded file, and another server or command has it open. Try again "
+        "when that has ended. For several clients the user can run one server: memgraph-rag mcp --http."
     ),
     TooManyCalls: f"Call again in {RETRY_AFTER_S} s or later.",
-    StoreReadOnly: "This server was started to read only: tell the user that nothing can be remembered or forgotten.",
-    ModelNotFound: "The tool recall needs no language model: it gives the passages, and you write the answer.",
+    StoreReadOnly: "This server is read-only: tell the user that nothing can be remembered or forgotten.",
+    ModelNotFound: "The tool recall needs no language model: it returns passages, and you write the answer.",
 }
 
 
 def explain(error: MemgraphRagError) -> str:
-    """The kind of an error, what was expected, what came, and what to do next."""
+    """Return the class of an error, its message, and what to do next."""
     return f"{type(error).__name__}: {advise(error)}"
 
 
 def advise(error: MemgraphRagError) -> str:
-    """What was expected, what came, and what to do next."""
+    """Return the message of an error, and what to do next."""
     advice = next((text for kind, text in _NEXT.items() if isinstance(error, kind)), "")
     if not advice and error.retryable:
         advice = "This may pass: try again in a moment."
@@ -50,7 +51,7 @@ def advise(error: MemgraphRagError) -> str:
 
 
 def explain_tool_error(tool: str, error: ToolError) -> str:
-    """The text of a failed call, without the SDK's own beginning, which tells a model nothing."""
+    """Return the text for a failed call of a tool, without the prefix of the SDK, which does not help a model."""
     cause = error.__cause__
     if isinstance(cause, MemgraphRagError):
         return explain(cause)
@@ -62,20 +63,20 @@ def explain_tool_error(tool: str, error: ToolError) -> str:
 
 
 def explain_crash(cause: BaseException) -> str:
-    """What a model is told of an error that nobody foresaw: its kind, and that calling again does not help."""
+    """Return the text for an unexpected error: its class, and that the same call will not help."""
     return (
-        f"Expected no failure within the server, got {type(cause).__name__}. It is in the server's log. The same call "
-        "will most likely fail again: tell the user, or do without it."
+        f"Expected no failure within the server, got {type(cause).__name__}. The server's log has the details. The "
+        "same call will most likely fail again: tell the user, or continue without it."
     )
 
 
 def explain_unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """A name that is none of the known ones."""
+    """Return the text for an unknown name, with the known names."""
     return f"Expected {what} out of {', '.join(known)}, got {show(name)}. Name one of them."
 
 
 def explain_arguments(tool: str, error: ValidationError) -> str:
-    """Which arguments a tool cannot take, the first eight."""
+    """Return the text for invalid arguments of a tool, with at most eight problems."""
     problems = "; ".join(
         f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']} (got {show(problem['input'])})"
         for problem in error.errors(include_url=False)[:8]

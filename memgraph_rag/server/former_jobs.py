@@ -1,7 +1,8 @@
-"""Finish, once, the queue that a former version of the server kept as files; this version has no queue.
+"""Finishes the queue of files that a former version of the server left; this version has no queue.
 
-It knows the form of those files and the tool ``remember``. Invariants: documents are stored in the order in which they
-were accepted; a file of the queue goes when its document is stored or can never be; any other file stays as it is.
+It knows the format of those files, and the tool ``remember``. Invariants: documents are stored in the order of their
+acceptance. A file of the queue is removed when its document is stored, or can never be stored. Other files are not
+touched.
 """
 
 from __future__ import annotations
@@ -27,45 +28,45 @@ from memgraph_rag.server.tools import remember
 
 __all__ = ["finish_jobs", "folder_of_jobs"]
 
-_FOLDER = re.compile(r"[0-9a-f]{32}")  # of a namespace: the beginning of its hash
+_FOLDER = re.compile(r"[0-9a-f]{32}")  # the name of a namespace's folder: the beginning of its hash
 _FILE = re.compile(r"[0-9a-f]{32}\.(queued|storing|ended|(queued|ended)\.part)")
 
 _REMEMBER = Tool.from_function(remember)
 
 
 def folder_of_jobs(store: str, database: str | None) -> Path:
-    """Return the folder where the former version kept what it had accepted for this store."""
+    """Return the folder in which the former version kept the queue of a store."""
     digest = hashlib.sha256(f"{store}\n{database or ''}".encode("utf-8", "surrogatepass")).hexdigest()
     return Path(platformdirs.user_data_dir("memgraph_rag")) / "jobs" / digest[:16]
 
 
 def finish_jobs(root: Path, memories: Memories) -> Iterator[str]:
-    """Store the documents that wait, and remove the files of the queue; yield what the user should know, in lines.
+    """Store the documents of the queue, remove its files, and yield lines that tell the user about it.
 
     Raises:
-        MemgraphRagError: a document cannot be stored now. It waits for the next start, with those behind it.
+        MemgraphRagError: a document cannot be stored now. This and the following documents wait for the next start.
     """
     for folder in sorted(path for path in root.glob("*") if _FOLDER.fullmatch(path.name) and path.is_dir()):
         if any(_files(folder)):
             lock = folder / "lock"
-            with FileLock(lock):  # a server that stores holds it
-                yield from _finish(folder, memories)
+            with FileLock(lock):  # another server may be working on this queue
+                yield from _finish_namespace(folder, memories)
             lock.unlink(missing_ok=True)
-            with suppress(OSError):  # others' files are in it
+            with suppress(OSError):  # the folder has other files
                 folder.rmdir()
     with suppress(OSError):
         root.rmdir()
         yield f"The queue of a former version is finished, and its folder is removed: {root}"
 
 
-def _finish(folder: Path, memories: Memories) -> Iterator[str]:
-    """Store what waits in the folder of a namespace, the oldest first: a name begins with the time of acceptance."""
+def _finish_namespace(folder: Path, memories: Memories) -> Iterator[str]:
+    """Store the queue of one namespace, oldest first, because a file name begins with the time of acceptance."""
     files = sorted(_files(folder))
     done = {path.stem for path in files if path.suffix == ".ended"}
     waiting = [path for path in files if path.suffix in (".queued", ".storing")]
     stored = 0
     for path in waiting:
-        if path.stem not in done:  # else the server was killed before it removed the file
+        if path.stem not in done:  # otherwise the server was killed before it removed the file
             refusal = _store(path, memories)
             stored += not refusal
             if refusal:
@@ -78,13 +79,13 @@ def _finish(folder: Path, memories: Memories) -> Iterator[str]:
 
 
 def _store(path: Path, memories: Memories) -> str:
-    """Store the document of a file; why it can never be stored, empty where it is."""
+    """Store the document of a file, and return an empty text; or return the reason why it can never be stored."""
     form = read_object(path) or {}
     namespace, arguments = str(form.get("namespace")), form.get("arguments")
     digest = hashlib.sha256(namespace.encode("utf-8", "surrogatepass")).hexdigest()
     if not digest.startswith(path.parent.name) or not isinstance(arguments, dict):
         return "the file is damaged"
-    memories.get(namespace)  # what fails here is no fault of the document
+    memories.get(namespace)  # an error here is not caused by the document
     services = Services(memories, lambda: namespace)
     call = SimpleNamespace(request_context=SimpleNamespace(lifespan_context=services))
     try:

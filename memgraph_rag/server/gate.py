@@ -1,7 +1,7 @@
-"""What a request must bring before a tool or a page sees it: a token, an address that is ours, and a whole body.
+"""``Gate``: checks the token, the headers ``Host`` and ``Origin``, and the size of each request.
 
-It knows HTTP and tokens, no tool. Invariants: nothing behind it runs for a request without a token that holds, or
-from a page on another site; a refusal is a problem document; a stream says nothing more when its token holds no longer.
+It knows HTTP and tokens, and no tool. Invariants: the application does not run for a request without a valid token, or
+from a page on another site. A refusal is a problem document. A stream ends when its token is no longer valid.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["LOCAL_HOSTS", "MOST_BODY", "Gate"]
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
-MOST_BODY = 40 * 2**20  # bytes of a request: a text of 32 MiB, which ``Memory.add`` takes, with its escapes
+MOST_BODY = 40 * 2**20  # bytes of a request: the longest text of ``Memory.add``, 32 MiB, with its escapes
 
 _NO_TOKEN = Problem(
     title="NoToken",
     status=401,
-    detail="Expected the header Authorization: Bearer TOKEN with a token that holds, got none. The user makes one: "
+    detail="Expected the header Authorization: Bearer TOKEN with a valid token, got none. The user can create a token: "
     "memgraph-rag mcp token --namespace NAME.",
 )
 _TOO_LONG = Problem(
@@ -38,17 +38,18 @@ _TOO_LONG = Problem(
 _WRONG_TYPE = Problem(
     title="WrongContentType",
     status=400,
-    detail="Expected the header Content-Type: application/json, got another or none. Send JSON, and say so.",
+    detail="Expected the header Content-Type: application/json, got another or none. Send JSON with this header.",
 )
 _WRONG_ORIGIN = Problem(
     title="WrongOrigin",
     status=403,
-    detail="Expected no header Origin, or that of an allowed host, got another. A page of another site may not call.",
+    detail="Expected no header Origin, or the origin of an allowed host, got another. Pages of other sites may not "
+    "call this server.",
 )
 _WRONG_HOST = Problem(
     title="WrongHost",
     status=421,
-    detail="Expected the header Host with 127.0.0.1, localhost or an allowed host, got another. The user allows the "
+    detail="Expected the header Host with 127.0.0.1, localhost or an allowed host, got another. The user can allow the "
     "name of a proxy: memgraph-rag serve --allow-host NAME.",
 )
 
@@ -56,11 +57,11 @@ _LOCAL = re.compile(rf"({'|'.join(map(re.escape, LOCAL_HOSTS))})(:\d{{1,5}})?")
 
 
 class Gate:
-    """An application that a request reaches only when all is there.
+    """An ASGI application that passes valid requests to another application.
 
     Args:
-        allowed_hosts: further names in ``Host``, and in ``Origin``, of a proxy that stands before this server.
-        verifier: of tokens; without it whoever asks is let in.
+        allowed_hosts: further valid names in ``Host`` and ``Origin``, for a proxy in front of this server.
+        verifier: checks tokens. Without it no token is needed.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Gate:
         self._app, self._allowed_hosts, self._verifier = app, frozenset(allowed_hosts), verifier
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request, or let it in with its whole body."""
+        """Answer a request with a refusal, or pass it on with its whole body."""
         user = scope.get("user")
         if self._verifier is not None and not isinstance(user, AuthenticatedUser):
             challenge = {"WWW-Authenticate": f'Bearer error="invalid_token", error_description="{_NO_TOKEN.title}"'}
@@ -79,15 +80,15 @@ class Gate:
         if refusal is not None:
             await answer_problem(refusal)(scope, receive, send)
             return
-        body = await _body(scope, receive)
+        body = await _read_body(scope, receive)
         if body is None:
             await answer_problem(_TOO_LONG)(scope, receive, send)
-        elif body["type"] == "http.request":  # else the client is gone
+        elif body["type"] == "http.request":  # otherwise the client has disconnected
             token = user.access_token.token if isinstance(user, AuthenticatedUser) else ""
-            await self._answer(scope, _first(body, receive), send, token)
+            await self._answer(scope, _prepend_message(body, receive), send, token)
 
     def _refusal(self, headers: Headers, method: str) -> Problem | None:
-        """What is wrong with the headers of a request, or None."""
+        """Return the problem with the headers of a request, or None."""
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if method == "POST" and kind != "application/json":
             return _WRONG_TYPE
@@ -104,7 +105,7 @@ class Gate:
         return host in self._allowed_hosts or _LOCAL.fullmatch(host) is not None
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
-        """Let the application answer; a stream ends before the first part that follows the end of its token."""
+        """Let the application answer. End a stream before the first part that follows the end of its token."""
         with anyio.CancelScope() as answering:
 
             async def send_while_valid(message: Message) -> None:
@@ -118,8 +119,8 @@ class Gate:
             await self._app(scope, receive, send_while_valid)
 
 
-async def _body(scope: Scope, receive: Receive) -> Message | None:
-    """The message with the whole body, or the one that says that the client is gone; None where it is too long."""
+async def _read_body(scope: Scope, receive: Receive) -> Message | None:
+    """Return a message with the whole body, or the message of a disconnect; None if the body is too long."""
     declared = Headers(scope=scope).get("content-length", "")
     if declared.isdecimal() and int(declared) > MOST_BODY:
         return None
@@ -135,8 +136,8 @@ async def _body(scope: Scope, receive: Receive) -> Message | None:
             return {"type": "http.request", "body": bytes(body), "more_body": False}
 
 
-def _first(message: Message, receive: Receive) -> Receive:
-    """A receive that gives this message before all others."""
+def _prepend_message(message: Message, receive: Receive) -> Receive:
+    """Return a ``receive`` that returns this message first, and then the further messages of the client."""
     messages = [message]
 
     async def first() -> Message:

@@ -1,7 +1,7 @@
-"""How many calls may be under way: of one caller, and of all.
+"""Limits the number of concurrent calls, of one caller and of all callers.
 
 It knows no protocol and no tool. Invariant: a call over a limit is refused before it takes a thread, so that one caller
-cannot take all threads, and the queue for them has an end.
+cannot take all threads, and the queue for threads is bounded.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from memgraph_rag.errors import MemgraphRagError
 __all__ = ["RETRY_AFTER_S", "CallLimits", "TooManyCalls"]
 
 MOST_AT_ONCE = 16
-"""Calls of one caller. Each takes a thread, of which a server has 40."""
+"""Concurrent calls of one caller. Each call takes one of the 40 threads of a server."""
 
 MOST_IN_ALL = 128
-"""Calls of all callers, those that wait for a thread among them."""
+"""Concurrent calls of all callers, including calls that wait for a thread."""
 
 RETRY_AFTER_S = 1
 
 
 class TooManyCalls(MemgraphRagError):
-    """A caller, or all together, have as many calls under way as a server takes."""
+    """The caller, or all callers together, have too many concurrent calls."""
 
     retryable: ClassVar[bool] = True
 
 
 class CallLimits:
-    """Counts the calls of a server, over whatever protocol they come.
+    """Counts the concurrent calls of a server, over all protocols.
 
     Args:
-        most_at_once: calls of one caller, which is a namespace, that may be under way.
-        most_in_all: calls of all callers that may be.
+        most_at_once: the limit for one caller, which is a namespace.
+        most_in_all: the limit for all callers together.
     """
 
     def __init__(self, *, most_at_once: int = MOST_AT_ONCE, most_in_all: int = MOST_IN_ALL) -> None:
@@ -45,15 +45,15 @@ class CallLimits:
 
     @contextmanager
     def under_way(self, caller: str) -> Iterator[None]:
-        """A call of this caller is under way.
+        """Count the block as a call of this caller.
 
         Raises:
-            TooManyCalls: it would be one too many.
+            TooManyCalls: the call would exceed a limit.
         """
         if self._under_way[caller] >= self._most_at_once:
-            raise _one_too_many(f"{self._most_at_once} calls of one caller")
+            raise _limit_error(f"{self._most_at_once} calls of one caller")
         if self._under_way.total() >= self._most_in_all:
-            raise _one_too_many(f"{self._most_in_all} calls")
+            raise _limit_error(f"{self._most_in_all} calls")
         self._under_way[caller] += 1
         try:
             yield
@@ -63,5 +63,5 @@ class CallLimits:
                 del self._under_way[caller]
 
 
-def _one_too_many(most: str) -> TooManyCalls:
-    return TooManyCalls(f"Expected at most {most} under way, got one more. Wait until one of them has ended.")
+def _limit_error(most: str) -> TooManyCalls:
+    return TooManyCalls(f"Expected at most {most} at the same time, got one more. Wait until one of them has ended.")

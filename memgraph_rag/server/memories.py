@@ -1,8 +1,9 @@
-"""The memories that a server has open, a namespace each.
+"""``Memories``: the open memories of a server, one for each namespace.
 
-It knows no protocol. Invariants: a namespace is open at most once, and waits for no other; where opening fails the next
-call tries again, so that a server outlives a store that is locked or away, and calls that waited for it fail with it; a
-memory is never closed within ``in_use``, nor while one of its documents waits for a layer.
+It knows no protocol. Invariants: a namespace is open at most once, and opening it does not wait for another namespace.
+If opening fails, waiting calls fail with the same error and the next call tries again, so a server survives a store
+that is locked or unreachable. A memory is never closed inside ``in_use``, or while one of its documents waits for a
+layer.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["IDLE_S", "Memories", "OpenNamespace"]
 
 IDLE_S = 600.0
-"""After how long without a call a namespace is closed over HTTP.
+"""Seconds without a call after which an HTTP server closes a namespace.
 
-An open one holds its search index in memory, 1.5 kB a segment and more; to open it again takes seconds. An agent in a
-conversation calls more often than every ten minutes.
+An open namespace holds its search index in memory, at least 1.5 kB per segment; opening it again takes seconds. An
+agent in a conversation calls more often than every ten minutes.
 """
 
 
@@ -36,7 +37,7 @@ class OpenNamespace(Protocol):
     """Opens the memory of a namespace."""
 
     def __call__(self, namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-        """The memory; ``progress`` goes to its constructor. Raises what ``Memory`` raises."""
+        """Open the memory with ``Memory(…, progress=progress)``, and return it. Errors are those of ``Memory``."""
         ...
 
 
@@ -46,12 +47,12 @@ class _Failure(NamedTuple):
 
 
 class Memories:
-    """Memories by namespace, with the thread that builds their costly layers.
+    """Open memories by namespace, and the thread that builds their expensive layers.
 
     Args:
-        open_namespace: called once a namespace.
-        later: names of layers that are built behind ``remember``.
-        idle_s: after how many seconds without a call a memory is closed; None is never.
+        open_namespace: opens the memory of a namespace.
+        later: the names of the layers that are built in the background after ``remember``.
+        idle_s: the seconds without a call after which a memory is closed; None means never.
     """
 
     def __init__(
@@ -64,20 +65,20 @@ class Memories:
         self._open_namespace = open_namespace
         self._deepener = Deepener(later)
         self._idle_s = idle_s
-        self._turns: defaultdict[str, Lock] = defaultdict(Lock)  # to open or close one; taken before ``_changed``
-        self._changed = Condition()  # for a moment only: calls count themselves in the event loop
-        self._failures: dict[str, _Failure] = {}  # the last one of each namespace
+        self._turns: defaultdict[str, Lock] = defaultdict(Lock)  # for opening and closing; acquired before ``_changed``
+        self._changed = Condition()  # held only briefly, because the event loop waits for it
+        self._failures: dict[str, _Failure] = {}  # the last failure of each namespace
         self._open: dict[str, Memory] = {}
-        self._uses: Counter[str] = Counter()  # calls under way
+        self._uses: Counter[str] = Counter()  # running calls
         self._used_at: dict[str, float] = {}
         self._is_closed = False
         self._closer: Thread | None = None
 
     def get(self, namespace: str) -> Memory:
-        """The memory of this namespace; within ``in_use`` it stays open.
+        """Return the memory of a namespace; open it if necessary. Inside ``in_use`` it stays open.
 
         Raises:
-            MemgraphRagError: it cannot be opened; the next call tries again.
+            MemgraphRagError: the memory cannot be opened. The next call tries again.
         """
         memory = self._open.get(namespace)
         if memory is not None:
@@ -86,7 +87,7 @@ class Memories:
         with self._turn(namespace):
             if namespace not in self._open:
                 failure = self._failures.get(namespace)
-                if failure is not None and failure.at > asked_at:  # of the try that this call waited for
+                if failure is not None and failure.at > asked_at:  # this call waited for the attempt that failed
                     raise failure.error
                 self._open_anew(namespace)
             return self._open[namespace]
@@ -111,7 +112,7 @@ class Memories:
 
     @contextmanager
     def in_use(self, namespace: str) -> Iterator[None]:
-        """A call of this namespace is under way."""
+        """Keep the memory of a namespace open during the block."""
         self._count(namespace, 1)
         try:
             yield
@@ -119,23 +120,23 @@ class Memories:
             self._count(namespace, -1)
 
     def opened(self) -> tuple[str, ...]:
-        """The namespaces that are open, sorted."""
+        """Return the sorted names of the open namespaces."""
         return tuple(sorted(self._open))
 
     def follow(self, memory: Memory, receipt: Receipt) -> tuple[str, ...]:
-        """Let the costly layers of a document that was stored be built; their names."""
+        """Queue a stored document for the background thread, and return the names of the layers to build."""
         return self._deepener.follow(memory, receipt)
 
     def backlog(self, namespace: str) -> Backlog:
-        """What is still to be built in a namespace."""
+        """Return the state of the background work in a namespace."""
         return self._deepener.backlog(namespace)
 
     def wait(self, timeout_s: float) -> bool:
-        """Whether all layers are built; waits so long for them."""
+        """Wait until all layers are built, at most ``timeout_s`` seconds; return whether they are."""
         return self._deepener.wait(timeout_s)
 
     def close(self) -> None:
-        """Close all memories. Where a model is still at work, they are left to the end of the process."""
+        """Close all memories. If a model is still running, they stay open until the process ends."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -159,10 +160,10 @@ class Memories:
             self._closer.start()
 
     def _close_idle(self, idle_s: float) -> None:
-        """Until all are closed: close each that has had no call for so many seconds."""
+        """Close memories without a call for ``idle_s`` seconds, again and again until ``close`` is called."""
         while not self._is_closed:
             for namespace in self.opened():
-                with self._turn(namespace):  # who asks for it meanwhile waits, and opens it again
+                with self._turn(namespace):  # a concurrent call waits, and opens it again
                     memory = self._idle(namespace, time.monotonic() - idle_s)
                     if memory is not None:
                         memory.close()
@@ -170,7 +171,7 @@ class Memories:
                 self._changed.wait_for(lambda: self._is_closed, idle_s / 4)
 
     def _idle(self, namespace: str, before: float) -> Memory | None:
-        """Take a memory out that nothing has used since a moment; None where something has."""
+        """Remove a memory that was not used since ``before``, and return it; return None if it was used."""
         with self._changed:
             is_idle = namespace in self._open and not self._uses[namespace] and self._used_at[namespace] < before
             if not is_idle or self._deepener.uses(self._open[namespace]):

@@ -1,7 +1,7 @@
-"""How many calls a server gets, how long they take and how they end, in the form that Prometheus collects.
+"""Counts the calls of a server, their durations and their outcomes, in the format of Prometheus.
 
-It knows no tool and no memory. Invariant: a figure names a tool, a way in and an outcome, never a namespace, a token or
-a text, so whoever may read the figures learns nothing of what is remembered.
+It knows no tool and no memory. Invariant: a metric names a tool, a protocol and an outcome, never a namespace, a token
+or a text, so a reader of the metrics learns nothing about the content of memories.
 
 Source: the text format of Prometheus (OpenMetrics).
 """
@@ -19,37 +19,37 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 __all__ = ["Metrics", "Way"]
 
 Way = Literal["mcp", "rest"]
-"""How a call came."""
+"""The protocol of a call."""
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
-"""Bounds of what is counted together: a recall takes some hundredths, an answer on a CPU up to minutes."""
+"""Bounds of the histogram: a recall takes some hundredths of a second, an answer on a CPU up to minutes."""
 
 
 class Metrics:
-    """The figures of one server, from its start."""
+    """The metrics of one server since its start."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self._seconds = Histogram(
             "memgraph_rag_call_seconds",
-            "How long calls of tools took, by how they ended.",
+            "Duration of tool calls in seconds, by outcome.",
             ("tool", "way", "outcome"),
             buckets=_SECONDS,
             registry=self._registry,
         )
         self._under_way = Gauge(
             "memgraph_rag_calls_under_way",
-            "Calls that have not ended yet.",
+            "Calls that are running.",
             ("tool", "way"),
             registry=self._registry,
         )
         self._sent_back = Counter(
-            "memgraph_rag_calls_sent_back", "Calls of a caller who had too many under way.", registry=self._registry
+            "memgraph_rag_calls_sent_back", "Calls that were refused by a limit.", registry=self._registry
         )
 
     @contextmanager
     def call(self, tool: str, way: Way) -> Iterator[None]:
-        """One call; its outcome is "ok", or the name of the error with which it ended, as the tool raised it."""
+        """Measure the block as one call. Its outcome is "ok", or the class name of the error that the tool raised."""
         began = time.perf_counter()
 
         def end(_: object, error: BaseException | None, *__: object) -> None:
@@ -64,9 +64,9 @@ class Metrics:
             yield
 
     def send_back(self) -> None:
-        """A call was sent back before a tool ran."""
+        """Count a call that was refused before its tool ran."""
         self._sent_back.inc()
 
     def text(self) -> bytes:
-        """Return all figures, as Prometheus reads them."""
+        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self._registry)

@@ -1,7 +1,7 @@
-"""JSON files that their user alone can read, written whole or not at all.
+"""Reads and writes JSON files that only their owner can read.
 
-It knows nothing of what is in them. Invariant: under its name a file is either the former one or the new one, whatever
-happens meanwhile, and it is on the disk when ``write_private`` returns.
+It does not know their content. Invariant: a file has either its former or its new content, whatever happens during the
+writing, and it is on the disk when ``write_private`` returns.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["read_object", "write_private"]
 
 
 def write_private(path: Path, form: Mapping[str, Any]) -> None:
-    """Write an object as JSON, in a folder that is made for its user alone where there is none."""
+    """Write an object as JSON. Create the folder, readable by its owner only, if it does not exist."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = path.with_name(f"{path.name}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -27,13 +27,13 @@ def write_private(path: Path, form: Mapping[str, Any]) -> None:
     part.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)  # the name, too, outlives a loss of power
+        os.fsync(folder)  # so that the new name survives a power failure
     finally:
         os.close(folder)
 
 
 def read_object(path: Path) -> Mapping[str, Any] | None:
-    """The object in a file; None where there is none, or where it cannot be read as such."""
+    """Return the JSON object in a file; None if the file does not exist or holds no JSON object."""
     try:
         form: Any = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""Failures of HTTP requests as problem documents (RFC 9457).
+"""Converts errors of HTTP requests into problem documents (RFC 9457).
 
-It knows the tree of our errors, and no tool. Invariants: a problem says what was expected, what came and what to do; of
-a crash it tells the kind alone; of what may pass by itself it says when to try again.
+It knows ``memgraph_rag.errors``, and no tool. Invariants: a problem says what was expected, what was received and what
+to do. Of an unexpected error it holds only the class. For a temporary error it says when to try again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memgraph_rag.server.explanations import advise, explain_crash
 from memgraph_rag.server.limits import RETRY_AFTER_S, TooManyCalls
 from memgraph_rag.server.results import Problem
 
-__all__ = ["PROBLEM", "answer_problem", "answer_unrouted", "problem_of"]
+__all__ = ["PROBLEM", "answer_problem", "answer_unrouted", "describe_problem"]
 
 logger = logging.getLogger(__name__)
 
@@ -38,11 +38,11 @@ _STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
     (StoreError, 500),
     (ModelError, 500),
 )
-"""The first that fits; what else is wrong came from the caller: 422. What may pass by itself is 503, or 429."""
+"""The first class that matches gives the status. Retryable errors are 503 or 429, all other errors 422."""
 
 
-def problem_of(error: Exception) -> Problem:
-    """Describe an error; one that is not ours is logged, and nothing of its text is told."""
+def describe_problem(error: Exception) -> Problem:
+    """Return the problem document of an error. An unexpected error is logged, and its text is left out."""
     title = type(error).__name__
     if not isinstance(error, MemgraphRagError):
         logger.exception("A request could not be answered.", exc_info=error)
@@ -55,7 +55,7 @@ def problem_of(error: Exception) -> Problem:
 
 
 def answer_problem(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response that says so."""
+    """Return the HTTP response with a problem document; for 429 and 503 with ``Retry-After``."""
     is_passing = problem.status in (429, 503)
     return JSONResponse(
         problem.model_dump(),
@@ -66,8 +66,11 @@ def answer_problem(problem: Problem, headers: Mapping[str, str] | None = None) -
 
 
 async def answer_unrouted(request: Request, error: Exception) -> Response:
-    """Answer a request for no address of this server, or with no method of that address; for Starlette."""
+    """Answer a request for an unknown address or with a wrong method. It is an exception handler of Starlette."""
     assert isinstance(error, HTTPException)
-    detail = f"Expected an address and a method of /openapi.json, got {request.method} and no such. Read it there."
+    detail = (
+        f"Expected an address and a method of /openapi.json, got {request.method} and an unknown pair. Read "
+        "/openapi.json."
+    )
     problem = Problem(title=error.detail.title().replace(" ", ""), status=error.status_code, detail=detail)
     return answer_problem(problem, error.headers)

@@ -1,6 +1,7 @@
-"""What a client can read without a tool: documents and kept questions, by address; and one prompt.
+"""The resources of the server, which are documents and kept questions, and its prompt.
 
-Invariant: an address holds an id or an escaped key, never a path of this machine; what is not there is said as such.
+Invariant: an address holds an id or an escaped key, never a path of this machine. A missing resource is an error that
+says so.
 """
 
 from __future__ import annotations
@@ -24,55 +25,55 @@ if TYPE_CHECKING:
     from memgraph_rag import DocumentRecord, Memory, Question
     from memgraph_rag.server.server import MemoryServer
 
-__all__ = ["add_resources", "listed"]
+__all__ = ["add_resources", "list_newest"]
 
 T = TypeVar("T")
 
-_LISTED = 100  # documents, and kept questions, that a client is told of by address; the newest
+_LISTED = 100  # newest documents, and newest kept questions, that a list of resources holds
 _JSON = "application/json"
 
 
 def add_resources(server: MemoryServer) -> None:
-    """Give the server its addresses and its prompt."""
-    by_name = ResourceSecurity(exempt_params={"name"})  # a key may be any text; it is looked up, never opened
+    """Register all resources and the prompt with the server."""
+    by_name = ResourceSecurity(exempt_params={"name"})  # a key may be any text; it is never opened as a file
     server.resource(
         "memory://documents",
         name="documents",
         title="Documents",
-        description="All documents that are stored, by key.",
+        description="All stored documents, sorted by key.",
         mime_type=_JSON,
     )(_listing(server, lambda memory: [_document_form(record) for record in memory.documents()]))
     server.resource(
         "memory://questions",
         name="questions",
         title="Kept questions",
-        description="The questions that were kept with their answers, the newest first.",
+        description="The questions that were stored with their answers, newest first.",
         mime_type=_JSON,
     )(_listing(server, lambda memory: [_question_form(question) for question in memory.questions()]))
     server.resource(
         "memory://documents/{name}",
         name="document",
         title="A document",
-        description="The whole text of a document, by its id, or its key (percent-encoded).",
+        description="The whole text of a document. The name is its id, or its percent-encoded key.",
         security=by_name,
     )(_document)
     server.resource(
         "memory://questions/{name}",
         name="question",
         title="A kept question",
-        description="A kept question with its answer, its citations and what has changed since, by its id.",
+        description="A kept question with its answer, its citations and later changes. The name is its id.",
         mime_type=_JSON,
         security=by_name,
     )(_question)
     server.prompt(
         name="answer_from_memory",
         title="Answer from memory",
-        description="Answers a question from what is remembered, with quotes, or says that nothing is known.",
+        description="Answers a question from memory with quotes, or says that nothing is known.",
     )(_answer_from_memory)
 
 
-def listed(memory: Memory) -> list[ListedResource]:
-    """The newest documents and kept questions, as a client lists them."""
+def list_newest(memory: Memory) -> list[ListedResource]:
+    """Return the newest documents and kept questions as resources for a client's list."""
     records = sorted(memory.documents(), key=lambda record: record.added_at, reverse=True)
     return [
         *(
@@ -90,7 +91,10 @@ def listed(memory: Memory) -> list[ListedResource]:
 
 
 def _listing(server: MemoryServer, forms: Callable[[Memory], list[dict[str, Any]]]) -> Callable[[], str]:
-    """A resource without a parameter gets no context from the SDK; the memory comes from the server."""
+    """Return the function of a list resource.
+
+    The SDK passes no context to a resource without parameters, so the memory comes from the server.
+    """
     return lambda: _read(lambda: _json(forms(server.services.memory)))
 
 
@@ -102,20 +106,20 @@ def _question(name: str, call: Call) -> str:
     def form() -> str:
         for question in call.request_context.lifespan_context.memory.questions(name):
             return _json(_question_form(question))
-        raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}.")
+        raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}. Name another question.")
 
     return _read(form)
 
 
 def _answer_from_memory(
-    question: Annotated[str, Field(description="What the user wants to know.")],
+    question: Annotated[str, Field(description="The question of the user.")],
 ) -> str:
     return (
         f"{question}\n\n"
-        "Answer this from memory. First call the tool recall with the question, and again with each name that the "
-        "passages bring up and that matters. Answer only from these passages. Behind each statement quote the words "
-        "that it rests on, with the document's key. Where passages contradict each other, say so, and prefer what was "
-        "said later. If they do not answer the question, say that nothing about it is remembered; do not guess."
+        "Answer this from memory. First call the tool recall with the question, and again with each relevant name in "
+        "the passages. Answer only from these passages. After each statement quote the words that support it, with the "
+        "key of their document. If passages contradict each other, say so, and prefer the later passage. If they do "
+        "not answer the question, say that nothing about it is remembered; do not guess."
     )
 
 
@@ -132,7 +136,7 @@ def _json(value: object) -> str:
 
 
 def _read(make: Callable[[], T]) -> T:
-    """What is made, with our errors as the SDK's."""
+    """Return the result of ``make``; convert errors of ``memgraph_rag`` into errors of the SDK."""
     try:
         return make()
     except (DocumentNotFound, QuestionNotFound) as error:

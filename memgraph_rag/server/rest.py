@@ -1,8 +1,8 @@
-"""The seven tools over plain HTTP, for programs that speak no MCP: a POST each, JSON in and JSON out.
+"""``RestApi``: the seven tools over plain HTTP, for programs without MCP. Each tool is a POST with JSON in and out.
 
-It knows the tools and the errors, no socket. Invariants: what a tool takes, gives and refuses is the same as over MCP;
-a failure is a problem document (RFC 9457) whose detail says what was expected, what came and what to do; who has too
-many calls under way is sent back before a tool runs.
+It knows the tools and the errors, and no socket. Invariants: arguments, results and errors of a tool are the same as
+over MCP. A failure is a problem document (RFC 9457) whose detail says what was expected, what was received and what to
+do. A call over a limit is refused before its tool runs.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from memgraph_rag import Step, __version__
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.server.api_page import api_page
 from memgraph_rag.server.explanations import explain_arguments, explain_unknown
-from memgraph_rag.server.problems import PROBLEM, answer_problem, problem_of
+from memgraph_rag.server.problems import PROBLEM, answer_problem, describe_problem
 from memgraph_rag.server.results import Answered, Problem
 from memgraph_rag.server.services import Call, Services
-from memgraph_rag.server.tools import Confirmation, asked, confirm
+from memgraph_rag.server.tools import Confirmation, confirm, stream_answer
 
 __all__ = ["ROUTE", "RestApi"]
 
@@ -39,11 +39,11 @@ T = TypeVar("T")
 
 
 class RestApi:
-    """Answers requests for tools.
+    """Answers HTTP requests for tools.
 
     Args:
-        services: as the tools over MCP have them.
-        tools: by name, with the schemas of what they take and give.
+        services: the services that the tools over MCP use too.
+        tools: the tools with the schemas of their arguments and results.
     """
 
     def __init__(self, services: Services, tools: Sequence[Tool]) -> None:
@@ -56,10 +56,10 @@ class RestApi:
         return tuple(self._tools)
 
     async def call(self, request: Request) -> Response:
-        """``POST /v1/{tool}`` with the arguments as a JSON object.
+        """Answer ``POST /v1/{tool}``, whose body is a JSON object of arguments.
 
-        ``ask`` answers with server-sent events where the request accepts them: ``step``, ``piece``, then ``answer`` or
-        ``error``.
+        If the request accepts server-sent events, ``ask`` sends the events ``step`` and ``piece``, and at the end
+        ``answer`` or ``error``.
         """
         name = request.path_params["tool"]
         tool = self._tools.get(name)
@@ -67,7 +67,7 @@ class RestApi:
             detail = explain_unknown("a tool", name, sorted(self._tools))
             return answer_problem(Problem(title="UnknownTool", status=404, detail=detail))
         try:
-            arguments = tool.fn_metadata.validate_arguments(_object(await request.body()))
+            arguments = tool.fn_metadata.validate_arguments(_parse_object(await request.body()))
         except ValidationError as error:
             detail = explain_arguments(name, error)
             return answer_problem(Problem(title="ValidationError", status=422, detail=detail))
@@ -78,19 +78,19 @@ class RestApi:
         return answer_problem(response) if isinstance(response, Problem) else response
 
     async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
-        """``GET /openapi.json``: what can be called, for clients and their generators; no token is needed."""
+        """Answer ``GET /openapi.json`` with the description of the API, for client generators. It needs no token."""
         return JSONResponse(openapi(tuple(self._tools.values())))
 
     async def page(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
-        """``GET /docs``: the description as a page; no token is needed to read it."""
+        """Answer ``GET /docs`` with the description as a web page. It needs no token."""
         return api_page()
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
-        """``GET /health``: that the server runs; it asks neither store nor model, and no token is needed."""
+        """Answer ``GET /health`` if the server runs. It uses neither the store nor a model, and needs no token."""
         return JSONResponse({"status": "ok", "version": __version__})
 
     async def metrics(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
-        """``GET /metrics``: figures of all calls, over MCP too. They name nobody, and no token is needed."""
+        """Answer ``GET /metrics`` with the metrics of all calls, REST and MCP. They name no user and need no token."""
         return Response(self._services.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     async def _stream(self, arguments: dict[str, Any]) -> Response:
@@ -103,16 +103,16 @@ class RestApi:
             return JSONResponse(_plain(await self._result(tool, arguments)))
 
     async def _result(self, tool: Tool, arguments: dict[str, Any]) -> object:
-        call = cast("Call", _PlainCall(_Lent(self._services)))
+        call = cast("Call", _PlainCall(_LentContext(self._services)))
         direct: dict[str, Any] = {"call": call}
         if tool.name == "forget":
-            # A program has asked its user; that there is such a thing is looked up all the same.
+            # The program is responsible for asking its user. ``confirm`` still checks that the document exists.
             chosen = await tool.fn_metadata.call_fn(confirm, False, {**arguments, "call": call})
             direct["confirmation"] = AcceptedElicitation[Confirmation](data=chosen)
         return await tool.fn_metadata.call_fn(tool.fn, tool.is_async, arguments, direct)
 
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
-        """Yield the events of an answer; a failure is the last of them, for the status line is sent already."""
+        """Yield the events of an answer. A failure is the last event, because the status line is sent already."""
         async with aclosing(self._counted(arguments)) as items:
             while (item := await _tried(anext(items, None))) is not None:
                 is_problem = isinstance(item, Problem)
@@ -120,21 +120,21 @@ class RestApi:
 
     async def _counted(self, arguments: dict[str, Any]) -> AsyncGenerator[Step | str | Answered, None]:
         with self._services.metrics.call("ask", "rest"):
-            async with aclosing(asked(self._services, **arguments)) as items:
+            async with aclosing(stream_answer(self._services, **arguments)) as items:
                 async for item in items:
                     yield item
 
 
 async def _tried(work: Awaitable[T]) -> T | Problem:
-    """Return what the work returns, or the problem that it met: here ends each error of a request."""
+    """Return the result of the work, or a problem in place of any error of the request."""
     try:
         return await work
-    except Exception as error:  # noqa: BLE001 - each is told as what it is
-        return problem_of(error)
+    except Exception as error:  # noqa: BLE001 - the outermost edge: every error becomes a response
+        return describe_problem(error)
 
 
 class _Stream(EventSourceResponse):
-    """Events of a call that is under way from its acceptance on, not from its first event."""
+    """The events of a call, which counts as running from its acceptance, not from its first event."""
 
     def __init__(
         self, events: AsyncGenerator[ServerSentEvent, None], under_way: AbstractContextManager[object]
@@ -148,28 +148,30 @@ class _Stream(EventSourceResponse):
 
 
 @dataclass(frozen=True, slots=True)
-class _Lent:
+class _LentContext:
     lifespan_context: Services
 
 
 @dataclass(frozen=True, slots=True)
 class _PlainCall:
-    """What a tool asks of a call, without a client that shows progress or forms."""
+    """The context of a call, for a client that shows neither progress nor forms."""
 
-    request_context: _Lent
+    request_context: _LentContext
     client_capabilities: None = None
 
     async def report_progress(self, progress: float, message: str = "") -> None:
-        """Nobody listens."""
+        """Do nothing: the client shows no progress."""
 
 
 def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
-    """The description of all tools, by the schemas that they have over MCP. Source: OpenAPI 3.1."""
+    """Return the OpenAPI 3.1 description of all tools, with the schemas that they have over MCP."""
     schemas: dict[str, Any] = {"Problem": Problem.model_json_schema()}
     paths = {}
     for tool in tools:
-        taken, given = (_hoisted(schema or {}, schemas) for schema in (tool.parameters, tool.output_schema))
-        content = {"application/json": {"schema": given}}
+        parameters, result = (
+            _hoist_definitions(schema or {}, schemas) for schema in (tool.parameters, tool.output_schema)
+        )
+        content = {"application/json": {"schema": result}}
         if tool.name == "ask":
             content["text/event-stream"] = {"schema": {"type": "string"}}
         paths[ROUTE.format(tool=tool.name)] = {
@@ -179,9 +181,9 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
                 "description": tool.description,
                 "requestBody": {
                     "required": True,
-                    "content": {"application/json": {"schema": taken, "example": _EXAMPLES[tool.name]}},
+                    "content": {"application/json": {"schema": parameters, "example": _EXAMPLES[tool.name]}},
                 },
-                "responses": {"200": {"description": "What the tool gives.", "content": content}, **_failures()},
+                "responses": {"200": {"description": "The result of the tool.", "content": content}, **_failures()},
             }
         }
     return {
@@ -202,26 +204,26 @@ _EXAMPLES: dict[str, dict[str, Any]] = {
     "look": {"name": "Ann"},
     "status": {},
 }
-"""Of each tool: what can be called as it is, in this order."""
+"""Valid arguments for each tool. The calls succeed in this order."""
 
 _FAILURES = {
-    400: "The body is no JSON object, or Content-Type is not application/json.",
-    401: "There is no token that holds.",
-    403: "The memory is read only, or the request comes from a page of another site.",
-    404: "There is no such document or question.",
+    400: "The body is not a JSON object, or Content-Type is not application/json.",
+    401: "The token is missing or invalid.",
+    403: "The memory is read-only, or the request comes from a page of another site.",
+    404: "The document or the question does not exist.",
     413: "The body is longer than 40 MiB.",
     421: "The header Host names no host of this server.",
-    422: "An argument cannot be taken.",
-    429: "Too many calls of this token, or of all, are under way.",
+    422: "An argument is invalid.",
+    429: "Too many calls of this token, or of all tokens, are running.",
     500: "The store or the model failed.",
-    503: "The store or the model failed, which may pass by itself.",
+    503: "The store or the model failed temporarily.",
 }
 
 _HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
 
 
 def _failures() -> dict[str, Any]:
-    """The responses of a call that fails, by status."""
+    """Return the responses of failed calls, by status."""
     content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     responses: dict[str, Any] = {}
     for status, description in _FAILURES.items():
@@ -231,28 +233,28 @@ def _failures() -> dict[str, Any]:
     return responses
 
 
-def _hoisted(schema: Mapping[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    """The schema without definitions of its own, which go to ``schemas``."""
+def _hoist_definitions(schema: Mapping[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without its definitions, which are moved into ``schemas``."""
     text = json.dumps(schema).replace("#/$defs/", "#/components/schemas/")
     hoisted = json.loads(text)
     schemas |= hoisted.pop("$defs", {})
     return hoisted
 
 
-def _object(body: bytes) -> dict[str, Any]:
-    """The JSON object of a request; an empty body is one without members.
+def _parse_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object in the body of a request; an empty body means an empty object.
 
     Raises:
-        SettingsError: it is none.
+        SettingsError: the body is not a JSON object.
     """
     try:
-        given = json.loads(body) if body.strip() else {}
+        value = json.loads(body) if body.strip() else {}
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"Expected a JSON object with the arguments, got no JSON ({error}). Correct it.") from error
-    if not isinstance(given, dict):
-        kind = type(given).__name__
-        raise SettingsError(f"Expected a JSON object with the arguments, got {kind}. Name each of them.")
-    return given
+    if not isinstance(value, dict):
+        kind = type(value).__name__
+        raise SettingsError(f"Expected a JSON object with the arguments, got {kind}. Name each argument.")
+    return value
 
 
 def _plain(result: object) -> Any:

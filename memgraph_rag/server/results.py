@@ -1,9 +1,9 @@
-"""The declared schemas of what the tools give back: clients of MCP and of HTTP read them.
+"""The schemas of the results of tools, which clients of MCP and HTTP read.
 
-They know no record but by its plain form: a schema that names a record takes what the record's ``as_dict()`` gives, and
-keeps the keys that it declares. It leaves out the path of a document's file, and what a model would pay for and cannot
-use: ids of segments, scores, the text of all that was read. Spans count characters of the document's text,
-``[start, end)``; times are ISO 8601.
+A schema that names a record reads the dict of the record's ``as_dict()``, and keeps the keys that it declares. Schemas
+leave out the path of a document's file, and data that costs tokens and does not help a model: ids of segments, scores,
+and the text of all nodes that were read. Spans count characters of the document's text, ``[start, end)``. Times are
+ISO 8601.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ __all__ = [
 
 
 class Problem(BaseModel):
-    """Why a call failed. Source: RFC 9457."""
+    """The reason why a call failed. Source: RFC 9457."""
 
-    title: str = Field(description="The kind of the error.")
+    title: str = Field(description="The class of the error.")
     status: int
-    detail: str = Field(description="What was expected, what came, what to do.")
+    detail: str = Field(description="What was expected, what was received, and what to do.")
 
 
 class Cost(BaseModel):
-    """What a piece of work cost (``Usage``)."""
+    """The cost of a call of models (``Usage``)."""
 
     prompt_tokens: int
     generated_tokens: int
@@ -50,62 +50,63 @@ class Cost(BaseModel):
 
 
 class Remembered(BaseModel):
-    """What the memory holds of a document now (``Receipt``)."""
+    """The stored state of a document (``Receipt``)."""
 
     document_id: str
-    key: str = Field(description="By this name the document can be recalled, replaced (remember again) or forgotten.")
+    key: str = Field(description="The name with which the document can be recalled, replaced or forgotten.")
     action: str = Field(description="added, replaced, described (only its metadata changed) or unchanged.")
-    counts: dict[str, int] = Field(description="Its nodes and edges in the graph, by kind: Segment are its passages.")
-    notes: dict[str, int] = Field(description="What could not be used of it, by kind.")
+    counts: dict[str, int] = Field(description="Numbers of its nodes and edges, by kind. Segment counts its passages.")
+    notes: dict[str, int] = Field(description="Numbers of items that could not be used, by kind.")
     usage: Cost
-    echoes: int = Field(description="Passages that only repeat what this memory answered: kept, but no evidence.")
-    stale_questions: int = Field(description="Kept questions whose answers rest on the text that was replaced.")
+    echoes: int = Field(description="Passages that repeat an earlier answer of this memory. They are never evidence.")
+    stale_questions: int = Field(description="Kept questions whose answers depend on the replaced text.")
     forgotten_questions: int
     same_as: list[str] = Field(description="Keys of other documents with the same text.")
-    layers_to_follow: list[str] = Field(description="What is still being built of it; the tool status tells how far.")
+    layers_to_follow: list[str] = Field(description="Layers that are still being built; see the tool status.")
 
 
 class Link(BaseModel):
     """A name through which a passage was reached (``Carrier``)."""
 
     entity: str
-    source_key: str = Field(description="Key of the document that led here by this name; empty: the query has it.")
+    source_key: str = Field(description="Key of the document that has this name too; empty if the query has the name.")
 
 
 class Passage(BaseModel):
-    """A passage as it stands in a document (``Evidence``)."""
+    """A passage of a document, word for word (``Evidence``)."""
 
     text: str
     document_key: str
     start: int
-    end: int = Field(description="It is the characters [start, end) of the document's text.")
-    speaker: str = Field(description="Who said it, in a conversation; else empty.")
-    time: str = Field(description="When it was said, in a conversation; else empty: see document_times.")
-    path: list[Link] = Field(description="The names that led to it.")
-    relevance: float | None = Field(description="How near it is to the query, 0 to 1; null where it is not known.")
+    end: int = Field(description="The passage is the characters [start, end) of the document's text.")
+    speaker: str = Field(description="The speaker in a conversation; empty for other documents.")
+    time: str = Field(description="The time in a conversation; empty for other documents: see document_times.")
+    path: list[Link] = Field(description="The names through which the passage was found.")
+    relevance: float | None = Field(description="Relevance to the query, 0 to 1; null if unknown.")
     remarks: list[str] = Field(
-        description="Whether what is said there still holds, what superseded it and when, and the days that its words "
-        "name (yesterday, last week)."
+        description="Whether the statements are still true, what superseded them and when, and the dates of words "
+        "such as yesterday or last week."
     )
 
 
 class Recalled(BaseModel):
-    """Passages that bear on a query, best first."""
+    """Passages that are relevant to a query, best first."""
 
     passages: list[Passage]
     document_times: dict[str, str] = Field(
-        description="Of each document that a passage stands in, by key: the time or date in its metadata, else when it "
-        "was stored."
+        description="The time of each document of a passage, by key: the time or date in its metadata, or the time of "
+        "storing."
     )
-    tokens: int = Field(description="Of these passages, as the memory counts them.")
-    left_out: int = Field(description="Passages that were found and did not fit into max_tokens.")
+    tokens: int = Field(description="The tokens of these passages, as the memory counts them.")
+    left_out: int = Field(description="The number of found passages that did not fit into max_tokens.")
     wishes: list[str] = Field(
-        description="Instructions and preferences of the user that bear on the query, newest first: serve these."
+        description="Instructions and preferences of the user that are relevant to the query, newest first: follow "
+        "them."
     )
 
 
 class Quote(BaseModel):
-    """A span that stands verbatim in a document (``Citation``)."""
+    """A verbatim span of a document (``Citation``)."""
 
     document_key: str
     start: int
@@ -114,7 +115,7 @@ class Quote(BaseModel):
 
 
 class Caution(BaseModel):
-    """Why a person should look before trusting an answer (``AnswerWarning``)."""
+    """A reason to check an answer before trusting it (``AnswerWarning``)."""
 
     kind: str
     quote: str
@@ -123,42 +124,42 @@ class Caution(BaseModel):
 
 
 class StoredAnswer(BaseModel):
-    """An answer with what it rests on (``Answer``), without the text of all that was read."""
+    """An answer with its citations (``Answer``), without the text of all nodes that were read."""
 
     question: str
     text: str
-    abstained: bool = Field(description="True: nothing that was read answers the question; text says what was sought.")
+    abstained: bool = Field(description="True if the memory does not hold the answer; text says what was searched for.")
     stop_reason: str
     citations: list[Quote]
     usage: Cost
     strategy: str
     model: str
     warnings: list[Caution]
-    short: str = Field(description="The phrase that answers: a name, a date, a number, yes or no.")
+    short: str = Field(description="The answer as a phrase: a name, a date, a number, yes or no.")
 
 
 class Answered(StoredAnswer):
-    """An answer with what it rests on, and where it is kept."""
+    """An answer with its citations, and the resource of the kept question."""
 
     nodes_read: int
-    kept_as: str = Field(description="Where the kept question can be read, as a resource; empty where it is not kept.")
+    kept_as: str = Field(description="The resource of the kept question; empty if it was not kept.")
 
 
 class DocumentChange(BaseModel):
-    """What became of a document that a kept question rests on (``Change``)."""
+    """A change of a document that was read for a kept question (``Change``)."""
 
     document_id: str
     document_key: str
     action: str
     changed_at: str
-    reads: int = Field(description="How many of the nodes that were read for the question went with it.")
+    reads: int = Field(description="The number of nodes that were read for the question and are gone now.")
 
 
 class KeptQuestion(BaseModel):
-    """A question that was kept with its answer (``Question``)."""
+    """A question that was stored with its answer (``Question``)."""
 
     text: str
-    is_stale: bool = Field(description="Whether something that was read for it is gone since.")
+    is_stale: bool = Field(description="Whether a document that was read for it was replaced later.")
     id: str
     asked_at: str
     answer: StoredAnswer
@@ -166,20 +167,20 @@ class KeptQuestion(BaseModel):
 
 
 class Forgotten(BaseModel):
-    """What became of a wish to forget."""
+    """The result of a call of forget."""
 
-    name: str = Field(description="The document's key, the question, or the user.")
+    name: str = Field(description="The key of the document, the question, or the user.")
     kind: Literal["document", "question", "user"]
-    forgotten: bool = Field(description="False: the user was asked and said no; it is still there.")
-    documents: int = Field(description="How many documents went.")
-    segments: int = Field(description="How many passages went.")
-    questions: int = Field(description="How many kept questions went, themselves or because they rest on it.")
+    forgotten: bool = Field(description="False if the user was asked and refused; nothing was removed.")
+    documents: int = Field(description="The number of removed documents.")
+    segments: int = Field(description="The number of removed passages.")
+    questions: int = Field(description="The number of removed kept questions, including those of removed documents.")
 
     @classmethod
     def of(
         cls, name: str, kind: Literal["document", "question", "user"], receipts: Sequence[Receipt] = ()
     ) -> Forgotten:
-        """What went by these receipts; of a kept question there are none."""
+        """Return the result for the receipts of removed documents. A kept question has no receipts."""
         return cls(
             name=name,
             kind=kind,
@@ -191,7 +192,7 @@ class Forgotten(BaseModel):
 
 
 class StoredDocument(BaseModel):
-    """A document as the memory lists it (``DocumentRecord``), without the path that it was read from."""
+    """The record of a document (``DocumentRecord``), without the path of its file."""
 
     id: str
     key: str
@@ -208,25 +209,25 @@ class StoredDocument(BaseModel):
 
 
 class DocumentList(BaseModel):
-    """A page of the documents, by key."""
+    """A page of the documents, sorted by key."""
 
     documents: list[StoredDocument]
-    total: int = Field(description="How many there are in all.")
-    next_after: str = Field(description="Give this as after for the next page; empty: this is the last.")
+    total: int = Field(description="The number of all documents.")
+    next_after: str = Field(description="The argument after for the next page; empty on the last page.")
 
 
 class Edge(BaseModel):
-    """An edge of the graph (``Tie``), by the names of its ends."""
+    """An edge of the graph (``Tie``), with the names of its ends."""
 
     kind: str
     weight: float
-    text: str = Field(description="What a relation says, or how the text spells a name.")
+    text: str = Field(description="The description of a relation, or the spelling of a name in the text.")
     source: str
     target: str
 
 
 class Extract(BaseModel):
-    """Text that mentions a thing, or that belongs to it (``Segment``)."""
+    """A text that mentions a thing or belongs to it (``Segment``)."""
 
     document_id: str
     text: str
@@ -235,46 +236,45 @@ class Extract(BaseModel):
 
 
 class Surroundings(BaseModel):
-    """What is tied to a document, a name or a kept question (``Neighbourhood``)."""
+    """The graph around a document, an entity, a kept question or an overview (``Neighbourhood``)."""
 
     type: str = Field(description="document, entity, question or overview.")
     name: str
     ties: list[Edge]
-    passages: list[Extract] = Field(description="Text that mentions it, or that belongs to it, in order.")
-    left_out: dict[str, int] = Field(description="How many more there are, by what they are.")
+    passages: list[Extract] = Field(description="Texts that mention it or belong to it, in order.")
+    left_out: dict[str, int] = Field(description="The numbers of further neighbours, by kind.")
 
 
 class BackgroundWork(BaseModel):
-    """The costly layers that follow what was remembered."""
+    """The state of the expensive layers that are built in the background."""
 
     layers: list[str]
-    waiting: int = Field(description="Documents that wait for them.")
+    waiting: int = Field(description="The number of documents that wait for these layers.")
     doing: str
-    built: int = Field(description="Documents that were built since the server began.")
-    failures: dict[str, str] = Field(description="Ids of documents, with why they could not be built.")
+    built: int = Field(description="The number of documents that were built since the server started.")
+    failures: dict[str, str] = Field(description="The errors of documents that could not be built, by id.")
 
 
 class Status(BaseModel):
-    """What the memory holds and how it works."""
+    """The content of the memory and the state of the server."""
 
     namespace: str
     version: str
     documents: int
     segments: int
     entities: int
-    questions: int = Field(description="Questions that were kept with their answers.")
-    counts: dict[str, int] = Field(description="Nodes and edges by kind.")
+    questions: int = Field(description="The number of kept questions.")
+    counts: dict[str, int] = Field(description="The numbers of nodes and edges, by kind.")
     embedder: str
     read_only: bool
     documents_without: dict[str, int] = Field(
-        description="Of each layer that follows, how many documents lack it: 0 when all is built. The store says so, "
-        "whichever process builds."
+        description="The number of documents that lack each background layer: 0 when all are built, by any process."
     )
     background: BackgroundWork
 
     @classmethod
     def of(cls, counts: Mapping[str, int], backlog: Backlog, **facts: Any) -> Status:
-        """Counts by label, and what is still to be built."""
+        """Return the status for counts by label and the state of the background work."""
         return cls(
             documents=counts.get("Document", 0),
             segments=counts.get("Segment", 0),

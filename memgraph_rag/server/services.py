@@ -1,6 +1,6 @@
-"""What every call of the server is given: the memories, and whose call it is.
+"""``Services``: the parts of the server that each call uses, and the namespace of its caller.
 
-It knows no tool. Invariant: a call reaches the namespace of its caller, and no argument can name another.
+It knows no tool. Invariant: a call reaches only the namespace of its caller; no argument can name another namespace.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ class Services:
     """The parts of a server.
 
     Attributes:
-        caller_namespace: the namespace of whoever the current call comes from.
-        metrics: what is counted of all calls.
-        limits: how many calls may be under way.
+        memories: the open memories.
+        caller_namespace: returns the namespace of the current caller.
+        metrics: counts all calls.
+        limits: the limits of concurrent calls.
     """
 
     memories: Memories
@@ -42,16 +43,16 @@ class Services:
         """The caller's memory.
 
         Raises:
-            MemgraphRagError: it cannot be opened.
+            MemgraphRagError: the memory cannot be opened.
         """
         return self.memories.get(self.caller_namespace())
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """The caller's call is under way: its memory stays open meanwhile.
+        """Count the block as a call of the caller, and keep the caller's memory open.
 
         Raises:
-            TooManyCalls: it would be one too many.
+            TooManyCalls: the call would exceed a limit.
         """
         caller = self.caller_namespace()
         with ExitStack() as call:

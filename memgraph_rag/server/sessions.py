@@ -1,7 +1,7 @@
-"""How many sessions of MCP 2025 a token may have.
+"""``SessionLimit``: limits the number of MCP 2025 sessions of a token.
 
-It knows the header that names a session, and no tool. Invariants: no token takes the sessions of others; a session that
-is in use is never ended for another.
+It knows the header that names a session, and no tool. Invariants: a token cannot use up the sessions of other tokens. A
+session with a running request is never ended to make room.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from memgraph_rag.server.results import Problem
 __all__ = ["MOST_SESSIONS", "SessionLimit"]
 
 MOST_SESSIONS = 64
-"""Of a token. The SDK has 10,000 of all tokens, and ends one after half an hour without a request."""
+"""Sessions of one token. The SDK allows 10,000 in all, and ends a session after half an hour without a request."""
 
 _FAILED, _NOT_FOUND = 400, 404
 
 _TOO_MANY = Problem(
     title="TooManySessions",
     status=429,
-    detail=f"Expected at most {MOST_SESSIONS} sessions of a token in use, got one more. End one (DELETE).",
+    detail=f"Expected at most {MOST_SESSIONS} sessions of a token in use, got one more. End a session (DELETE).",
 )
 
 
 class SessionLimit:
-    """An application of MCP in which each token has few sessions: the oldest idle one makes room for a new one."""
+    """An MCP application with a limit of sessions per token. A new session replaces the oldest idle session."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        # Of each token: how many requests are under way, by session; the one used longest ago first.
+        # For each token, the number of running requests by session id; the session used longest ago comes first.
         self._sessions: defaultdict[str, dict[str, int]] = defaultdict(dict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; where it opens a session, make room before."""
+        """Pass a request on. If it opens a session, end an idle session first where the limit is reached."""
         user = scope.get("user")
         owner = user.access_token.client_id if isinstance(user, AuthenticatedUser) else ""  # a server without tokens
         sessions, headers = self._sessions[owner], Headers(scope=scope)
@@ -54,7 +54,7 @@ class SessionLimit:
             await self._app(scope, receive, send)
 
     async def _open(self, sessions: dict[str, int], scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a session be opened, or refuse it where all of the token are in use."""
+        """Pass on a request that opens a session, or refuse it if all sessions of the token are in use."""
         while len(sessions) >= MOST_SESSIONS:
             idle = next((session_id for session_id, under_way in sessions.items() if not under_way), None)
             if idle is None:
@@ -62,7 +62,7 @@ class SessionLimit:
                 return
             del sessions[idle]
             await _end(self._app, idle, scope)
-        session_id = f"opening {id(scope)}"  # until it has an id
+        session_id = f"opening {id(scope)}"  # a placeholder until the session has an id
         sessions[session_id] = 1
 
         async def note(message: Message) -> None:
@@ -84,7 +84,7 @@ class SessionLimit:
                 sessions[session_id] -= 1
 
     async def _use(self, session_id: str, sessions: dict[str, int], scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request of a session on; the session counts as in use meanwhile, and as used last."""
+        """Pass on a request of a session. The session is in use meanwhile, and becomes the one used last."""
         sessions[session_id] = sessions.pop(session_id) + 1
 
         async def note(message: Message) -> None:
@@ -102,9 +102,13 @@ class SessionLimit:
 
 
 async def _end(app: ASGIApp, session_id: str, scope: Scope) -> None:
-    """End a session as its client would, by DELETE; the scope is of another request by the same token."""
-    kept = [(name, value) for name, value in scope["headers"] if name in (b"host", b"authorization")]
-    named = (MCP_SESSION_ID_HEADER.encode(), session_id.encode())
+    """End a session with a DELETE request, as its client would.
+
+    Args:
+        scope: the scope of another request with the same token.
+    """
+    headers = [(name, value) for name, value in scope["headers"] if name in (b"host", b"authorization")]
+    headers.append((MCP_SESSION_ID_HEADER.encode(), session_id.encode()))
 
     async def receive() -> Message:
         return {"type": "http.request", "body": b"", "more_body": False}
@@ -112,4 +116,4 @@ async def _end(app: ASGIApp, session_id: str, scope: Scope) -> None:
     async def send(message: Message) -> None:
         del message
 
-    await app({**scope, "method": "DELETE", "headers": [*kept, named]}, receive, send)
+    await app({**scope, "method": "DELETE", "headers": headers}, receive, send)

@@ -1,7 +1,7 @@
-"""Bearer tokens: who may reach which namespace over HTTP.
+"""``TokenFolder``: the bearer tokens, each of which allows access to one namespace over HTTP.
 
-It knows files and no server. Invariants: a token is shown once, and only its SHA-256 is kept; each is a file of its own
-that its user alone can read, so that making and revoking need no lock and hold from the next request on.
+It knows files, and no server. Invariants: a token is shown once, and only its SHA-256 is stored. Each token is a
+separate file that only its owner can read, so creating and revoking need no lock and take effect with the next request.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from memgraph_rag.server.private_files import read_object, write_private
 __all__ = ["Grant", "TokenFolder"]
 
 _PREFIX = "mgr_"
-_BYTES = 32  # of randomness: too many to guess, so that a plain hash is enough
+_BYTES = 32  # of randomness; they cannot be guessed, so a plain hash is enough
 _NAME = re.compile(r"[0-9a-f]{64}\.json")
-_DIGITS = 12  # of the hash, by which users call a token
+_DIGITS = 12  # of the hash, as the id of a token
 _MOST_NAMESPACE = 256  # characters, as in the settings
 _DAY_S = 86_400
 _MOST_DAYS = 36_500  # a hundred years
@@ -33,12 +33,15 @@ _LAST = 253_402_300_799  # the last second of the calendar, 9999-12-31
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a token allows.
+    """The access that a token allows.
 
     Attributes:
-        id: the beginning of its hash; it is no secret.
-        created_at: seconds since 1970; ``expires_at`` likewise, 0 for never.
-        is_damaged: its file cannot be read as that of a token, so that it lets nobody in; all but ``id`` is empty.
+        id: the beginning of the token's hash, which is not secret.
+        namespace: the namespace that the token can reach.
+        label: a note of the user.
+        created_at: seconds since 1970.
+        expires_at: seconds since 1970; 0 for never.
+        is_damaged: whether its file cannot be read. A damaged token is invalid, and only its ``id`` is known.
     """
 
     id: str
@@ -50,7 +53,7 @@ class Grant:
 
     @property
     def is_expired(self) -> bool:
-        """Whether its time is over."""
+        """Whether the token has expired."""
         return bool(self.expires_at) and self.expires_at <= time.time()
 
 
@@ -58,7 +61,7 @@ class TokenFolder:
     """The tokens of one user of this machine.
 
     Args:
-        folder: by default one in the user's data directory.
+        folder: the folder of their files. The default is a folder in the user's data directory.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -66,17 +69,18 @@ class TokenFolder:
 
     @property
     def folder(self) -> Path:
-        """Where they are."""
+        """The folder of the files."""
         return self._folder
 
     def make(self, namespace: str, *, label: str = "", days: int | None = None) -> str:
-        """A new token for this namespace, which is kept nowhere as it is.
+        """Create a token for a namespace and return it. Only its hash is stored.
 
         Args:
-            days: how long it holds; for ever by default.
+            label: a note for the user.
+            days: the days until the token expires. By default it never expires.
 
         Raises:
-            SettingsError: no namespace can have this name, or ``days`` is below 1 or above a hundred years.
+            SettingsError: the namespace has no valid name, or ``days`` is below 1 or above a hundred years.
             OSError: the folder cannot be written.
         """
         if not 1 <= len(namespace) <= _MOST_NAMESPACE:
@@ -97,20 +101,20 @@ class TokenFolder:
         return token
 
     def find(self, token: str) -> Grant | None:
-        """What this token allows; None where it is none, or expired."""
+        """Return the grant of a token; None if the token is unknown, expired or damaged."""
         grant = _read(self._path(_digest(token)))
         return None if grant is None or grant.is_expired or grant.is_damaged else grant
 
     def grants(self) -> list[Grant]:
-        """All that were made and not revoked, the oldest first; those that expired or are damaged too."""
-        found = [grant for path in self._folder.glob("*.json") if (grant := _read(path)) is not None]
-        return sorted(found, key=lambda grant: (grant.created_at, grant.id))
+        """Return the grants of all tokens that are not revoked, oldest first, including expired and damaged tokens."""
+        grants = [grant for path in self._folder.glob("*.json") if (grant := _read(path)) is not None]
+        return sorted(grants, key=lambda grant: (grant.created_at, grant.id))
 
     def revoke(self, grant_id: str) -> Grant:
-        """Make a token worthless, by its id.
+        """Revoke the token with an id, and return its former grant.
 
         Raises:
-            SettingsError: there is no such token.
+            SettingsError: no token has this id.
         """
         for grant in self.grants():
             if grant.id == grant_id:
@@ -119,7 +123,7 @@ class TokenFolder:
                 return grant
         known = ", ".join(grant.id for grant in self.grants()) or "none"
         raise SettingsError(
-            f"Expected the id of a token ({known}), got {show(grant_id)}. List them with memgraph-rag mcp tokens."
+            f"Expected the id of a token ({known}), got {show(grant_id)}. List the tokens with memgraph-rag mcp tokens."
         )
 
     def _path(self, digest: str) -> Path:
@@ -131,7 +135,7 @@ def _digest(token: str) -> str:
 
 
 def _read(path: Path) -> Grant | None:
-    """The grant in a file, a damaged one where the file cannot be read as such; None where there is no file."""
+    """Return the grant in a file, marked as damaged if its form is wrong; None if there is no such file of a token."""
     if not path.is_file() or not _NAME.fullmatch(path.name):
         return None
     form = read_object(path) or {}

@@ -1,7 +1,7 @@
-"""The seven tools: what a model reads about each, and what each does with ``Memory``.
+"""The seven tools of the server: their descriptions for models, and their functions, which call ``Memory``.
 
-They know ``Memory`` and the context of a call. Invariants: descriptions say when to use a tool and when another;
-arguments are bounded here or refused by ``Memory``; a tool that is no coroutine runs in a thread of its own.
+They know ``Memory`` and the context of a call. Invariants: a description says when to use the tool and when to use
+another. Arguments are limited here or checked by ``Memory``. A tool that is not a coroutine runs in its own thread.
 """
 
 from __future__ import annotations
@@ -33,65 +33,72 @@ from memgraph_rag.server.results import (
 )
 from memgraph_rag.server.services import Call, Services
 
-__all__ = ["TOOLS", "Confirmation", "ToolEntry", "asked", "confirm"]
+__all__ = ["TOOLS", "Confirmation", "ToolEntry", "confirm", "stream_answer"]
 
 _MOST_PAGE = 500
 _MOST_LOOK = 200
 
 Metadata = dict[str, bool | int | float | str]
-Names = Annotated[list[str] | None, Field(description="Only these documents, by key or id; all by default.")]
-User = Annotated[str, Field(description="Only what this user said, or what was remembered as theirs; by default all.")]
-Session = Annotated[str, Field(description="Only what belongs to this conversation; by default all.")]
+Names = Annotated[list[str] | None, Field(description="Use only these documents (keys or ids). Default: all.")]
+User = Annotated[str, Field(description="Use only the words and documents of this user. Default: all users.")]
+Session = Annotated[str, Field(description="Use only this conversation. Default: all conversations.")]
 
 
 class ChatMessage(BaseModel):
     """A message of a conversation."""
 
-    role: str = Field(description='Who said it: "user", "assistant", or a name.')
+    role: str = Field(description='The speaker: "user", "assistant", or a name.')
     content: str
-    time: str = Field("", description="When it was said, ISO 8601 (2026-05-01T10:00); empty where it is not known.")
+    time: str = Field("", description="The time of the message, ISO 8601 (2026-05-01T10:00); empty if unknown.")
 
 
 def remember(
     *,
     call: Call,
-    text: Annotated[str, Field(description="What to remember, as plain text or Markdown.")] = "",
+    text: Annotated[str, Field(description="The text to remember, plain or Markdown.")] = "",
     messages: Annotated[
-        list[ChatMessage] | None, Field(description="A conversation instead of a text, in order.")
+        list[ChatMessage] | None, Field(description="A conversation in order, instead of a text.")
     ] = None,
     key: Annotated[
-        str, Field(description="A name of your own for it; the same key again replaces it. By default one is made.")
+        str, Field(description="A name for the document. The same key again replaces it. Default: a generated key.")
     ] = "",
-    title: Annotated[str, Field(description="A title that says what it is about; it helps to find it.")] = "",
+    title: Annotated[str, Field(description="A title that names the subject; it helps to find the document.")] = "",
     metadata: Annotated[
-        Metadata | None, Field(description='Facts to filter by, such as {"project": "mill", "date": "2026-05-01"}.')
+        Metadata | None, Field(description='Values to filter by, such as {"project": "mill", "date": "2026-05-01"}.')
     ] = None,
-    user: Annotated[str, Field(description="Whose it is, where several users share the memory.")] = "",
-    session: Annotated[str, Field(description="The conversation that it belongs to.")] = "",
+    user: Annotated[str, Field(description="The owner, if several users share the memory.")] = "",
+    session: Annotated[str, Field(description="The conversation to which the document belongs.")] = "",
 ) -> Remembered:
-    """Check what came and store it as one document."""
+    """Store a text or a conversation as one document."""
     source = _source(text, messages)
     services = _services(call)
     memory = services.memory
-    described = _of_scope(metadata, user=user, session=session)
-    receipt = memory.add(source, key=key or None, title=title or None, metadata=described)
+    owned_metadata = _with_owner(metadata, user=user, session=session)
+    receipt = memory.add(source, key=key or None, title=title or None, metadata=owned_metadata)
     following = services.memories.follow(memory, receipt)
     return Remembered.model_validate({**receipt.as_dict(), "layers_to_follow": following})
 
 
-def _of_scope(metadata: Metadata | None, **scope: str) -> Metadata | None:
-    """The metadata with user and session, where these are given."""
-    given = {name: value for name, value in scope.items() if value}
-    for name, value in given.items():
+def _with_owner(metadata: Metadata | None, **owner: str) -> Metadata | None:
+    """Return the metadata with the user and the session that are not empty; None if there are no metadata.
+
+    Raises:
+        SettingsError: the metadata name another user or session.
+    """
+    owner_fields = {name: value for name, value in owner.items() if value}
+    for name, value in owner_fields.items():
         if (other := (metadata or {}).get(name, value)) != value:
             raise SettingsError(f"Expected one {name}, got {show(value)} and {show(other)}. Name it once.")
-    return {**(metadata or {}), **given} or None
+    return {**(metadata or {}), **owner_fields} or None
 
 
 def _source(text: str, messages: list[ChatMessage] | None) -> str | list[dict[str, Any]]:
+    """Return the text or the messages, and raise ``DocumentError`` unless exactly one of them is given."""
     if bool(text.strip()) == bool(messages):
         got = "both" if messages else "neither"
-        raise DocumentError(f"Expected text or messages, got {got}. Give one of them; remember twice to store both.")
+        raise DocumentError(
+            f"Expected text or messages, got {got}. Pass one of them; call remember twice to store both."
+        )
     return [message.model_dump() for message in messages] if messages else text
 
 
@@ -99,32 +106,42 @@ def recall(
     *,
     call: Call,
     query: Annotated[str, Field(description="A question or a sentence in the user's words; names help most.")],
-    k: Annotated[int, Field(description="Most passages.", ge=1, le=100)] = 8,
+    k: Annotated[int, Field(description="The largest number of passages.", ge=1, le=100)] = 8,
     max_tokens: Annotated[
-        int, Field(description="Most tokens of all passages together; the best always comes.", ge=1)
+        int,
+        Field(description="The most tokens of all passages together. The best passage is always returned.", ge=1),
     ] = 3000,
     mode: Annotated[
         Literal["graph", "hybrid", "keywords", "vector", "segments", "hipporag", "hipporag2"],
         Field(
             description="graph for nearly everything; keywords for an exact word, a number or a code; segments for "
-            "passages of several segments each, where an answer needs what stands around it; hipporag and hipporag2 "
-            "for what is linked by names and relations, as published."
+            "longer passages, if an answer needs the text around a sentence; hipporag and hipporag2 for the published "
+            "methods that follow names and relations."
         ),
     ] = "graph",
     documents: Names = None,
     user: User = "",
     session: Session = "",
-    where: Annotated[Metadata | None, Field(description="Only documents whose metadata hold all of these.")] = None,
-    since: Annotated[str, Field(description="Only what is not older: 2026-05-01 or 2026-05-01T10:00.")] = "",
-    until: Annotated[str, Field(description="Only what is older.")] = "",
+    where: Annotated[
+        Metadata | None, Field(description="Use only documents whose metadata have all these values.")
+    ] = None,
+    since: Annotated[
+        str, Field(description="Return only passages from this time on: 2026-05-01 or 2026-05-01T10:00.")
+    ] = "",
+    until: Annotated[str, Field(description="Return only passages from before this time.")] = "",
     at: Annotated[
-        str, Field(description="What held on this day or at this time: later words are left out. Without until.")
+        str,
+        Field(
+            description="Return what was true on this day or at this time: later passages are left out. Do not combine "
+            "with until."
+        ),
     ] = "",
     min_relevance: Annotated[
-        float | None, Field(description="Leave out what is less near to the query; 0.1 drops what is off the subject.")
+        float | None,
+        Field(description="Leave out passages with a lower relevance (0 to 1); 0.1 drops most other subjects."),
     ] = None,
 ) -> Recalled:
-    """Search, and cut what was found to the budget."""
+    """Search, and return the best passages that fit into ``max_tokens``; at least one if any was found."""
     memory = _services(call).memory
     scope: dict[str, Any] = {
         "documents": documents, "user": user or None, "session": session or None, "where": where,
@@ -145,7 +162,7 @@ def recall(
 
 
 def _times(memory: Memory, ids: set[str]) -> dict[str, str]:
-    """When the documents of these ids are from, by key; those that somebody has forgotten meanwhile are left out."""
+    """Return the times of documents by key; documents that were forgotten meanwhile are left out."""
     try:
         records = memory.documents(documents=sorted(ids))
     except DocumentNotFound:
@@ -159,30 +176,33 @@ def _times(memory: Memory, ids: set[str]) -> dict[str, str]:
 async def ask(
     *,
     call: Call,
-    question: Annotated[str, Field(description="A whole question in the user's words.")],
+    question: Annotated[str, Field(description="A complete question in the user's words.")],
     style: Annotated[
         Literal["short", "sentence", "detailed"],
-        Field(description="A phrase, a sentence, or a paragraph with marks [n] of its citations."),
+        Field(description="A phrase, a sentence, or a paragraph with the numbers [n] of its citations."),
     ] = "sentence",
     documents: Names = None,
     user: User = "",
     session: Session = "",
     at: Annotated[
-        str, Field(description="As of this day or time: the answer rests on nothing that was said later. Without keep.")
+        str,
+        Field(description="Answer as of this day or time: later passages are not read. Do not combine with keep."),
     ] = "",
     max_seconds: Annotated[
-        float | None, Field(description="Reading ends with the step that reaches it; none by default.", gt=0)
+        float | None, Field(description="The reading ends after the step that reaches it. Default: no limit.", gt=0)
     ] = None,
     keep: Annotated[
         bool,
         Field(
-            description="Keep question, answer and what was read, as a resource under memory://questions.", strict=True
+            description="Store the question with its answer and the passages read, as a resource under "
+            "memory://questions.",
+            strict=True,
         ),
     ] = False,
 ) -> Answered:
-    """Walk the memory, telling of each step; a call that is cancelled stops behind the step in work."""
+    """Answer a question, and report each step as progress. A cancelled call stops after the current step."""
     read, is_writing = 0, False
-    items = asked(
+    items = stream_answer(
         _services(call),
         question,
         style=style,
@@ -206,7 +226,7 @@ async def ask(
     raise AssertionError("a stream ends with an answer")
 
 
-async def asked(
+async def stream_answer(
     services: Services,
     question: str,
     *,
@@ -217,14 +237,15 @@ async def asked(
     max_seconds: float | None = None,
     **options: Any,
 ) -> AsyncGenerator[Step | str | Answered, None]:
-    """What happens while a question is asked: each step, pieces of the answer's text, and last the answer.
+    """Answer a question; yield each step, then pieces of the answer's text, then the answer.
 
     Args:
         options: further arguments of ``Memory.stream``.
     """
     memory = await to_thread.run_sync(lambda: services.memory)  # opening it takes seconds
-    held: dict[str, Any] = {"user": user or None, "session": session or None, "at": at or None}
-    items = AsyncMemory(memory).stream(question, limits=Limits(seconds=max_seconds), keep_trace=keep, **held, **options)
+    scope: dict[str, Any] = {"user": user or None, "session": session or None, "at": at or None}
+    limits = Limits(seconds=max_seconds)
+    items = AsyncMemory(memory).stream(question, limits=limits, keep_trace=keep, **scope, **options)
     async with aclosing(items):  # pyright: ignore[reportArgumentType] - it is a generator
         async for item in items:
             if isinstance(item, Answer):
@@ -237,28 +258,32 @@ async def asked(
 
 
 class Confirmation(BaseModel):
-    """What the user says to a question before something is forgotten."""
+    """The user's answer to the question whether to forget something."""
 
-    forget: bool = Field(description="Yes: forget it for good.")
+    forget: bool = Field(description="Yes: forget it permanently.")
 
 
-Name = Annotated[str, Field(description="Key or id of a document, or text or id of a kept question.")]
+Name = Annotated[str, Field(description="The key or id of a document, or the text or id of a kept question.")]
 Kind = Annotated[Literal["document", "question"], Field(description="Whether name is a document or a kept question.")]
-Owner = Annotated[str, Field(description="Instead of name: all that this user said, or that was remembered as theirs.")]
-OfSession = Annotated[str, Field(description="With user: of theirs only this conversation.")]
+Owner = Annotated[str, Field(description="Instead of name: forget all words and documents of this user.")]
+OfSession = Annotated[str, Field(description="With user: forget only this conversation of the user.")]
 
 
 def confirm(
     call: Call, name: str = "", kind: str = "document", user: str = "", session: str = ""
 ) -> Confirmation | Elicit[Confirmation]:
-    """The question to the user, where the client can ask it; what is not there is refused before."""
+    """Return the question for the user, or a confirmation if the client cannot ask.
+
+    Raises:
+        MemgraphRagError: the document, the question or the user's documents do not exist.
+    """
     memory = _services(call).memory
     if user or session:
         what = _all_of(memory, name, user, session)
     elif kind == "question":
         kept = memory.questions(name)
         if not kept:
-            raise QuestionNotFound(f"Expected the text or id of a kept question, got {show(name)}.")
+            raise QuestionNotFound(f"Expected the text or id of a kept question, got {show(name)}. Name another one.")
         what = f"the kept question “{kept[0].text[:120]}”"
     else:
         (record,) = memory.documents(documents=[name])
@@ -266,23 +291,23 @@ def confirm(
         what = f"{record.key[:120]}{title} ({record.characters:,} characters, stored {record.added_at})"
     if not _can_elicit(call):
         return Confirmation(forget=True)
-    return Elicit(f"Forget {what}? It cannot be brought back.", Confirmation)
+    return Elicit(f"Forget {what}? This cannot be undone.", Confirmation)
 
 
 def _all_of(memory: Memory, name: str, user: str, session: str) -> str:
-    """A user's documents, or those of a session of theirs, in words.
+    """Return words for all documents of a user, or of a session of the user.
 
     Raises:
-        SettingsError: something else is named too, or no user.
-        DocumentNotFound: there are none.
+        SettingsError: a name is given too, or no user is given.
+        DocumentNotFound: the user or the session has no documents.
     """
     if name or not user:
-        got = "both" if name else "a session of nobody"
+        got = "both" if name else "a session without a user"
         raise SettingsError(f"Expected name, or user and perhaps session, got {got}. Name one of them.")
     number = len(memory.documents(user=user, session=session or None))
     whose = f"the user {show(user)}" + (f" in the session {show(session)}" if session else "")
     if not number:
-        raise DocumentNotFound(f"Expected documents of {whose}, got none. Nothing is stored of them.")
+        raise DocumentNotFound(f"Expected documents of {whose}, got none. Name another user or session.")
     return f"all {number:,} documents of {whose}"
 
 
@@ -295,11 +320,11 @@ def forget(
     user: Owner = "",
     session: OfSession = "",
 ) -> Forgotten:
-    """Remove it, unless the user said no."""
+    """Remove a document, a question or a user's documents, unless the user refused."""
     memory = _services(call).memory
     if not (isinstance(confirmation, AcceptedElicitation) and confirmation.data.forget):
-        asked_of = "user" if user else kind
-        return Forgotten(name=name or user, kind=asked_of, forgotten=False, documents=0, segments=0, questions=0)
+        refused_kind = "user" if user else kind
+        return Forgotten(name=name or user, kind=refused_kind, forgotten=False, documents=0, segments=0, questions=0)
     if user:
         return Forgotten.of(user, "user", memory.forget(user=user, session=session or None))
     if kind == "question":
@@ -312,10 +337,12 @@ def forget(
 def list_documents(
     *,
     call: Call,
-    after: Annotated[str, Field(description="Only keys behind this one: next_after of the page before.")] = "",
-    limit: Annotated[int, Field(description="Most documents of a page.", ge=1, le=_MOST_PAGE)] = 50,
+    after: Annotated[
+        str, Field(description="Return only documents with greater keys: next_after of the previous page.")
+    ] = "",
+    limit: Annotated[int, Field(description="The most documents of a page.", ge=1, le=_MOST_PAGE)] = 50,
 ) -> DocumentList:
-    """A page of the documents."""
+    """Return a page of the documents, sorted by key."""
     memory = _services(call).memory
     records = memory.documents(after=after, limit=limit + 1)
     page = records[:limit]
@@ -329,14 +356,14 @@ def list_documents(
 def look(
     *,
     call: Call,
-    name: Annotated[str, Field(description="A document's key, the name of a person, place or thing, or an id.")],
+    name: Annotated[str, Field(description="The key of a document, the name of a person, place or thing, or an id.")],
     kind: Annotated[
         Literal["document", "entity", "question", "overview"] | None,
-        Field(description="Where the name could be several."),
+        Field(description="The kind of the thing, if things of several kinds have this name."),
     ] = None,
-    most: Annotated[int, Field(description="Most of each kind.", ge=1, le=_MOST_LOOK)] = 20,
+    most: Annotated[int, Field(description="The most neighbours of each kind.", ge=1, le=_MOST_LOOK)] = 20,
 ) -> Surroundings:
-    """What is tied to a thing in the graph."""
+    """Return the neighbourhood of a thing in the graph."""
     neighbourhood = _services(call).memory.around(name, kind=kind, most=most)
     form = Surroundings.model_validate(neighbourhood.as_dict())
     if (unseen := len(form.passages) - most) > 0:
@@ -346,7 +373,7 @@ def look(
 
 
 def status(*, call: Call) -> Status:
-    """What the store says of itself, and what is still being built."""
+    """Return the counts of the store, and the state of the background work."""
     services = _services(call)
     memory = services.memory
     stats, backlog = memory.status(), services.memories.backlog(memory.namespace)
@@ -368,7 +395,7 @@ def _services(call: Call) -> Services:
 
 
 def _can_elicit(call: Call) -> bool:
-    """Whether the client has said that it shows forms; a bare ``elicitation: {}`` is from before there were others."""
+    """Whether the client can show forms. Older clients declare this by an empty ``elicitation: {}``."""
     capabilities = call.client_capabilities
     elicitation = capabilities.elicitation if capabilities is not None else None
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
@@ -385,7 +412,7 @@ class ToolEntry:
 
 
 def _hints(*, reads: bool = False, destroys: bool = False, repeats: bool = True) -> ToolAnnotations:
-    """All of them act on this memory only, so none has an open world."""
+    """Return the hints of a tool. ``open_world`` is always False, because each tool uses only this memory."""
     return ToolAnnotations(
         read_only_hint=reads, destructive_hint=destroys, idempotent_hint=repeats, open_world_hint=False
     )
@@ -395,57 +422,58 @@ TOOLS = (
     ToolEntry(
         remember,
         "Remember",
-        "Store something for later conversations: what the user says about themselves, their work and their "
-        "decisions, a text to keep, or a conversation (messages). Use it when the user asks you to remember, or when "
-        "something will matter later; not for what you merely worked out. It returns as soon as the text is stored "
-        "and can be found. The same text again changes nothing; other text under the same key replaces it.",
+        "Store information for later conversations: facts about the user, their work and their decisions, a text, or "
+        "a conversation (messages). Use it when the user asks you to remember something, or when it will matter "
+        "later. Do not store your own conclusions. It returns when the text is stored and can be found. The same text "
+        "again changes nothing; another text with the same key replaces the stored text.",
         _hints(destroys=True),
     ),
     ToolEntry(
         recall,
         "Recall",
-        "Find what was stored about something: passages in their own words, each with its document, its place there "
-        "and its time, best first. Use it before you answer anything that earlier conversations or stored documents "
-        "may bear on. It is quick and asks no model; you read the passages and answer. Where passages contradict each "
-        "other, the later time usually holds. No passages means: nothing is known.",
+        "Search the memory. Returns passages word for word, each with its document, its position and its time, best "
+        "first. Use it before you answer a question to which earlier conversations or stored documents may be "
+        "relevant. It is fast and calls no model; you read the passages and answer. If passages contradict each "
+        "other, the later passage is usually right. No passages means that nothing is known. For an answer with exact "
+        "citations use ask.",
         _hints(reads=True),
     ),
     ToolEntry(
         ask,
         "Ask",
-        "Let the memory's own local model read for a question and answer it with citations. It takes seconds to "
-        "minutes: use it where the answer must be put together from several places, or must carry exact citations; "
-        "for all else use recall. If abstained is true, nothing stored answers the question.",
+        "Let the memory's own local model read and answer a question with citations. It takes seconds to minutes: use "
+        "it only if the answer needs several documents together, or exact citations; otherwise use recall. If "
+        "abstained is true, the memory does not hold the answer.",
         _hints(),
     ),
     ToolEntry(
         forget,
         "Forget",
-        "Remove a document, a kept question, or all of a user, for good, with all that rests on it alone. Use it only "
-        "when the user wants something forgotten; to correct something, remember the new text under the same key "
-        "instead. The user is asked first where the client can ask.",
+        "Remove a document, a kept question, or all documents of a user permanently, with everything that depends on "
+        "them alone. Use it only when the user wants something forgotten. To correct something, call remember with "
+        "the new text and the same key instead. If the client can ask, the user is asked first.",
         _hints(destroys=True, repeats=False),
     ),
     ToolEntry(
         list_documents,
         "List documents",
-        "The documents that are stored, by key, with title, size and time. Use it to find a key for forget or for "
-        "recall's documents; to find out what is known about a subject use recall.",
+        "List the stored documents, sorted by key, with title, size and time. Use it to find a key for forget or for "
+        "the argument documents of recall. To search for a subject use recall.",
         _hints(reads=True),
     ),
     ToolEntry(
         look,
         "Look around",
-        "What surrounds one thing in the memory's graph: for a person, a place or a thing the documents and passages "
-        "that name it and its relations; for a document its names and summaries. Use it to explore from a name that "
-        "you know; to search by meaning use recall.",
+        "Show the graph around one thing: for a person, a place or a thing, the documents and passages that name it, "
+        "and its relations; for a document, its names and summaries. Use it to explore from a name that you know. To "
+        "search by meaning use recall.",
         _hints(reads=True),
     ),
     ToolEntry(
         status,
         "Status",
-        "How much is stored, in which namespace, and what is still being built in the background.",
+        "Return how much is stored, in which namespace, and which layers are still being built in the background.",
         _hints(reads=True),
     ),
 )
-"""In the order in which clients list them."""
+"""All tools, in the order in which clients list them."""

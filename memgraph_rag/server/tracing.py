@@ -1,7 +1,8 @@
-"""A span of OpenTelemetry around each request of REST and each message of MCP, around what ``Memory`` tells.
+"""Creates an OpenTelemetry span for each REST request and each MCP message; the spans of ``Memory`` are inside it.
 
-It knows the names of tools, no tool and no memory. Invariant: a span names a route or a method, a tool of ours and a
-status, never a namespace, a token or a text, and of an error its kind alone; who configures no OpenTelemetry gets none.
+It knows the names of tools, and neither tools nor memories. Invariant: a span holds a route or a method, the name of a
+tool of this server and a status, never a namespace, a token or a text, and of an error only its class. Without a
+configured OpenTelemetry there are no spans.
 
 Source: OpenTelemetry's semantic conventions of HTTP servers and MCP; W3C Trace Context for what a client sends along.
 """
@@ -31,18 +32,18 @@ _tracer = get_tracer("memgraph_rag")
 
 
 class Traced:
-    """An application of one route within spans, each of which lasts until the response is sent whole.
+    """An ASGI application for one route, with a span for each request until its response is sent.
 
     Args:
-        route: as it is written in the description, with parameters in braces.
-        tools: what ``{tool}`` in it may be; of another name, which could be any text, nothing is said.
+        route: the route with parameters in braces, as in the description of the API.
+        tools: the valid names for ``{tool}``. Another name could be any text, so the span does not hold it.
     """
 
     def __init__(self, app: ASGIApp, route: str, tools: Collection[str] = ()) -> None:
         self._app, self._route, self._tools = app, route, frozenset(tools)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request within its span."""
+        """Answer a request inside a span."""
         method, tool = scope["method"], scope["path_params"].get("tool")
         route = self._route.replace("{tool}", tool) if tool in self._tools else self._route
         with _tracer.start_as_current_span(
@@ -65,17 +66,19 @@ class Traced:
 
 
 class TracedMessages:
-    """A middleware of MCP: each message within a span. The SDK's own names what the client names, and tells errors.
+    """A middleware of MCP with a span for each message.
+
+    It replaces the middleware of the SDK, whose spans hold names and error texts of the client.
 
     Args:
-        tools: those that a span may name.
+        tools: the names of tools that a span may hold.
     """
 
     def __init__(self, tools: Collection[str]) -> None:
         self._tools = frozenset(tools)
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Handle a message within its span."""
+        """Handle a message inside a span."""
         method = ctx.method if ctx.method in _METHODS else "unknown"
         tool = (ctx.params or {}).get("name") if method == "tools/call" else None
         is_ours = isinstance(tool, str) and tool in self._tools

@@ -1,7 +1,7 @@
-"""How clients reach the server: standard streams for one, HTTP on this machine for many.
+"""The transports of the server: standard streams for one client, HTTP on this machine for many clients.
 
-It knows sockets and tokens, no tool. Invariants: over HTTP nobody is let in without a token, and a token reaches its
-namespace only; a browser's page on another site cannot reach the server (``Host`` and ``Origin`` are checked).
+It knows sockets and tokens, and no tool. Invariants: each HTTP call needs a token, and a token reaches only its own
+namespace. A web page on another site cannot reach the server (``Host`` and ``Origin`` are checked).
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ PATH = "/mcp"
 
 _SCOPE = "memory"
 _CLAIM = "namespace"
-_GOODBYE_S = 3  # that open streams are given when the server ends
-_IDLE_S = 150  # of a connection: longer than clients and proxies keep theirs, else one closes it while the other sends
-_LOOKUPS = 4  # tokens that are looked up at a time, in threads of their own: calls have all others
+_GOODBYE_S = 3  # for open streams when the server ends
+_IDLE_S = 150  # for an idle connection: longer than clients and proxies keep it, so that they close it first
+_LOOKUPS = 4  # threads for checking tokens, separate from the threads of calls
 
 
 def serve_stdio(memories: Memories, namespace: str) -> None:
-    """Serve one client on standard streams until it goes away; the memory is opened meanwhile."""
+    """Serve one client on standard streams until it disconnects. A thread opens the memory in advance."""
     server = MemoryServer(memories, caller_namespace=lambda: namespace)
     Thread(target=_open_ahead, args=(memories, namespace), daemon=True).start()
     anyio.run(server.run_stdio_async)
 
 
 def serve_http(app: ASGIApp, *, port: int, ready: Callable[[str], None]) -> None:
-    """Serve clients at 127.0.0.1 until the process is told to end.
+    """Serve clients at 127.0.0.1 until the process gets a signal to end.
 
     Args:
-        app: what ``http_app`` returns.
-        port: 0 takes one that is free.
+        app: the result of ``http_app``.
+        port: the port; 0 chooses a free port.
         ready: called with the address when clients can connect.
 
     Raises:
-        SettingsError: the port cannot be had.
+        SettingsError: the port is not free or not valid.
     """
     listening = _listen(port)
     port = listening.getsockname()[1]
@@ -87,21 +87,21 @@ def serve_http(app: ASGIApp, *, port: int, ready: Callable[[str], None]) -> None
 
 
 def token_server(memories: Memories, tokens: TokenFolder) -> MemoryServer:
-    """Return a server that lets in whoever brings a token."""
+    """Return a server that requires a token, whose namespace each call uses."""
     return MemoryServer(
         memories,
-        caller_namespace=_namespace_of_token,
+        caller_namespace=_read_token_namespace,
         token_verifier=_Verifier(tokens),
-        # There is no authorization server: tokens are made by hand. The field must be there all the same.
+        # There is no authorization server, because the user creates tokens. The SDK requires the field anyway.
         auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{HOST}"), resource_server_url=None, required_scopes=[_SCOPE]),
     )
 
 
 def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Starlette:
-    """Return the application to be served.
+    """Return the ASGI application of a server, with MCP, the REST API and its pages.
 
     Args:
-        allowed_hosts: further names in ``Host``, of a proxy in front of this server.
+        allowed_hosts: further valid names in ``Host`` and ``Origin``, for a proxy in front of this server.
     """
     names = (*(f"{host}:*" for host in LOCAL_HOSTS), *LOCAL_HOSTS, *allowed_hosts)
     security = TransportSecuritySettings(
@@ -137,7 +137,7 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Star
 
 
 class _Verifier(TokenVerifier):
-    """Tokens of a folder, for the SDK."""
+    """Checks tokens in a ``TokenFolder`` for the SDK."""
 
     def __init__(self, tokens: TokenFolder) -> None:
         self._tokens = tokens
@@ -157,17 +157,17 @@ class _Verifier(TokenVerifier):
         )
 
 
-def _namespace_of_token() -> str:
+def _read_token_namespace() -> str:
     token = get_access_token()
     namespace = (token.claims or {}).get(_CLAIM) if token is not None else None
     if not isinstance(namespace, str):
-        raise ToolError("Expected a call with a token, got none. The user makes one: memgraph-rag mcp token")
+        raise ToolError("Expected a call with a token, got none. The user can create one: memgraph-rag mcp token.")
     return namespace
 
 
 def _open_ahead(memories: Memories, namespace: str) -> None:
     """Open the memory and load what a search needs, so that the first call does not wait for it."""
-    with suppress(MemgraphRagError):  # the first call says what is wrong
+    with suppress(MemgraphRagError):  # the first call raises the error again
         memories.get(namespace).search(namespace, k=1)
 
 
@@ -180,8 +180,8 @@ def _listen(port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         listening.close()
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-        got = "one that another program listens on" if taken else f"an error ({error})"
+        got = "another program uses it" if taken else f"an error ({error})"
         raise SettingsError(
-            f"Expected a port of {HOST} that is free, got {port}: {got}. Name another with --port.", port=port
+            f"Expected a free port of {HOST}, got {port}: {got}. Name another port with --port.", port=port
         ) from error
     return listening

@@ -48,7 +48,7 @@ def sure_memory(tmp_path, **checks: bool) -> Memory:
 
 
 @pytest.mark.parametrize("strategy", ["walk", Pecan(calibrated=True, start_tokens=START_TOKENS), "qrmem", "top_k"])
-def test_where_yes_stays_below_the_bound_it_says_what_it_looked_for(tmp_path, strategy: str) -> None:
+def test_low_probability_of_yes_gives_a_description_of_the_search(tmp_path, strategy: str) -> None:
     known = Known(yes_threshold=0.5, unsupported_below=0.25)
     for memory in memory_with(tmp_path, yes=[0.1] * 99, said=["Where the gold is."] * 99, calibration=known):
         answer = memory.ask(QUESTION, strategy=strategy, limits=Limits(nodes=3))
@@ -70,7 +70,7 @@ def test_where_yes_stays_below_the_bound_it_says_what_it_looked_for(tmp_path, st
         (0.0, None),
     ],
 )
-def test_it_answers_above_the_bound_and_where_the_models_yes_says_nothing(tmp_path, yes: float, known) -> None:
+def test_model_answers_above_the_bound_or_without_calibration(tmp_path, yes: float, known) -> None:
     for memory in memory_with(tmp_path, yes=[yes] * 99, calibration=known):
         answer = memory.ask("Who found the red fox?", limits=Limits(nodes=7))
         assert not answer.abstained
@@ -93,7 +93,7 @@ def test_own_knowledge_of_the_model_is_no_answer_without_evidence(tmp_path, stra
 
 
 @pytest.mark.parametrize("strategy", ["walk", "top_k", "pecan"])
-def test_what_is_about_another_is_no_answer_about_the_one_who_is_named(tmp_path, strategy: str) -> None:
+def test_evidence_about_another_person_gives_no_answer(tmp_path, strategy: str) -> None:
     for checks in (True, False):
         with sure_memory(tmp_path, checks="names" if checks else "speaker") as memory:
             memory.add(FOX, key="fox", title="The Barn at Moreton")
@@ -117,7 +117,7 @@ def test_what_is_about_another_is_no_answer_about_the_one_who_is_named(tmp_path,
 
 
 @pytest.mark.parametrize("strategy", ["walk", "top_k", "pecan"])
-def test_what_another_said_is_no_answer_of_the_one_who_is_asked_about(tmp_path, strategy: str) -> None:
+def test_words_of_another_speaker_give_no_answer(tmp_path, strategy: str) -> None:
     for checks in (True, False):
         with sure_memory(tmp_path, checks="speaker" if checks else "names") as memory:
             memory.add(RACES, key="talk")

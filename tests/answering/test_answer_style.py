@@ -10,7 +10,7 @@ from memories import FOX, RIVER, embedder
 from tables import table
 
 from memgraph_rag import Memory
-from memgraph_rag.answering.answer_style import short_form, with_marks
+from memgraph_rag.answering.answer_style import mark_sentences, write_short_form
 from memgraph_rag.errors import SettingsError, WindowExceeded
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
 from memgraph_rag.text.citations import Quotes
@@ -25,7 +25,7 @@ def shortened(sentence: str, *replies: str) -> tuple[str, int]:
     with FakeLanguageModel(answer=replies).open_session(QUESTION) as session:
         session.append(["Ann found the red fox in the old barn."])
         before = session.usage.model_calls
-        phrase = short_form(session, QUESTION, sentence)
+        phrase = write_short_form(session, QUESTION, sentence)
         return phrase, session.usage.model_calls - before
 
 
@@ -53,7 +53,7 @@ def test_short_answer_is_its_own_short_form(sentence: str, phrase: str) -> None:
 def test_full_window_leaves_short_form_empty() -> None:
     with FakeLanguageModel().open_session(QUESTION) as session:
         session.answer = _full  # type: ignore[method-assign]
-        assert short_form(session, QUESTION, SENTENCE) == ""
+        assert write_short_form(session, QUESTION, SENTENCE) == ""
 
 
 def _full(*_: object, **__: object) -> str:
@@ -69,9 +69,9 @@ def quotes_of(*texts: str) -> Quotes:
 def marked(said: str, quotes: Quotes) -> tuple[str, list[Citation]]:
     """What comes of it, however the model's pieces fall."""
     whole: list[Citation] = []
-    text = "".join(with_marks([said], quotes, whole))
+    text = "".join(mark_sentences([said], quotes, whole))
     by_character: list[Citation] = []
-    assert "".join(with_marks(said, quotes, by_character)) == text
+    assert "".join(mark_sentences(said, quotes, by_character)) == text
     assert by_character == whole
     return text, whole
 
@@ -111,7 +111,7 @@ def test_marks_stand_before_the_end_of_whole_sentences(said: str, expected: str)
 )
 def test_sentence_that_was_cut_off_is_left_out(said: str, expected: str, cited: int) -> None:
     citations: list[Citation] = []
-    pieces = with_marks(said, quotes_of(BARN, WATER), citations, was_cut=lambda: True)
+    pieces = mark_sentences(said, quotes_of(BARN, WATER), citations, was_cut=lambda: True)
     assert ("".join(pieces).strip(), len(citations)) == (expected, cited)
 
 

@@ -49,7 +49,7 @@ def test_a_scope_that_the_library_exceeds_is_walked(memory: Memory) -> None:
         assert layers_read(memory, WHOLE, documents=["1-0", "1-1"]) == {""}
 
 
-def test_an_embedder_that_can_tell_decides_beside_the_words(memory: Memory) -> None:
+def test_embedder_with_breadth_decides_besides_the_words(memory: Memory) -> None:
     with memory:
         list(memory.deepen(layers=["library"]))
         memory.embedder.breadth = QuestionBreadth((0.0,) * memory.embedder.dimension, bias=1.0, least=0.7)
@@ -59,6 +59,6 @@ def test_an_embedder_that_can_tell_decides_beside_the_words(memory: Memory) -> N
         assert "library" in layers_read(memory, WHOLE)
 
 
-def test_without_any_overviews_nothing_is_said_of_them(memory: Memory) -> None:
+def test_status_without_overviews_does_not_mention_them(memory: Memory) -> None:
     with memory:
         assert "overview" not in memory.ask(WHOLE).trace[0].via

@@ -47,7 +47,7 @@ def learning(memory: Memory, *replies: str) -> tuple[Learning, Taught]:
     return Learning(store, models, RelationsLayer()), store  # type: ignore[arg-type]
 
 
-def test_what_is_found_is_stored_with_its_document_and_told(memory):
+def test_extracted_relations_are_stored_and_returned(memory):
     receipt = memory.add(TEXT, key="a")
     segments = memory._parts.store.segments_of(receipt.document_id)
     learn, store = learning(memory, REPLY)
@@ -80,7 +80,7 @@ def test_a_document_without_entities_is_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize("error", [DocumentNotFound, StoreError])
-def test_what_cannot_be_stored_costs_neither_the_answer_nor_the_rest(memory, caplog, error):
+def test_refused_relations_leave_the_answer_and_other_relations(memory, caplog, error):
     ids = [memory.add(TEXT, key=key).document_id for key in ("a", "b")]
     segments = [segment for document_id in ids for segment in memory._parts.store.segments_of(document_id)]
     learn, store = learning(memory, REPLY, REPLY)
@@ -98,7 +98,7 @@ def test_what_cannot_be_stored_costs_neither_the_answer_nor_the_rest(memory, cap
     assert [(record.levelname, error.__name__ in record.message) for record in caplog.records] == [("WARNING", True)]
 
 
-def test_the_vectors_of_no_relation_are_none(memory):
+def test_graphs_without_relations_get_no_vectors(memory):
     assert embed_relations([], {}, FakeEmbedder()) == []
     receipt = memory.add(TEXT, key="a")
     (graph,) = embed_relations(
@@ -109,7 +109,7 @@ def test_the_vectors_of_no_relation_are_none(memory):
     assert len(graph.relation_embeddings) == len(graph.end_embeddings) == 0
 
 
-def test_what_some_of_the_segments_say_is_learnt(memory):
+def test_relations_of_given_segments_are_learnt(memory):
     text = " ".join([TEXT, *("It rained in Leeds, and nobody sailed anywhere on that day." for _ in range(60))])
     receipt = memory.add(text, key="a")
     segments = memory._parts.store.segments_of(receipt.document_id)

@@ -67,7 +67,7 @@ def test_each_call_is_one_record_without_a_text(memory: Memory, caplog: pytest.L
     assert [word for word in WORDS if word in shown] == []
 
 
-def test_nothing_is_told_to_who_does_not_ask(memory: Memory, capfd: pytest.CaptureFixture[str]) -> None:
+def test_telemetry_prints_nothing_by_default(memory: Memory, capfd: pytest.CaptureFixture[str]) -> None:
     use(memory)
     assert capfd.readouterr() == ("", "")
 

@@ -49,7 +49,9 @@ def test_token_of_an_impossible_date_is_listed_as_damaged_and_revoked(cli, tmp_p
 def test_missing_extra_is_one_line_with_what_to_install(cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     failed = cli("mcp", status=1)
-    assert failed.stderr.startswith("SettingsError: Expected the package mcp, version 2.3 or newer, got none.")
+    assert failed.stderr.startswith(
+        "SettingsError: Expected the package mcp, version 2.3 or newer, got no such package."
+    )
     assert 'pip install "memgraph_rag[mcp]"' in failed.stderr
     assert failed.stdout == ""
 

@@ -381,7 +381,7 @@ def test_hostile_text_is_text_in_the_page(cli, tmp_path) -> None:
 
 
 def test_a_page_that_cannot_be_written(cli, fox, tmp_path) -> None:
-    assert "Expected a place" in cli("show", "fox", "--html", tmp_path / "none" / "page.html", status=1).stderr
+    assert "Expected a path" in cli("show", "fox", "--html", tmp_path / "none" / "page.html", status=1).stderr
 
 
 def test_runs_are_searched_by_their_mode(cli, fox) -> None:

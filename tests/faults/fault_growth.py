@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memgraph_rag.answering.answer_style import as_phrase, with_marks
+from memgraph_rag.answering.answer_style import extract_phrase, mark_sentences
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.layers.extraction import parse_extraction
 from memgraph_rag.layers.extracts import first_sentence
@@ -216,9 +216,9 @@ def _read_in_walks(reply: str) -> None:
 
 
 def _read_as_answer(reply: str) -> None:
-    as_phrase(reply)
+    extract_phrase(reply)
     reply = reply[:_LONGEST_ANSWER]
-    list(with_marks([reply, "."], Quotes([], keys={}, embedder=FakeEmbedder(8)), [], was_cut=lambda: True))
+    list(mark_sentences([reply, "."], Quotes([], keys={}, embedder=FakeEmbedder(8)), [], was_cut=lambda: True))
 
 
 def works(folder: Path) -> Mapping[str, Work]:

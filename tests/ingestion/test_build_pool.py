@@ -58,7 +58,7 @@ def test_groups_ahead_take_one_key_in_order(tmp_path: Path, monkeypatch: pytest.
     assert [outcome.same_as for outcome in outcomes] == [(), (), ("a",), ("b",), ("c",)]
 
 
-def test_pickled_models_are_found_anew_and_know_no_database(tmp_path: Path) -> None:
+def test_pickled_models_load_again_without_a_database(tmp_path: Path) -> None:
     settings = Settings.load(
         store="neo4j://db:7687", neo4j={"password": "a secret"}, cache_dir=tmp_path, recognizer="rules"
     )

@@ -59,7 +59,7 @@ def test_an_answer_that_is_added_is_marked_and_is_no_evidence(memory: Memory) ->
     assert memory.add(answer.text, key="note").echoes == receipt.echoes, "unchanged"
 
 
-def test_what_the_memory_never_said_is_evidence(memory: Memory) -> None:
+def test_text_that_the_memory_never_said_is_evidence(memory: Memory) -> None:
     memory.ask(QUESTION)
     text = "A carpenter in the city built a wooden box for the mayor. It was sold in autumn."
     assert memory.add(text, key="note").echoes == 0
@@ -211,7 +211,7 @@ def test_in_a_conversation_the_assistants_turn_is_an_echo(memory: Memory) -> Non
     assert memory.add([*said, asked, asked], key="chat").echoes == receipt.echoes, "as it grows"
 
 
-def test_what_a_user_said_stays_theirs_as_the_conversation_grows(tmp_path: Path) -> None:
+def test_words_of_a_user_keep_their_owner_as_the_conversation_grows(tmp_path: Path) -> None:
     turns = [
         {"role": "user", "content": "I keep my wooden box in the old barn."},
         {"role": "assistant", "content": "Good to know."},

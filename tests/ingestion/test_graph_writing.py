@@ -56,7 +56,7 @@ def test_documents_are_deepened_in_one_transaction(open_memory: OpenMemory) -> N
             assert (outcome.counts["Annotation"], outcome.counts["MENTIONS"] > 0) == (1, True)
 
 
-def test_documents_that_lack_other_layers_are_stored_apart(open_memory: OpenMemory) -> None:
+def test_documents_that_lack_different_layers_are_stored_separately(open_memory: OpenMemory) -> None:
     with open_memory(layers=()) as memory:
         list(memory.add_many(NOTES))
         list(memory.deepen(KEYS[:3], layers=["entities"]))
@@ -85,7 +85,7 @@ def test_document_that_goes_or_changes_meanwhile_fails_alone(open_memory: OpenMe
 
 
 @pytest.mark.parametrize("error", [StoreError, StoreUnavailable])
-def test_what_the_store_refuses_is_tried_alone_unless_it_is_away(
+def test_refused_batch_is_stored_one_by_one_unless_the_store_is_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[StoreError]
 ) -> None:
     with Memory(tmp_path / "notes.lbug", layers=()) as memory:

@@ -71,7 +71,7 @@ def test_a_document_forgotten_meanwhile_is_in_no_overview(memory: Memory) -> Non
     assert len(overviews(memory)) == 2
 
 
-def test_who_builds_while_others_write_without_end_says_so(memory: Memory) -> None:
+def test_build_beside_endless_writes_says_so_in_its_receipt(memory: Memory) -> None:
     class Busy(Pairs):
         def build(self, graph: MemoryGraph, **options: Any) -> Iterator[OverviewRows]:
             yield from super().build(graph, **options)
@@ -85,7 +85,7 @@ def test_who_builds_while_others_write_without_end_says_so(memory: Memory) -> No
 
 
 @pytest.mark.parametrize("before_part", range(1, 6))
-def test_of_two_that_build_at_once_the_last_leaves_it_whole(
+def test_last_of_two_concurrent_builds_leaves_a_whole_layer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before_part: int
 ) -> None:
     monkeypatch.setattr(library, "_AT_ONCE", 2)
@@ -122,7 +122,7 @@ def test_an_interrupted_build_keeps_what_was_stored(memory: Memory) -> None:
     assert len(overviews(memory)) == 2
 
 
-def test_what_a_layer_raises_is_told_by_its_name(memory: Memory) -> None:
+def test_error_of_a_layer_names_the_layer(memory: Memory) -> None:
     def fail() -> None:
         raise RuntimeError("no ink")
 
@@ -190,7 +190,7 @@ def test_an_archive_carries_overviews_into_another_namespace(memory: Memory, tmp
     assert sorted(first) == sorted(again)
 
 
-def test_an_archived_overview_of_what_is_not_there_is_refused(memory: Memory, tmp_path: Path) -> None:
+def test_archived_overview_of_missing_nodes_is_refused(memory: Memory, tmp_path: Path) -> None:
     list(memory.deepen(layers=[Pairs()]))
     path = tmp_path / "notes.jsonl"
     memory.maintenance.export_to(path)
@@ -200,7 +200,7 @@ def test_an_archived_overview_of_what_is_not_there_is_refused(memory: Memory, tm
     foot = json.dumps({"documents": 0, "overviews": len(kept), "sha256": hashes}).encode() + b"\n"
     path.write_bytes(b"".join([head, *kept, foot]))
 
-    with pytest.raises(DocumentError, match="holds before them"):
+    with pytest.raises(DocumentError, match="repeated or incomplete"):
         list(memory.maintenance.import_from(path))
 
 

@@ -36,14 +36,14 @@ def test_another_file_of_that_path_is_not_read(tmp_path: Path) -> None:
     assert file.read() is None
 
 
-def test_what_cannot_be_read_is_left_to_who_asked(tmp_path: Path) -> None:
+def test_unreadable_shared_file_returns_none(tmp_path: Path) -> None:
     file = SharedFile.at(written(tmp_path, "broken.pdf", b"%PDF-1.7 of no use"))
     assert file is not None
     assert file.read() is None
 
 
 @pytest.mark.parametrize("name", ["nothing", "folder", "pipe", "a\0b"])
-def test_what_is_no_file_is_none(tmp_path: Path, name: str) -> None:
+def test_missing_file_gives_none(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     assert SharedFile.at(tmp_path / name) is None

@@ -166,7 +166,7 @@ def test_the_same_text_under_another_key_is_told(memory: Memory) -> None:
     assert memory.add(FOX, key="third").same_as == ("notes/garden.md",)
 
 
-def test_of_documents_added_together_each_names_the_others(memory: Memory) -> None:
+def test_documents_added_together_name_each_other(memory: Memory) -> None:
     memory.add(FOX, key="d")
     sources = [Document(FOX, "c"), Document(RIVER, "d"), Document(FOX, "a"), Document("One more.", "b")]
     assert list(map(same_as, memory.add_many(sources))) == [("a",), (), ("c",), ()]
@@ -191,7 +191,7 @@ def test_a_group_takes_one_look_into_the_store(memory: Memory, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("before", [0, 2, 300])
-def test_what_came_before_an_error_of_the_sources_is_stored_and_told(memory: Memory, before: int) -> None:
+def test_sources_before_an_error_are_stored_and_reported(memory: Memory, before: int) -> None:
     error = OSError("disk gone")
 
     def sources() -> Iterator[str]:
@@ -220,7 +220,7 @@ def test_outcomes_are_told_before_the_error_is_raised(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("sources", [None, 5, Document(FOX, "fox")])
-def test_what_cannot_be_iterated_is_refused(memory: Memory, sources: Any) -> None:
+def test_sources_that_are_not_iterable_are_refused(memory: Memory, sources: Any) -> None:
     with pytest.raises(SettingsError, match="Expected several sources"):
         memory.add_many(sources)
 
@@ -229,7 +229,7 @@ def test_what_cannot_be_iterated_is_refused(memory: Memory, sources: Any) -> Non
 
 
 @pytest.mark.parametrize("text", ["notes/garden.md", "notes/garden.md\n", "notes", "~/notes/garden.md"])
-def test_a_str_that_names_a_file_is_text_and_that_is_said(
+def test_str_with_the_name_of_a_file_is_text_with_a_warning(
     memory: Memory, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(Path.cwd()))

@@ -33,14 +33,14 @@ def statements_of(memory: Memory, monkeypatch: pytest.MonkeyPatch, call: Callabl
     return names
 
 
-def test_adding_them_again(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_add_takes_few_statements(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     list(memory.add_many(NOTES))
     two = statements_of(memory, monkeypatch, lambda: memory.add_many(NOTES[:2]))
     assert statements_of(memory, monkeypatch, lambda: memory.add_many(NOTES)) == two
     assert statements_of(memory, monkeypatch, memory.deepen).count("read/count_by_document") == 1
 
 
-def test_taking_a_layer_away_that_they_lack(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removing_a_missing_layer_takes_few_statements(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     list(memory.add_many(NOTES))
     two = statements_of(memory, monkeypatch, lambda: memory.maintenance.remove_layer("context", ["0", "1"]))
     keys = [note.key for note in NOTES]

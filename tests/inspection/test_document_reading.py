@@ -31,13 +31,13 @@ def test_pages_follow_one_another(listed: Memory) -> None:
     assert [[record.key for record in page] for page in pages] == [KEYS[:2], KEYS[2:4], KEYS[4:], []]
 
 
-def test_a_key_that_is_not_there_has_a_place(listed: Memory) -> None:
+def test_after_may_be_a_missing_key(listed: Memory) -> None:
     assert [record.key for record in listed.documents(after="aa", limit=9)] == KEYS[1:]
     assert listed.documents(after=KEYS[-1], limit=9) == []
 
 
 @pytest.mark.parametrize("arguments", [{"limit": 0}, {"limit": True}, {"after": None}, {"after": "\ud800"}])
-def test_what_is_no_page_is_refused(listed: Memory, arguments: dict[str, Any]) -> None:
+def test_invalid_page_arguments_are_refused(listed: Memory, arguments: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match=r"Expected (limit|after) as .*, got"):
         listed.documents(**arguments)
 

@@ -50,7 +50,7 @@ def assert_whole(neighbourhood: Neighbourhood) -> None:
         assert segment.text[mention.start - segment.start : mention.end - segment.start] == mention.surface
 
 
-def test_a_document_with_its_points_segments_names_and_relations(memory: Memory) -> None:
+def test_neighbourhood_of_a_document_has_all_its_rows(memory: Memory) -> None:
     neighbourhood = memory.around("met.txt")
 
     assert_whole(neighbourhood)
@@ -62,7 +62,7 @@ def test_a_document_with_its_points_segments_names_and_relations(memory: Memory)
     assert {segment.document_id for segment in neighbourhood.passages} == {neighbourhood.centre.id}
 
 
-def test_an_entity_with_what_names_it_and_what_it_is_related_to(memory: Memory) -> None:
+def test_neighbourhood_of_an_entity_has_mentions_and_relations(memory: Memory) -> None:
     neighbourhood = memory.around("ann")
 
     assert isinstance(neighbourhood.centre, Entity)
@@ -154,7 +154,7 @@ def test_streaming_keeps_at_the_end_only(memory: Memory) -> None:
     assert [question.answer for question in memory.questions()] == [last]
 
 
-def test_what_is_replaced_while_it_is_asked_is_not_kept(memory: Memory) -> None:
+def test_question_of_a_document_replaced_meanwhile_is_not_kept(memory: Memory) -> None:
     items = memory.stream(QUESTION, keep_trace=True)
     next(items)
     memory.add(FOX, key="met.txt")
@@ -164,7 +164,7 @@ def test_what_is_replaced_while_it_is_asked_is_not_kept(memory: Memory) -> None:
 
 
 def test_keeping_refuses_a_strategy_that_quotes_what_it_did_not_read(memory: Memory) -> None:
-    with pytest.raises(StrategyError, match="quotes only what it reads"):
+    with pytest.raises(StrategyError, match="quotes only text that it reads"):
         memory.ask(QUESTION, strategy=GraphExpansion(), keep_trace=True)
     assert memory.questions() == []
 
@@ -193,16 +193,16 @@ def test_nothing_to_read_is_kept_too(tmp_path: Path) -> None:
         *(("xyzzy", []), ("", []), ("!!", [])),
     ],
 )
-def test_what_is_not_there_tells_what_is_near(memory: Memory, name: str, near: list[str]) -> None:
+def test_unknown_name_is_refused_with_similar_names(memory: Memory, name: str, near: list[str]) -> None:
     with pytest.raises(DocumentNotFound, match="Expected the key or id of a document") as raised:
         memory.around(name)
     assert [suggestion for suggestion in raised.value.near if suggestion in near] == near
     assert all(repr(suggestion) in str(raised.value) for suggestion in near)
 
 
-def test_a_part_of_a_name_finds_the_one_that_has_it_or_lists_them(memory: Memory) -> None:
+def test_part_of_a_name_finds_its_entity_or_lists_candidates(memory: Memory) -> None:
     assert memory.around("tom mil").centre == memory.around("Tom Miller").centre
-    with pytest.raises(DocumentNotFound, match="Several names hold it") as raised:
+    with pytest.raises(DocumentNotFound, match="Several names contain it") as raised:
         memory.around("mill")
     assert {"Tom Miller", "Miller"} <= set(raised.value.near)
 
@@ -221,7 +221,7 @@ def test_wrong_arguments_are_refused(memory: Memory, wrong: dict[str, Any]) -> N
         memory.around("Ann", **wrong)
 
 
-def test_what_is_large_is_bounded_and_says_so(memory: Memory) -> None:
+def test_large_neighbourhood_is_bounded_and_counts_the_rest(memory: Memory) -> None:
     memory.add(LONG, key="long")
     neighbourhood = memory.around("long", most=3)
 

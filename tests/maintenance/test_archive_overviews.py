@@ -39,7 +39,7 @@ def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive_overviews, "_RECORDS_TOGETHER", 1)
 
 
-def test_the_lowest_come_first_with_what_they_rest_on(store: OwnStore) -> None:
+def test_lowest_overviews_come_first_with_their_nodes(store: OwnStore) -> None:
     encoded = list(encode_all(store, None, as_of=store.version()))
 
     assert [(row["level"], row["key"]) for row in encoded] == [(1, "1"), (1, "2"), (2, "0")]
@@ -48,7 +48,7 @@ def test_the_lowest_come_first_with_what_they_rest_on(store: OwnStore) -> None:
     assert [[key for _, key, _ in row["overviews"]] for row in encoded] == [[], [], ["1", "2"]]
 
 
-def test_read_one_at_a_time_they_are_the_same(store: OwnStore, request: pytest.FixtureRequest) -> None:
+def test_overviews_read_in_small_batches_are_the_same(store: OwnStore, request: pytest.FixtureRequest) -> None:
     together = list(encode_all(store, None, as_of=store.version()))
     request.getfixturevalue("one_at_a_time")
     assert list(encode_all(store, None, as_of=store.version())) == together
@@ -63,7 +63,7 @@ def test_no_layer_is_read_as_a_whole(store: OwnStore, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("one_at_a_time")
-def test_what_goes_meanwhile_is_left_out(store: OwnStore) -> None:
+def test_overview_removed_meanwhile_is_left_out(store: OwnStore) -> None:
     encoded = encode_all(store, None, as_of=store.version())
     assert next(encoded)["key"] == "1"
 

@@ -66,7 +66,7 @@ def test_unsound_archive_leaves_no_file(write, archive, tmp_path) -> None:
 
 
 def test_folder_that_holds_something_is_left_alone(write, archive, tmp_path) -> None:
-    with pytest.raises(SettingsError, match="holds something"):
+    with pytest.raises(SettingsError, match="with files"):
         write(archive, tmp_path)
     assert archive.exists()
     with pytest.raises(SettingsError, match="Expected a folder for files"):
@@ -75,7 +75,7 @@ def test_folder_that_holds_something_is_left_alone(write, archive, tmp_path) -> 
 
 def test_small_disk_is_refused_before_a_file_is_written(write, archive, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 0))
-    with pytest.raises(SettingsError, match=r"GiB of room for files and database, got 0\.0 GiB"):
+    with pytest.raises(SettingsError, match=r"GiB of free space for files and database, got 0\.0 GiB"):
         write(archive, tmp_path / "files")
     assert not (tmp_path / "files").exists()
 
@@ -86,6 +86,6 @@ def test_disk_that_fills_leaves_no_file(write, archive, tmp_path, monkeypatch, e
         raise error
 
     monkeypatch.setattr(neo4j_bulk._Entities, "batches", fail)
-    with pytest.raises(SettingsError, match="Expected room for files"):
+    with pytest.raises(SettingsError, match="Expected free space for files"):
         write(archive, tmp_path / "files")
     assert not (tmp_path / "files").exists()

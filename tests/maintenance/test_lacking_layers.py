@@ -15,7 +15,7 @@ from memories import FOX, RIVER, graph_of, options
 
 from memgraph_rag import Action, Failure, Limits, Memory, Receipt
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.maintenance.lacking_layers import build_until, oldest_first
+from memgraph_rag.maintenance.lacking_layers import build_until, sort_oldest_first
 from memgraph_rag.testing import FakeLanguageModel
 
 
@@ -46,7 +46,7 @@ def test_oldest_document_comes_first(tmp_path: Path) -> None:
         records = memory.documents()
     times = [datetime(2026, 5, day, tzinfo=timezone.utc).isoformat() for day in (3, 1, 1)]
     aged = [replace(record, added_at=added_at) for record, added_at in zip(records, times, strict=True)]
-    assert [record.key for record in oldest_first(reversed(aged))] == ["b", "c", "a"]
+    assert [record.key for record in sort_oldest_first(reversed(aged))] == ["b", "c", "a"]
 
 
 def test_no_document_is_begun_after_the_time(tmp_path: Path) -> None:
@@ -103,6 +103,6 @@ def test_deepen_keeps_no_add_waiting(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, -1, "a minute", float("nan"), True])
-def test_limits_that_are_none_are_refused(tmp_path: Path, seconds: Any) -> None:
+def test_invalid_limits_are_refused(tmp_path: Path, seconds: Any) -> None:
     with Memory(tmp_path / "notes.lbug", **options()) as memory, pytest.raises(SettingsError, match="Expected seconds"):
         memory.deepen(limits=Limits(seconds=seconds))

@@ -46,7 +46,7 @@ def embeddings(memory: Memory) -> dict[str, Any]:
     return vectors
 
 
-def test_a_whole_memory_is_whole(memory: Memory) -> None:
+def test_sound_memory_has_no_damage(memory: Memory) -> None:
     assert memory.maintenance.examine() == memory.maintenance.repair() == []
 
 
@@ -94,7 +94,7 @@ def test_a_search_sees_what_was_mended(memory: Memory) -> None:
     assert {evidence.document_key for evidence in memory.search("red fox", k=99)} == {"chat"}
 
 
-def test_what_cannot_be_mended_says_what_to_do(memory: Memory) -> None:
+def test_unrepairable_damage_says_what_to_do(memory: Memory) -> None:
     harm(memory, "MATCH (d:Document {key: 'fox'})-[:HAS_SEGMENT]->(s:Segment {`index`: 1}) DETACH DELETE s")
     memory.maintenance.repair()
     (left,) = memory.maintenance.examine()
@@ -181,7 +181,7 @@ class Dying(FakeEmbedder):
         return super().embed(texts)
 
 
-def test_what_was_embedded_before_an_interruption_is_not_embedded_again(memory: Memory, tmp_path: Path) -> None:
+def test_interrupted_reembedding_keeps_finished_embeddings(memory: Memory, tmp_path: Path) -> None:
     before, kept = graph_of(memory), tmp_path / "cache" / "reembedding"
     with Memory(memory._parts.store, cache_dir=tmp_path / "cache", **options()) as other:
         with pytest.raises(KeyboardInterrupt):
@@ -223,10 +223,10 @@ def test_a_cache_that_cannot_be_used_is_named(memory: Memory, tmp_path: Path) ->
         pytest.raises(SettingsError, match=message),
     ):
         opened.maintenance.reembed(other)
-    kept = reembed._Kept(other, tmp_path / "cache")
+    vectors = reembed._ScratchVectors(other, tmp_path / "cache")
     (tmp_path / "cache").rmdir()
     with pytest.raises(SettingsError, match=message):
-        kept.embed([FOX])
+        vectors.embed([FOX])
     assert graph_of(memory) == before
 
 

@@ -87,7 +87,7 @@ async def test_status_counts_documents_that_lack_a_layer(connect, open_memories)
 
 @IN_ONE_ERA
 @in_loop
-async def test_what_fails_is_told_and_stops_no_other(connect, open_memories) -> None:
+async def test_failed_document_is_reported_and_stops_no_other(connect, open_memories) -> None:
     served = open_memories(later=("points",), model=BrokenModel())
     async with connect(served) as agent:
         river = await agent("remember", text=RIVER, key="river")
@@ -277,7 +277,7 @@ def backlog_of(deepener: Deepener) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("error", [RuntimeError("out of range"), DocumentNotFound("Gone just now.")])
-def test_what_fails_as_a_whole_is_built_one_by_one(deepener: Deepener, error: Exception) -> None:
+def test_failed_group_is_built_one_by_one(deepener: Deepener, error: Exception) -> None:
     memory = Told()
     memory.crashes = {"b": error}
     follow(deepener, memory, "first")

@@ -38,7 +38,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": "fox " * 10_000}, "QuestionError: Expected a question of at most 20,000 characters"),
     ("remember", {}, "DocumentError: Expected text or messages, got neither."),
     ("remember", {"text": " \n"}, "DocumentError: Expected text or messages, got neither."),
-    ("remember", {"text": "a", "messages": [{"role": "a", "content": "b"}]}, "got both. Give one of them"),
+    ("remember", {"text": "a", "messages": [{"role": "a", "content": "b"}]}, "got both. Pass one of them"),
     ("remember", {"messages": []}, "got neither"),
     ("remember", {"messages": [{"role": "user"}]}, "messages.0.content: Field required"),
     ("remember", {"messages": [{"role": "", "content": "b"}]}, "DocumentError: Expected the role of message 0"),
@@ -53,7 +53,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("forget", {"name": "hare\x00\ud800"}, "DocumentNotFound: "),
     ("forget", {}, "DocumentNotFound: "),
     ("forget", {"name": "fox", "user": "ann"}, "Expected name, or user and perhaps session, got both."),
-    ("forget", {"session": "spring"}, "got a session of nobody"),
+    ("forget", {"session": "spring"}, "got a session without a user"),
     (
         "remember",
         {"text": "A fox.", "user": "ann", "metadata": {"user": "tom"}},
@@ -81,7 +81,7 @@ async def test_wrong_arguments_are_told_so_that_a_model_can_act(connect, memory)
 
 
 @in_loop
-async def test_prompt_that_is_none_or_lacks_its_question_is_told(connect) -> None:
+async def test_unknown_prompt_and_missing_question_are_explained(connect) -> None:
     async with connect() as agent:
         with pytest.raises(MCPError, match="Expected a prompt out of answer_from_memory, got 'poem'"):
             await agent.client.get_prompt("poem")
@@ -98,7 +98,7 @@ async def test_crash_tells_its_kind_and_nothing_of_its_text(connect, memory, mon
     monkeypatch.setattr(Memory, "search", crash)
     async with connect() as agent:
         text = await agent.refused("recall", query="fox")
-        assert text.startswith("Expected no failure within the server, got ZeroDivisionError. It is in the")
+        assert text.startswith("Expected no failure within the server, got ZeroDivisionError. The server's log")
         assert "1234" not in text
         assert (await agent("status"))["documents"] == 0
 
@@ -146,7 +146,7 @@ async def test_read_only_memory_refuses_to_change(connect, memories, open_memori
         for tool, arguments in [("remember", {"text": "A hare."}), ("forget", {"name": "fox"})]:
             text = await agent.refused(tool, **arguments)
             assert text.startswith("StoreReadOnly: ")
-            assert "This server was started to read only" in text
+            assert "This server is read-only" in text
 
 
 @IN_ONE_ERA

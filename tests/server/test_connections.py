@@ -111,11 +111,11 @@ def test_long_answer_is_waited_for(served: Served, monkeypatch: pytest.MonkeyPat
     assert httpx2.post(address, json={"query": "fox"}, headers=headers).status_code == 200
 
 
-def test_newest_connection_takes_the_room_of_idle_ones_but_not_of_calls(
+def test_new_connection_replaces_an_idle_one_but_no_call(
     connect: Connect, served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(connections, "_most_connections", lambda: 3)
-    monkeypatch.setattr(connections.BoundedConnection, "_told_at", -connections._SILENT_S)
+    monkeypatch.setattr(connections.BoundedConnection, "_logged_at", -connections._SILENT_S)
     begun, goes_on = threading.Event(), threading.Event()
 
     def wait(*_: object, **__: object) -> list[object]:

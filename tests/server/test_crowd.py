@@ -31,7 +31,7 @@ def test_programs_over_http_lose_nothing_and_cross_no_namespace(served) -> None:
     assert all(stored.values())
 
 
-def test_a_document_that_is_lost_or_was_forgotten_is_reckoned() -> None:
+def test_tally_counts_lost_and_forgotten_documents() -> None:
     tally = Tally()
 
     async def listed(tool: str, **_: object) -> dict[str, object]:

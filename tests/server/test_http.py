@@ -224,5 +224,5 @@ def test_body_without_end_is_refused(served: Served) -> None:
 def test_port_that_is_taken_is_told() -> None:
     listening = transports._listen(0)
     ready: Callable[[str], None] = pytest.fail
-    with listening, pytest.raises(SettingsError, match=r"got \d+: one that another program listens on. Name another"):
+    with listening, pytest.raises(SettingsError, match=r"got \d+: another program uses it. Name another"):
         serve_http(Starlette(), port=listening.getsockname()[1], ready=ready)

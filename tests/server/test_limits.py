@@ -146,7 +146,7 @@ async def test_calls_over_mcp_and_rest_count_together(served: Served, held_searc
         assert [(await response).status_code for response in over_rest] == [200] * 8
         assert [(await result)["passages"] for result in over_mcp] == [[]] * 8
         assert (await agent("recall", query="fox"))["passages"] == []
-    text = "Expected at most 16 calls of one caller under way, got one more. Wait until one of them has ended. "
+    text = "Expected at most 16 calls of one caller at the same time, got one more. Wait until one of them has ended. "
     assert refused == f"TooManyCalls: {text}Call again in 1 s or later."
     assert sent_back.json()["detail"] == f"{text}Call again in 1 s or later."
 

@@ -105,7 +105,7 @@ def test_an_error_in_a_stream_is_its_last_event(post: Post) -> None:
         ("nothing", {}, 404, "Expected a tool out of ask, forget"),
     ],
 )
-def test_what_is_wrong_is_a_problem_that_says_so(post: Post, tool, arguments, status, detail) -> None:
+def test_wrong_request_gets_a_problem_with_its_reason(post: Post, tool, arguments, status, detail) -> None:
     response = post(tool, **arguments)
     problem = response.json()
     assert response.headers["content-type"] == "application/problem+json"
@@ -161,7 +161,7 @@ def test_a_token_reaches_its_own_namespace_only(post: Post, served: Served) -> N
         ({"Content-Type": "text/plain"}, 400),
     ],
 )
-def test_whoever_may_not_call_is_turned_away(post: Post, get, headers: dict[str, str], status: int) -> None:
+def test_call_without_permission_is_refused(post: Post, get, headers: dict[str, str], status: int) -> None:
     check_problem(post("status", headers=headers), status, get)
 
 
@@ -235,7 +235,7 @@ def test_figures_tell_tools_and_outcomes_and_nobody(post: Post, get) -> None:
     assert get("/metrics", Host="evil.example").status_code == 421
 
 
-def test_a_failed_call_is_counted_by_its_own_error_not_by_what_caused_it() -> None:
+def test_metrics_count_a_failed_call_by_its_own_error() -> None:
     figures = Metrics()
     with pytest.raises(StoreUnavailable), figures.call("status", "rest"):
         raise StoreUnavailable("gone") from OSError("no route")

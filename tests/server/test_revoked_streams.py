@@ -50,8 +50,8 @@ def step(text: str) -> Step:
 @pytest.fixture
 def held_answer(monkeypatch: pytest.MonkeyPatch) -> HeldAnswer:
     answer = HeldAnswer()
-    monkeypatch.setattr(rest, "asked", answer)
-    monkeypatch.setattr(tools, "asked", answer)
+    monkeypatch.setattr(rest, "stream_answer", answer)
+    monkeypatch.setattr(tools, "stream_answer", answer)
     return answer
 
 

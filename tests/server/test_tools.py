@@ -52,7 +52,7 @@ def test_no_tool_description_names_a_tool_that_is_none() -> None:
 
 
 @in_loop
-async def test_what_is_remembered_is_recalled_with_its_place(connect, memory) -> None:
+async def test_recall_returns_remembered_text_with_its_position(connect, memory) -> None:
     async with connect() as agent:
         stored = await agent("remember", text=FOX, key="fox", title="The fox", metadata={"date": "2026-05-01"})
         again = await agent("remember", text=FOX, key="fox", title="The fox", metadata={"date": "2026-05-01"})
@@ -124,7 +124,7 @@ async def test_recall_stays_within_its_budget(connect, memory) -> None:
 
 @IN_ONE_ERA
 @in_loop
-async def test_recall_tells_what_holds_and_what_the_user_wishes(connect, memory) -> None:
+async def test_recall_returns_remarks_and_wishes(connect, memory) -> None:
     said = (
         ("I live in Paris.", "2024-03-01"),
         ("I moved to Berlin.", "2024-05-12"),
@@ -291,7 +291,7 @@ async def test_kept_question_is_read_and_forgotten(connect, memory) -> None:
 
 
 @in_loop
-async def test_what_belongs_to_one_user_is_found_and_forgotten_alone(connect, memory) -> None:
+async def test_documents_of_one_user_are_found_and_forgotten_alone(connect, memory) -> None:
     memory.session(user="tom").add([{"role": "user", "content": "Always answer in metric units."}])
     async with connect() as agent:
         for user, session, place in (
@@ -347,7 +347,7 @@ async def test_look_shows_what_a_name_is_tied_to(connect, memory) -> None:
     assert {tie["kind"] for tie in ann["ties"]} == {"HAS_SEGMENT", "MENTIONS"}
     assert fox["type"] == "document"
     assert "".join(passage["text"] for passage in fox["passages"]) == FOX
-    assert "Near to it: 'Ann'" in nothing
+    assert "Similar names: 'Ann'" in nothing
 
 
 @IN_ONE_ERA
