@@ -44,7 +44,7 @@ def layer(inputs: int, outputs: int, *, dtype: torch.dtype = torch.float32, seed
 
 
 def turned(rows: Tensor) -> Tensor:
-    turn = int8_linear._turn(rows.shape[1]).double()
+    turn = int8_linear._hadamard_matrix(rows.shape[1]).double()
     return (rows.double().reshape(-1, len(turn)) @ turn).view_as(rows)
 
 
@@ -120,7 +120,7 @@ def test_large_input_takes_few_digits_of_the_others():
 
 @pytest.mark.parametrize("features", [1, 2, 6, 28, 48, 96, 896, 1536])
 def test_turning_twice_changes_nothing(features):
-    turn = int8_linear._turn(features)
+    turn = int8_linear._hadamard_matrix(features)
     assert features % len(turn) == 0
     assert torch.equal(turn @ turn, torch.eye(len(turn)))
     assert torch.equal(turn.bfloat16().float(), turn)

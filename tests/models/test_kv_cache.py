@@ -52,13 +52,13 @@ def test_room_is_made_one_layer_after_another(monkeypatch):
     assert not cache.has_room(2, 3)
     assert not cache.has_room(1, 257)
     first = weakref.ref(cache._buffers[0][0])
-    with_room, of_first = RowCache._with_room, []
+    with_room, of_first = RowCache._grow, []
 
     def counted(*given):
         of_first.append(first() is not None)
         return with_room(*given)
 
-    monkeypatch.setattr(RowCache, "_with_room", counted)
+    monkeypatch.setattr(RowCache, "_grow", counted)
     cache.make_room(2, 300)
     assert of_first == [True, False]
     assert cache.has_room(2, 300)

@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 from typing_extensions import Self
 
-__all__ = ["SentenceBert", "is_plain_bert", "joined_windows"]
+__all__ = ["SentenceBert", "is_plain_bert", "join_windows"]
 
 _FILES = (
     "config.json",
@@ -133,7 +133,7 @@ class SentenceBert:
         special = self._cut.num_special_tokens_to_add(is_pair=False)
         lengths = [max(sum(window.attention_mask) - special, 1) for window in windows]
         tokens = torch.tensor(lengths, device=self.device)
-        return joined_windows(pooled, tokens, counts)
+        return join_windows(pooled, tokens, counts)
 
     def _pooled(self, windows: Sequence[Encoding]) -> Tensor:
         """(W, D) means over the tokens of each window."""
@@ -174,7 +174,7 @@ class SentenceBert:
         return functional.layer_norm(states, weight.shape, weight, bias, self._epsilon)
 
 
-def joined_windows(vectors: Tensor, tokens: Tensor, counts: Sequence[int]) -> Tensor:
+def join_windows(vectors: Tensor, tokens: Tensor, counts: Sequence[int]) -> Tensor:
     """(B, D): of each text the mean direction of its windows, weighted by their tokens.
 
     Args:

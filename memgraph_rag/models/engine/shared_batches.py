@@ -1,8 +1,8 @@
-"""Forward passes that several sessions ask for at the same time, run as one.
+"""Forward passes that several sessions ask for at the same time, run as one pass.
 
-While a pass runs, others gather; the next one takes all of them. It knows no weights: what runs passes is given.
-Invariants: one pass at a time; each asker gets its own logits or its own error; who is interrupted leaves the others'
-passes to be run.
+While a pass runs, other requests gather; the next pass serves all of them. The module does not know weights; the caller
+gives the function that runs passes. Invariants: only one pass runs at a time; each caller gets its own logits or its
+own error; an interrupted caller does not remove the requests of others.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from memgraph_rag.models.engine.kv_cache import RowCache
 
 __all__ = ["Pass", "SharedPasses"]
 
-_MOST_TOKENS = 2048  # of passes that are run as one: from here on it would save nothing
+_MOST_TOKENS = 2048  # in a joint pass: a larger one saves no time
 
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """New tokens on top of a cache of one row.
+    """New tokens to read after the tokens of a one-row cache.
 
     Attributes:
-        past: grows by these tokens.
-        meter: told what each new token attends to.
-        among: (t, t) bool, which of the new tokens each of them sees, itself included; all up to itself by default.
-            A token's position is the number of tokens that it sees.
-        logits_of: after which of the new tokens, as indices into them.
+        past: the cache; the new tokens are added to it.
+        meter: measures the attention of each new token.
+        among: (t, t) bool, which of the new tokens each of them sees, itself included; by default all up to itself.
+            The position of a token is the number of tokens before it that it sees.
+        logits_of: the indices of the new tokens whose logits are returned.
     """
 
     ids: Sequence[int]
@@ -49,7 +49,7 @@ class Pass:
 
 
 @dataclass(eq=False)
-class _Waiting:
+class _Request:
     wanted: Pass
     logits: Tensor | None = None
     error: Exception | None = None
@@ -60,27 +60,27 @@ class _Waiting:
 
 
 class SharedPasses:
-    """Runs passes of several threads together.
+    """Runs the passes of several threads together.
 
     Args:
-        run: the logits of each of some passes, (len(logits_of), V), in order; where it fails, each is run alone.
+        run: returns the (len(logits_of), V) logits of each pass, in order. If it fails, each pass runs alone.
     """
 
     def __init__(self, run: Callable[[Sequence[Pass]], Sequence[Tensor]]) -> None:
         self.turn = threading.Lock()
-        """Held while a pass runs; hold it for what must not run beside one."""
+        """The lock of a running pass. Take it for work that must not run at the same time as a pass."""
         self._run = run
         self._gathering = threading.Lock()
-        self._gathered: list[_Waiting] = []
+        self._gathered: list[_Request] = []
 
     def __call__(self, wanted: Pass) -> Tensor:
-        """(len(logits_of), V) logits of a pass; whatever it raises itself."""
-        waiting = _Waiting(wanted)
+        """Run a pass; return its (len(logits_of), V) logits. Only errors of this pass are raised."""
+        waiting = _Request(wanted)
         with self._gathering:
             self._gathered.append(waiting)
         try:
             with self.turn:
-                while not waiting.is_done:  # else one before took it along
+                while not waiting.is_done:  # an earlier thread may have run this pass too
                     self._run_next()
         finally:
             with self._gathering:
@@ -92,7 +92,7 @@ class SharedPasses:
         return waiting.logits
 
     def _run_next(self) -> None:
-        some = self._next()
+        some = self._take_next()
         try:
             self._answer(some)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is its asker's
@@ -108,14 +108,14 @@ class SharedPasses:
             with self._gathering:
                 self._gathered[:0] = [request for request in some if not request.is_done]
 
-    def _next(self) -> list[_Waiting]:
-        """As many as fit, those that came first."""
+    def _take_next(self) -> list[_Request]:
+        """Take the oldest requests from the queue, as many as fit into one pass."""
         with self._gathering:
             ends = accumulate(len(request.wanted.ids) for request in self._gathered)
             count = max(1, sum(end <= _MOST_TOKENS for end in ends))
             some, self._gathered = self._gathered[:count], self._gathered[count:]
             return some
 
-    def _answer(self, some: Sequence[_Waiting]) -> None:
+    def _answer(self, some: Sequence[_Request]) -> None:
         for request, logits in zip(some, self._run([request.wanted for request in some]), strict=True):
             request.logits = logits
