@@ -68,7 +68,7 @@ def _calibrate_weights(
     settings: Settings, sets: Sequence[LabelledSet], plan: Plan, bars: Bars
 ) -> tuple[HeadCalibration, Path]:
     """What a model's attention and its Yes are worth, and where that is kept."""
-    from memgraph_rag.models.calibration.calibrate import calibrate, cutter
+    from memgraph_rag.models.calibration.calibrate import calibrate, make_cutter
     from memgraph_rag.models.engine.language_model import TransformersModel
     from memgraph_rag.models.files.catalogue import calibration_path, find_language_model, fingerprint
 
@@ -77,7 +77,7 @@ def _calibrate_weights(
         folder, name=name, window=settings.window, device=settings.device, dtype=settings.dtype
     )  # fmt: skip
     known = fingerprint(name, folder)
-    chosen = _chosen(sets, plan, cutter(model, plan.cut_tokens), settings, bars)
+    chosen = _chosen(sets, plan, make_cutter(model, plan.cut_tokens), settings, bars)
     data = [labelled.name for labelled in sets]
     calibration = calibrate(model, chosen, plan, fingerprint=known, data=data, progress=bars)
     return calibration, calibration_path(name, folder, cache_dir=settings.cache_dir)
@@ -87,13 +87,13 @@ def _calibrate_address(
     settings: Settings, sets: Sequence[LabelledSet], plan: Plan, bars: Bars
 ) -> tuple[YesCalibration, Path]:
     """What the Yes of a model behind an address is worth, and where that is kept."""
-    from memgraph_rag.models.calibration.calibrate import calibrate_yes, estimating_cutter
+    from memgraph_rag.models.calibration.calibrate import calibrate_yes, make_estimating_cutter
     from memgraph_rag.models.files.catalogue import address_fingerprint, yes_calibration_path
     from memgraph_rag.models.model_loader import open_endpoint_model
 
     model = open_endpoint_model(settings.model_copy(update={"calibration": "none"}))
     address = model.endpoint.address
-    chosen = _chosen(sets, plan, estimating_cutter(model, plan.cut_tokens), settings, bars)
+    chosen = _chosen(sets, plan, make_estimating_cutter(model, plan.cut_tokens), settings, bars)
     known, data = address_fingerprint(address), [labelled.name for labelled in sets]
     calibration = calibrate_yes(model, chosen, plan, fingerprint=known, data=data, progress=bars)
     return calibration, yes_calibration_path(address, cache_dir=settings.cache_dir)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph_rag.errors import DocumentError, ModelError
-from memgraph_rag.models.calibration.calibrate import Plan, calibrate, cutter
+from memgraph_rag.models.calibration.calibrate import Plan, calibrate, make_cutter
 from memgraph_rag.models.calibration.calibration import (
     Head,
     HeadCalibration,
@@ -267,7 +267,7 @@ def test_questions_whose_answer_is_whole_come_first() -> None:
 
 
 def test_texts_are_cut_at_tokens(tiny) -> None:
-    cut = cutter(tiny, 4)
+    cut = make_cutter(tiny, 4)
     assert cut("Peter") == ("Peter", True) or not cut("Peter")[1]
     text, is_whole = cut(TEXTS[0])
     assert not is_whole

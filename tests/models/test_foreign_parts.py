@@ -98,7 +98,7 @@ def test_what_is_no_vector_is_refused_whoever_asks(odd: tuple[Memory, OddEmbedde
     before = graph_of(memory)
     embedder.change = NO_VECTORS[kind]
     try:
-        with pytest.raises(ModelError, match=r"^Expected .* from the embedder 'fake-embedder', got .*\. Mend"):
+        with pytest.raises(ModelError, match=r"^Expected .* from the embedder 'fake-embedder', got .*\. Correct"):
             EMBEDDING[how](memory)
     finally:
         embedder.change = None
@@ -207,7 +207,7 @@ NO_NAMES = {
 def test_what_is_no_name_is_refused(tmp_path: Path, kind: str) -> None:
     more = options(layers=("entities",)) | {"recognizer": OddRecognizer(NO_NAMES[kind])}
     with Memory(tmp_path / "notes.lbug", **more) as memory:
-        with pytest.raises(ModelError, match=r"^Expected .* from the recognizer 'fake-recognizer', got .*\. Mend"):
+        with pytest.raises(ModelError, match=r"^Expected .* from the recognizer 'fake-recognizer', got .*\. Correct"):
             memory.add(TEXT)
         assert not memory.documents()
         assert memory.maintenance.examine() == []
@@ -267,7 +267,7 @@ NO_GENERATIONS: dict[str, Callable[[list[Generation]], Any]] = {
 def test_what_is_no_generation_is_refused(tmp_path: Path, kind: str) -> None:
     model = OddModel(NO_GENERATIONS[kind])
     with Memory(tmp_path / "notes.lbug", **options(model=model, layers=("points",))) as memory:
-        with pytest.raises(ModelError, match=r"^Expected .* from the language model 'fake-.*', got .*\. Mend"):
+        with pytest.raises(ModelError, match=r"^Expected .* from the language model 'fake-.*', got .*\. Correct"):
             memory.add(TEXT)
         assert not memory.documents()
         assert memory.maintenance.examine() == []
