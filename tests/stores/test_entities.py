@@ -16,7 +16,7 @@ from memgraph_rag.stores.layer_rows import layers_in
 from memgraph_rag.testing.sample_graphs import RECOGNIZER, random_units
 from memgraph_rag.testing.store_suite.entities import (
     ALICE,
-    known,
+    find_entities,
     make_graph,
     mention,
     name_graph,
@@ -143,7 +143,7 @@ def test_add_a_add_b_forget_b_is_add_a(store: GraphStore, place: dict[str, Any])
     store.write(first)
     before = whole_graph(store, place)
     store.write(second)
-    assert known(store, "alice")[0].name == "alice"
+    assert find_entities(store, "alice")[0].name == "alice"
 
     store.forget(second.document.id)
 
