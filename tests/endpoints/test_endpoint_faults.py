@@ -50,7 +50,7 @@ def whole(server_port: int) -> Reply:
     ],
     ids=lambda fault: f"{fault.status}-{fault.events}-{fault.body[:30]}",
 )
-def test_what_may_pass_is_asked_again(proxy, model: EndpointModel, whole: Reply, fault: Fault) -> None:
+def test_passing_errors_are_repeated(proxy, model: EndpointModel, whole: Reply, fault: Fault) -> None:
     proxy.faults.append(fault)
     again = model.endpoint.write(ASK)
     assert (again.text, again.finish) == (whole.text, whole.finish)
@@ -91,7 +91,7 @@ def test_silence_ends_at_the_deadline(proxy, open_model) -> None:
     assert 0.9 < time.monotonic() - started < 2.5
 
 
-def test_nobody_listens(proxy, open_model) -> None:
+def test_unreachable_server_is_unavailable(proxy, open_model) -> None:
     model = open_model(seconds=1)
     proxy.close()
     with pytest.raises(ModelUnavailable, match=r"Expected a model server at http://127.0.0.1"):

@@ -303,7 +303,7 @@ def test_characters_that_no_store_takes_are_replaced(server: Server, endpoint: E
     [5, "many", {"prompt_tokens": "many", "completion_tokens": 1}, {"prompt_tokens": -5, "completion_tokens": 10**30}],
     ids=repr,
 )
-def test_usage_that_is_none_is_estimated(server: Server, endpoint: Endpoint, usage: object) -> None:
+def test_invalid_usage_is_estimated(server: Server, endpoint: Endpoint, usage: object) -> None:
     server.answer = streams({**event(delta={"content": "Tom ran."}), "usage": usage})
     assert 0 < endpoint.write(ASK).usage.generated_tokens < 10
 
@@ -321,7 +321,7 @@ def test_usage_that_is_none_is_estimated(server: Server, endpoint: Endpoint, usa
     ],
     ids=str,
 )
-def test_log_probabilities_that_are_none_are_left_out(server: Server, endpoint: Endpoint, content: object) -> None:
+def test_invalid_log_probabilities_are_left_out(server: Server, endpoint: Endpoint, content: object) -> None:
     server.answer = streams(event(delta={"content": "Yes"}, logprobs={"content": content}))
     reply = endpoint.write(ASK)
     assert reply.top == ()
@@ -343,7 +343,7 @@ def test_log_probabilities_beyond_all_bounds_give_a_probability(
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999", "Mon, 01 Jan 0001 00:00:00 -0000", "x"])
-def test_pause_that_is_none_is_not_waited_for(server: Server, endpoint: Endpoint, value: str) -> None:
+def test_invalid_pause_is_ignored(server: Server, endpoint: Endpoint, value: str) -> None:
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(429)
         handler.send_header("retry-after", value)
@@ -372,7 +372,7 @@ def test_pause_that_is_none_is_not_waited_for(server: Server, endpoint: Endpoint
         "[null,1]",
     ],
 )
-def test_embedding_that_is_no_vector_is_refused(server: Server, endpoint: Endpoint, embedding: str) -> None:
+def test_invalid_embedding_is_refused(server: Server, endpoint: Endpoint, embedding: str) -> None:
     server.answer = says(f'{{"data": [{{"index": 0, "embedding": {embedding}}}]}}')
     with pytest.raises(ModelError, match=r"^Expected vectors of .* from the model server at http"):
         EndpointEmbedder(endpoint).embed(["one"])

@@ -102,7 +102,7 @@ def test_row_gives_the_same_alone_and_among_others(inputs):
 
 
 @pytest.mark.parametrize("inputs", [24, 80])
-def test_what_is_not_finite_stays_so(inputs):
+def test_values_that_are_not_finite_stay_so(inputs):
     states = torch.ones(4, inputs)
     states[0, 3], states[1, 3], states[2] = float("nan"), float("inf"), 0
     assert Int8Linear(layer(inputs, 32))(states).isfinite().all(dim=1).tolist() == [False, False, True, True]

@@ -296,7 +296,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, rows: str = f"[{WHOLE} for text i
     )
 
 
-def test_an_answer_that_was_not_waited_for_is_never_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_answer_does_not_reach_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch)
     spacy = SpacyRecognizer("none", version="1")
     some, others = ["Ann"] * 200, ["Boris"] * 200
@@ -315,7 +315,7 @@ def test_an_answer_that_was_not_waited_for_is_never_the_next_ones(monkeypatch: p
     assert child.returncode is not None, "it has ended, and another one was asked"
 
 
-def test_answers_to_more_or_fewer_texts_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answer_with_wrong_number_of_texts_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch, f"[{WHOLE} for text in texts[1:]]")
     process = SpacyProcess.start("none")
     assert process is not None
@@ -454,7 +454,7 @@ def test_a_recognizer_that_is_not_here_is_never_replaced_in_silence(
     assert caught.value.name == stored
 
 
-def test_another_one_than_the_namespaces_is_refused() -> None:
+def test_other_recognizer_than_namespace_is_refused() -> None:
     with pytest.raises(SettingsError, match="of this namespace, spacy/x-1, got recognizer='rules'"):
         find_recognizer("rules", stored="spacy/x-1")
 

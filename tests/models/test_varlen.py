@@ -222,7 +222,7 @@ def test_a_torch_whose_kernel_knows_no_window_has_none(monkeypatch):
         (64, torch.float16, (7, 5), False),
     ],
 )
-def test_where_the_kernel_does_not_serve_it_is_not_taken(width, dtype, capability, is_there, monkeypatch):
+def test_unsuitable_kernel_is_not_used(width, dtype, capability, is_there, monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
     monkeypatch.setattr(varlen, "_load_kernel", lambda: double)
     with FakeTensorMode():
