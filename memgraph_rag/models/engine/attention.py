@@ -286,7 +286,7 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Scoring:
-    """How an architecture computes the score of a key.
+    """The values with which an architecture computes the score of a key.
 
     Attributes:
         scale: factor of the dot products.

@@ -92,7 +92,10 @@ def _map_again(network: PreTrainedModel, again: PreTrainedModel) -> None:
 
 
 def _quantization_options(number_format: str, device: torch.device, dtype: torch.dtype) -> dict[str, Any]:
-    """Return the options with which transformers lets bitsandbytes store the weights; empty if it is not needed."""
+    """Return the options with which transformers lets bitsandbytes store the weights.
+
+    They are empty for a number format that does not need bitsandbytes.
+    """
     if number_format == INT4:
         config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
     elif number_format == INT8 and device.type == "cuda":

@@ -39,7 +39,7 @@ class CheckedEmbedder:
 
     @property
     def name(self) -> str:
-        """See ``Embedder.name``."""
+        """The name of the embedder; see ``Embedder.name``."""
         return self.unchecked.name
 
     @property
@@ -80,7 +80,11 @@ class CheckedEmbedder:
         return units(numbers)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """See ``Embedder.count_tokens``."""
+        """Return the number of tokens of each text; see ``Embedder.count_tokens``.
+
+        Raises:
+            ModelError: the result is not one number of at least 0 for each text.
+        """
         return _check_counts(self, texts, self.unchecked.count_tokens)
 
     def __getattr__(self, name: str) -> Any:
@@ -99,7 +103,7 @@ class CheckedRecognizer:
 
     @property
     def name(self) -> str:
-        """See ``EntityRecognizer.name``."""
+        """The name of the recognizer; see ``EntityRecognizer.name``."""
         return self.unchecked.name
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
@@ -137,7 +141,11 @@ class CheckedModel(ForwardingModel):
     """A ``LanguageModel`` whose generations are checked and whose texts are made storable. Sessions are not checked."""
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """See ``LanguageModel.count_tokens``."""
+        """Return the number of tokens of each text; see ``LanguageModel.count_tokens``.
+
+        Raises:
+            ModelError: the result is not one number of at least 0 for each text.
+        """
         return _check_counts(self, texts, super().count_tokens)
 
     def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:

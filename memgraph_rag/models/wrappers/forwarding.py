@@ -27,21 +27,21 @@ class ForwardingModel:
 
     @property
     def name(self) -> str:
-        """See ``LanguageModel.name``."""
+        """The name of the model; see ``LanguageModel.name``."""
         return self.unwrapped.name
 
     @property
     def window(self) -> int:
-        """See ``LanguageModel.window``."""
+        """The number of tokens that the model may hold at a time; see ``LanguageModel.window``."""
         return self.unwrapped.window
 
     @property
     def parameters(self) -> int:
-        """See ``LanguageModel.parameters``."""
+        """The number of weights of the model; see ``LanguageModel.parameters``."""
         return self.unwrapped.parameters
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """See ``LanguageModel.count_tokens``."""
+        """Return the number of tokens of each text; see ``LanguageModel.count_tokens``."""
         return self.unwrapped.count_tokens(texts)
 
     def open_session(self, question: str) -> Any:
@@ -60,7 +60,7 @@ class ForwardingModel:
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
-        """See ``LanguageModel.generate``."""
+        """Return a generation for each prompt; see ``LanguageModel.generate``."""
         return self.unwrapped.generate(prompts, max_tokens=max_tokens, stop=stop, schema=schema, progress=progress)
 
     def __getattr__(self, name: str) -> Any:

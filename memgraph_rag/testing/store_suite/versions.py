@@ -48,7 +48,7 @@ WRITES: dict[str, tuple[Callable[[GraphStore, DocumentGraph], object], list[str]
     "keep": (lambda store, graph: store.keep(make_question(store.namespace, graph.segments)), []),
     "forget_question": (_forget_question, []),
 }
-"""Of each writing method a call that changes something, and the keys of the documents whose rows it changes."""
+"""For each writing method: a call that changes something, and the keys of the documents whose rows it changes."""
 
 
 def test_every_writing_method_has_a_call() -> None:

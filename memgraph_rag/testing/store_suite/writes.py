@@ -17,7 +17,7 @@ EVERYTHING = {
     "Document": 1, "Segment": 3, "InformationPoint": 3, "HAS_SEGMENT": 3, "NEXT": 2, "SUMMARIZES": 5, "MENTIONS": 3,
     "TITLED": 1,
 }  # fmt: skip
-"""What the graph holds of a document titled "Alice", of the usual segments and points on two levels."""
+"""The counts of a graph with one document: titled "Alice", with three segments and with points on two levels."""
 
 
 NOTHING = dict.fromkeys(
