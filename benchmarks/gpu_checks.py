@@ -67,7 +67,7 @@ def kernels(options: Options, part: str) -> Iterator[Ratio]:
         of_output *= _ROUNDED_SCORES if device.type == "cpu" and dtype == torch.bfloat16 else 1
         name = f"kernels: {part}, {_short(dtype)}"
         yield _error(f"{name}, output", output.float().cpu(), expected, of_output)
-        yield _error(f"{name}, mass", meter.of_heads().cpu(), expected_meter.of_heads(), of_mass)
+        yield _error(f"{name}, mass", meter.mean_by_head().cpu(), expected_meter.mean_by_head(), of_mass)
 
 
 def models(options: Options, architecture: str) -> Iterator[Ratio]:

@@ -9,7 +9,15 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from memgraph_rag.models.engine.attention import AttentionMeter, Look, Spans, Visibility, _attended, _plain, _Scoring
+from memgraph_rag.models.engine.attention import (
+    AttentionMeter,
+    Look,
+    Spans,
+    Visibility,
+    _attend,
+    _attend_plainly,
+    _Scoring,
+)
 
 __all__ = ["Prefill", "attended", "plainly_attended"]
 
@@ -65,7 +73,7 @@ def attended(
     query, key, value = (states.to(device, dtype) for states in case.tensors)
     meter = case.meter(device)
     look = Look(case.queries, Visibility([case.held] * case.rows), meter)
-    return _attended(query, key, value, look, case.scoring(device)), meter
+    return _attend(query, key, value, look, case.scoring(device)), meter
 
 
 def plainly_attended(case: Prefill, dtype: torch.dtype = torch.float32) -> tuple[Tensor, AttentionMeter]:
@@ -73,4 +81,4 @@ def plainly_attended(case: Prefill, dtype: torch.dtype = torch.float32) -> tuple
     query, key, value = (states.to(dtype).float() for states in case.tensors)
     meter = case.meter()
     mask = Visibility([case.held] * case.rows).mask(case.queries, case.slots, case.window, CPU)
-    return _plain(query, key, value, mask, case.scoring(), meter), meter
+    return _attend_plainly(query, key, value, mask, case.scoring(), meter), meter

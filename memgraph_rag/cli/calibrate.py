@@ -73,7 +73,7 @@ def _calibrate_weights(
         folder, name=name, window=settings.window, device=settings.device, dtype=settings.dtype
     )  # fmt: skip
     known = catalogue.fingerprint(name, folder)
-    chosen = _chosen(sets, plan, measuring.cutter(model, plan.cut_tokens), settings, bars)
+    chosen = _chosen(sets, plan, measuring.make_cutter(model, plan.cut_tokens), settings, bars)
     data = [labelled.name for labelled in sets]
     calibration = measuring.calibrate(model, chosen, plan, fingerprint=known, data=data, progress=bars)
     return calibration, catalogue.calibration_path(name, folder, cache_dir=settings.cache_dir)
@@ -85,7 +85,7 @@ def _calibrate_address(
     """What the Yes of a model behind an address is worth, and where that is kept."""
     model = open_endpoint_model(settings.model_copy(update={"calibration": "none"}))
     address = model.endpoint.address
-    chosen = _chosen(sets, plan, measuring.estimating_cutter(model, plan.cut_tokens), settings, bars)
+    chosen = _chosen(sets, plan, measuring.make_estimating_cutter(model, plan.cut_tokens), settings, bars)
     known, data = catalogue.address_fingerprint(address), [labelled.name for labelled in sets]
     calibration = measuring.calibrate_yes(model, chosen, plan, fingerprint=known, data=data, progress=bars)
     return calibration, catalogue.yes_calibration_path(address, cache_dir=settings.cache_dir)

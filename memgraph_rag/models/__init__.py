@@ -1,5 +1,5 @@
-"""Language models, embedders and recognizers: the only room that knows torch.
+"""Language models, embedders and recognizers. No other room knows torch.
 
 Open ``model_loader.py`` first: it chooses the models of one memory. ``engine`` runs a language model in this process;
-``endpoints`` reaches one on a server. This room never knows a graph or a database.
+``endpoints`` reaches a model on a server. This room does not know a graph or a database.
 """

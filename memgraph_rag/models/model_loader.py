@@ -1,7 +1,8 @@
-"""The models of one memory: those that were given, else those that the settings name, each found when first needed.
+"""The models of one memory: the models that the caller gave, else the models that the settings name.
 
-It knows the models room; of the store only which recognizer it was built with. Invariants: nothing heavy is imported or
-loaded before it is asked for; an address is asked nothing before it is needed.
+Each model is found at its first use. The module knows the models room. Of the store it knows only the recognizer with
+which the store was built. Invariants: nothing large is imported or loaded before it is needed; a server is asked
+nothing before it is needed.
 """
 
 from __future__ import annotations
@@ -46,13 +47,17 @@ __all__ = [
 
 
 class FoundModels:
-    """``Models`` by settings. Pickled, they find the same models in another process; weights are not sent.
+    """The ``Models`` that settings name, or that the caller gives.
+
+    After pickling, they find the same models in another process; no weights are sent.
 
     Args:
-        language: a model in place of the one that the settings name; so with ``reader``, ``embedder``, ``recognizer``.
-        stored_recognizer: tells the one that the namespace was built with; empty where there is none.
-        journal: of the model's finished work; None keeps none.
-        progress: told of a conversion.
+        language: a model to use instead of the model in the settings; likewise ``reader``, ``embedder``,
+            ``recognizer``.
+        stored_recognizer: returns the name of the recognizer with which the namespace was built; empty if there is
+            none.
+        journal: stores finished work of the language model; None stores nothing.
+        progress: called during the conversion of a checkpoint.
     """
 
     def __init__(
@@ -80,8 +85,8 @@ class FoundModels:
 
     @property
     def language(self) -> CheckedModel:
-        """The language model, with its reader where it has one; weights load when they are first needed."""
-        with self._opening:  # two threads must not load two
+        """The language model, joined with a reader if there is one. Weights load at their first use."""
+        with self._opening:  # two threads must not load two models
             if self._language is None:
                 self._language = CheckedModel(self._open_language())
             return self._language
@@ -98,15 +103,16 @@ class FoundModels:
 
     @embedder.setter
     def embedder(self, embedder: CheckedEmbedder) -> None:
+        """The embedding model."""
         self._embedder, self._checked_embedder = embedder.unchecked, embedder
 
     @property
     def recognizer(self) -> CheckedRecognizer:
-        """What finds names in documents and questions.
+        """The recognizer, which finds names in documents and questions.
 
         Raises:
-            SettingsError: another one than the namespace was built with.
-            ModelNotFound: the one that the namespace was built with is not installed.
+            SettingsError: it is not the recognizer with which the namespace was built.
+            ModelNotFound: the recognizer with which the namespace was built is not installed.
         """
         return self._checked_recognizer
 
@@ -120,7 +126,7 @@ class FoundModels:
             if stored and given.name != stored:
                 raise SettingsError(
                     f"Expected the recognizer that found the entities of this namespace, {stored}, got {given.name}. "
-                    "Use that one, or another namespace.",
+                    f"Use {stored}, or another namespace.",
                     setting="recognizer",
                 )
             return given
@@ -128,7 +134,7 @@ class FoundModels:
 
     @property
     def parser(self) -> Parser | None:
-        """What finds the grammar of a clause; None where no spaCy model is installed."""
+        """The parser, which finds the grammar of a clause; None if no spaCy model is installed."""
         return self._found_parser
 
     @cached_property
@@ -150,20 +156,19 @@ class FoundModels:
         return again, ()
 
     def settle(self) -> None:
-        """All that was built is stored: work that was kept for a retry is not needed any more."""
+        """Tell the journal that everything built so far is stored, so that a retry needs no finished work."""
         if self._journal is not None:
             self._journal.settle()
 
     def token_counter(self, *, needs_language: bool) -> TokenCounter:
-        """The language model's, so that segments do not depend on the layers; where there is none, the embedder's.
+        """Return the token counter of the language model, so that segments do not depend on the layers.
 
-        Where a reader is beside it, the reader's: it counts exactly.
-
-        The model is looked for now, and its tokenizer opened when tokens are first counted: what is stored already, or
-        cannot be read, needs none.
+        If a reader is joined with the language model, return the counter of the reader, which counts exactly. If there
+        is no language model, return the counter of the embedder. The model is looked for now, but its tokenizer opens
+        when tokens are first counted, because stored or unreadable documents need none.
 
         Raises:
-            ModelNotFound: there is no language model, and it is needed.
+            ModelNotFound: ``needs_language`` is True and there is no language model.
         """
         try:
             _ = self._found_weights
@@ -175,7 +180,10 @@ class FoundModels:
 
     @cached_property
     def _count_tokens(self) -> TokenCounter:
-        """Without the model where its weights lie in our cache: adding documents then loads no transformers."""
+        """The token counter.
+
+        If the weights are in the cache, it does not open the model, so that transformers is not imported.
+        """
         weights = self._found_weights
         if weights is None or not Path(weights[1]).is_relative_to(self._settings.cache_dir):
             return self.language.count_tokens
@@ -185,23 +193,26 @@ class FoundModels:
 
     @property
     def _is_elsewhere(self) -> bool:
-        """Whether the language model is no weights that the settings name: a reader may be beside it."""
+        """Whether the language model was given or is on a server, so that a reader may be joined with it."""
         return self._given is not None or is_address(self._settings.model)
 
     @cached_property
     def _found_weights(self) -> tuple[str, str] | None:
-        """Name and folder of the weights that are loaded here: the language model's, or its reader's; None for none."""
+        """The name and folder of the weights that this process loads, of the language model or the reader.
+
+        It is None if this process loads no weights.
+        """
         settings = self._settings
         wanted = settings.reader if self._is_elsewhere else settings.model
         if self._is_elsewhere and (self._reader is not None or wanted == "none"):
             return None
-        if wanted == "auto" and hasattr(self._given, "read_written"):  # a model that attends needs no eye
+        if wanted == "auto" and hasattr(self._given, "read_written"):  # this model measures attention itself
             return None
         find = catalogue.find_reader if self._is_elsewhere else catalogue.find_language_model
         return find(wanted, cache_dir=settings.cache_dir, progress=self._progress)
 
     def _open_language(self) -> LanguageModel:
-        weights = self._found_weights  # before what takes seconds to import
+        weights = self._found_weights  # before imports that take seconds
         if not self._is_elsewhere:
             assert weights is not None
             return self._open_weights(*weights)
@@ -228,17 +239,17 @@ class FoundModels:
 
 
 def without_database(settings: Settings) -> Settings:
-    """Settings for a process that loads models and opens no database: neither its address nor its password."""
+    """Return settings for a process that loads models but opens no database: without its address and password."""
     return settings.model_copy(update={"store": ":memory:", "neo4j": Neo4j()})
 
 
 def open_endpoint(address: str, settings: Settings) -> Endpoint:
-    """The server and model at an address; nothing is asked of it yet. OpenAI's key goes to OpenAI alone.
+    """Return the server and model at an address. This sends nothing. OpenAI's key goes only to OpenAI.
 
     Raises:
-        SettingsError: the address is none.
-        ModelNotFound: the client is not installed.
-        ModelAccessDenied: a key is needed, and there is none.
+        SettingsError: the address is invalid.
+        ModelNotFound: the package ``openai`` is not installed.
+        ModelAccessDenied: the server needs a key, and there is none.
     """
     place = parse_address(address)
     key = settings.endpoint.openai_key if place.is_openai else settings.endpoint.key
@@ -252,9 +263,9 @@ def open_endpoint(address: str, settings: Settings) -> Endpoint:
 
 
 def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> EndpointModel:
-    """The language model at the address that the settings name; raises as ``open_endpoint`` does."""
+    """Return the language model at the address in the settings; it raises the same errors as ``open_endpoint``."""
     endpoint = open_endpoint(settings.model, settings)
-    # A file is the reader's where there is one.
+    # With a reader, a calibration file in the settings belongs to the reader.
     choice = settings.calibration if settings.reader == "none" or settings.calibration == "none" else "auto"
     found = catalogue.find_yes_calibration(endpoint.address, cache_dir=settings.cache_dir, choice=choice)
     return EndpointModel(
@@ -267,22 +278,22 @@ def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> E
 
 
 def open_language_model(settings: Settings) -> LanguageModel:
-    """The language model of the settings, with its reader, for memories of several namespaces.
+    """Return the language model of the settings, joined with its reader, for memories of several namespaces.
 
-    It keeps no journal: that of one namespace would hold what another one forgets.
+    It has no journal, because the journal of one namespace would keep text that another namespace deletes.
 
     Raises:
-        ModelNotFound: there is none.
-        SettingsError: the address is none.
+        ModelNotFound: there is no such model.
+        SettingsError: the address is invalid.
     """
     return FoundModels(settings, stored_recognizer=str, journal=None).language.unwrapped
 
 
 def open_embedder(wanted: str, settings: Settings) -> Embedder:
-    """The embedder of that name, folder or address.
+    """Return the embedder with a name, in a folder, or at an address.
 
     Raises:
-        ModelNotFound: there is none.
+        ModelNotFound: there is no such embedder.
     """
     if is_address(wanted):
         return EndpointEmbedder(open_endpoint(wanted, settings), requests=settings.endpoint.requests)

@@ -1,6 +1,6 @@
-"""For tests, ours and yours: models that need no weights, documents for a store, and the suite that every store passes.
+"""Tools for tests, ours and yours: models without weights, sample documents, and the suite that every store must pass.
 
-Importing this needs no pytest; ``memgraph_rag.testing.store_suite`` does.
+Importing this needs no pytest, but ``memgraph_rag.testing.store_suite`` does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fakes for tests, ours and yours: a language model, an embedder, a recognizer that need no weights and take no time.
+"""Fakes for tests, ours and yours: a language model, an embedder and a recognizer without weights that take no time.
 
     from memgraph_rag import Memory
     from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
@@ -7,9 +7,9 @@
         memory.add("Ada Lovelace wrote the first program.")
         assert memory.ask("Who wrote the first program?").text == "Ada Lovelace wrote the first program."
 
-They understand nothing: everything they do follows from which words texts share. They know the contracts only, no
-weights, no store. Invariant: they are pure functions of their inputs and of what was scripted, the same in every
-process.
+They understand nothing: they only compare the words that texts share. The module knows the contracts, but no weights
+    and no store. Invariant: the results depend only on the inputs and on scripted values, and are the same in every
+    process.
 """
 
 from __future__ import annotations
@@ -46,37 +46,39 @@ _CAPITALS = re.compile(rf"\b{_CAPITAL}(?: {_CAPITAL})*")
 
 _POINT_WORDS = 12
 _EPSILON = 0.01
-_ROOM = 32  # tokens that a session keeps for the probe and the answer
+_ROOM = 32  # tokens that a session reserves for the probe and the answer
 _LINE_TOKENS = 2  # the bullet mark and the newline around a node
 
 
 class FakeLanguageModel:
-    """A language model that summarises by copying first words, and attends to what shares a word with it.
+    """A language model that summarises by copying first words, and pays attention to texts that share words.
 
     A written token pays most attention to the inputs that hold the same token. A token is up to eight letters or
-    digits, or one other character. It says that it has a million weights.
+    digits, or one other character. The model reports a million weights.
 
     Args:
-        replies: what ``generate`` writes, one for each prompt in order; when they are used up, or without them, a
-            bullet list: for every two inputs one point of the first words of both.
-        yes: what ``probability_of_yes`` returns, in each session from the beginning; then, or without them, the
-            share of the question's words (without "the", "who" …) that occur in what was read.
-        answer: what every session answers, several one after the other, the last of them from then on; without it the
-            read sentence that shares most words with the question, and nothing at all where none shares one.
-        judged: what ``judge`` returns, in each session from the beginning; then, or without them, the share of the
-            request's words that occur in what was read.
-        said: what ``reply`` returns, in each session from the beginning; then, or without them, the read sentence that
-            shares most words with the request.
-        window: how many tokens it may hold at once.
-        name: what receipts and documents call it.
-        calibration: what its sessions say of themselves; it changes none of their numbers.
-        attends: without, it is a ``LanguageModel`` only, as one behind an address: no attention is told.
+        replies: the texts that ``generate`` writes, one for each prompt in order. After the last one, or without
+            replies, it writes a bullet list: for every two inputs, one point with the first words of both.
+        yes: the values that ``probability_of_yes`` returns, in each session from the beginning. After the last one, or
+            without values, it returns the share of the question's words (without "the", "who" …) that occur in the
+            nodes read.
+        answer: the answer of every session, or several answers one after another; the last one is then repeated.
+            Without it, the answer is the read sentence that shares most words with the question, or empty if no
+            sentence shares one.
+        judged: the values that ``judge`` returns, in each session from the beginning. After the last one, or without
+            values, it returns the share of the request's words that occur in the nodes read.
+        said: the texts that ``reply`` returns, in each session from the beginning. After the last one, or without
+            texts, it returns the read sentence that shares most words with the request.
+        window: the number of tokens that the model may hold at a time.
+        name: the model's name in receipts and documents.
+        calibration: the calibration that its sessions report; it changes none of their numbers.
+        attends: if False, it is only a ``LanguageModel``, like a model on a server: it returns no attention.
 
     >>> model = FakeLanguageModel(replies=["* Tom ran."])
     >>> (generation,) = model.generate([Prompt("Summarise.", ("Tom ran home.", "It rained."))], max_tokens=50)
     >>> generation.text
     '* Tom ran.'
-    >>> generation.attention.argmax(axis=1)[1:3]  # "Tom" and "ran" look at the first input
+    >>> generation.attention.argmax(axis=1)[1:3]  # "Tom" and "ran" attend most to the first input
     array([0, 0])
     """
 
@@ -105,7 +107,7 @@ class FakeLanguageModel:
         self._judged = tuple(judged)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text."""
+        """Return the number of tokens of each text."""
         return [len(_TOKEN.findall(text)) for text in texts]
 
     def generate(
@@ -117,10 +119,11 @@ class FakeLanguageModel:
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
-        """See ``LanguageModel.generate``: the reply, cut at ``max_tokens`` or where ``stop`` says so.
+        """Return a reply to each prompt, cut at ``max_tokens`` or where ``stop`` returns True.
 
-        A scripted reply is written as it is, whatever the ``schema``. Without one, of a schema's properties a list of
-        strings gets the capitalised names of the inputs; a list of lists each sentence with two names behind these two.
+        A scripted reply is written as it is, whatever the ``schema``. Without a scripted reply, the properties of a
+        schema are filled from the inputs. A list of strings gets the capitalised names. A list of lists gets, for each
+        sentence with two names, these two names and the sentence. See ``LanguageModel.generate`` for the arguments.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
@@ -138,28 +141,31 @@ class FakeLanguageModel:
             if self._replies:
                 reply = self._replies.popleft()
             else:
-                reply = _summary(prompt.inputs) if schema is None else json.dumps(_filled(schema, prompt.inputs))
+                reply = _summarise(prompt.inputs) if schema is None else json.dumps(_fill_schema(schema, prompt.inputs))
             marks = "\n" if schema is None else "]}"
-            text, offsets, finish = _written(reply, max_tokens, partial(stop, prompt) if stop else None, marks)
+            text, offsets, finish = _cut_reply(reply, max_tokens, partial(stop, prompt) if stop else None, marks)
             usage = Usage(prompt_tokens=length, generated_tokens=len(offsets), model_calls=1)
-            attention = _attention(text, offsets, prompt.inputs) if self.attends else None
+            attention = _measure_attention(text, offsets, prompt.inputs) if self.attends else None
             generations.append(Generation(text, offsets, attention, finish, usage))
             if progress is not None:
                 progress("summarising", done, len(prompts))
         return generations
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
-        """See ``AttentiveModel.read_written``: a token looks at the inputs that hold it, whoever wrote it."""
+        """Return a generation for each text; see ``AttentiveModel.read_written``.
+
+        A token pays most attention to the inputs that hold it, even if another model wrote the text.
+        """
         generations = []
         for prompt, text in zip(prompts, texts, strict=True):
             offsets = np.array([match.span() for match in _WRITTEN_TOKEN.finditer(text)], np.int64).reshape(-1, 2)
             read = sum(self.count_tokens([prompt.instruction, *prompt.inputs, prompt.task, text]))
-            attention = _attention(text, offsets, prompt.inputs)
+            attention = _measure_attention(text, offsets, prompt.inputs)
             generations.append(Generation(text, offsets, attention, "end", Usage(read, 0, 1)))
         return generations
 
     def open_session(self, question: str) -> FakeSession:
-        """A reading session that holds the question and no node.
+        """Return a reading session that holds the question and no node.
 
         Raises:
             QuestionError: the question alone does not fit the window.
@@ -184,10 +190,10 @@ class FakeLanguageModel:
 
 
 class FakeSession:
-    """What ``FakeLanguageModel.open_session`` returns.
+    """The reading session of a ``FakeLanguageModel``.
 
-    A node's attention is the share of its tokens that the question holds too, plus a hundredth, so that no node gets
-    none; it does not fall with distance.
+    The attention of a node is the share of its tokens that the question also holds, plus 0.01, so that it is never 0.
+    It does not fall with distance.
 
     >>> with FakeLanguageModel().open_session("Who found the fox?") as session:
     ...     session.append(["It rained.", "Ann found a fox."])
@@ -214,7 +220,7 @@ class FakeSession:
     ) -> None:
         self.calibration = calibration
         self.attends = attends
-        self._question = _content(question)
+        self._question = _content_tokens(question)
         self._window = window
         self._yes = deque(yes)
         self._answers = deque(answers)
@@ -223,61 +229,64 @@ class FakeSession:
         self._read: list[str] = []
         self._calls: list[tuple[int, int]] = []
         """The number of texts and of tokens of each call of ``append``."""
-        self._held = len(_TOKEN.findall(question))
-        self.usage = Usage(prompt_tokens=self._held, model_calls=1)
+        self._token_count = len(_TOKEN.findall(question))
+        self.usage = Usage(prompt_tokens=self._token_count, model_calls=1)
 
     def ignore_calibration(self) -> None:
-        """See ``ReadingSession.ignore_calibration``."""
+        """Report no calibration from now on; see ``ReadingSession.ignore_calibration``."""
         self.calibration = None
 
     @property
     def tokens_left(self) -> int:
-        """How many tokens of nodes still fit, with room kept for the probe and the answer."""
-        return self._window - self._held - _ROOM
+        """The number of node tokens that still fit; the session keeps room for the probe and the answer."""
+        return self._window - self._token_count - _ROOM
 
     def append(self, texts: Sequence[str]) -> Vector:
-        """Read nodes; (n,) attention of each to the question.
+        """Read nodes; return the (n,) attention of each node to the question.
 
         Raises:
-            WindowExceeded: they do not fit; nothing was read.
+            WindowExceeded: the nodes do not fit; the session has read nothing.
         """
-        tokens = [_tokens(text) for text in texts]
-        cost = sum(len(of_text) + _LINE_TOKENS for of_text in tokens)
+        tokens = [_split_tokens(text) for text in texts]
+        cost = sum(len(text_tokens) + _LINE_TOKENS for text_tokens in tokens)
         if cost > self.tokens_left:
             raise WindowExceeded(
                 f"Expected at most {self.tokens_left} more tokens in this session, got {cost}.",
                 tokens=cost, window=self._window,
             )  # fmt: skip
         self._read += texts
-        self._held += cost
+        self._token_count += cost
         self._calls.append((len(texts), cost))
         self.usage += Usage(prompt_tokens=cost, model_calls=1)
         if not self.attends:
             return np.zeros(len(texts), np.float32)
-        shares = [sum(token in self._question for token in of_text) / max(len(of_text), 1) for of_text in tokens]
+        shares = [sum(token in self._question for token in text) / max(len(text), 1) for text in tokens]
         return np.array(shares, np.float32) + np.float32(_EPSILON)
 
     def probability_of_yes(self) -> float:
-        """What was scripted, else the share of the question's words that occur in what was read."""
+        """Return the next scripted value, else the share of the question's words that occur in the nodes read."""
         self.usage += Usage(prompt_tokens=1, model_calls=1)
         if self._yes:
             return self._yes.popleft()
         return self._share_read(self._question)
 
     def judge(self, request: str) -> float:
-        """What was scripted, else the share of the request's words that occur in what was read."""
+        """Return the next scripted value, else the share of the request's words that occur in the nodes read."""
         self.usage += Usage(len(_TOKEN.findall(request)), 0, 1)
-        return self._judged.popleft() if self._judged else self._share_read(_content(request))
+        return self._judged.popleft() if self._judged else self._share_read(_content_tokens(request))
 
     def take_back(self, calls: int) -> None:
-        """Forget the nodes of the last calls of ``append``."""
+        """Remove the nodes of the last ``calls`` calls of ``append``."""
         for _ in range(calls):
             texts, cost = self._calls.pop()
             del self._read[len(self._read) - texts :]
-            self._held -= cost
+            self._token_count -= cost
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:  # noqa: ARG002
-        """What was scripted, else the read sentence that shares most words with the question, token by token."""
+        """Yield the answer token by token.
+
+        It is the scripted answer, else the read sentence that shares most words with the question.
+        """
         self.usage += Usage(prompt_tokens=1, model_calls=1)
         if len(self._answers) > 1:
             text = self._answers.popleft()
@@ -288,22 +297,25 @@ class FakeSession:
             yield match.group()
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:  # noqa: ARG002
-        """What was scripted, else the read sentence that shares most words with the request; cut at ``max_tokens``."""
-        text = self._said.popleft() if self._said else self._best_sentence(_content(request))
+        """Return the next scripted text, else the read sentence that shares most words with the request.
+
+        The text is cut at ``max_tokens``.
+        """
+        text = self._said.popleft() if self._said else self._best_sentence(_content_tokens(request))
         pieces = [match.group() for match in _WRITTEN_TOKEN.finditer(text)][:max_tokens]
         self.usage += Usage(len(_TOKEN.findall(request)), len(pieces), 1)
         return "".join(pieces)
 
     def _share_read(self, wanted: frozenset[str]) -> float:
-        seen = {token for text in self._read for token in _tokens(text)}
+        seen = {token for text in self._read for token in _split_tokens(text)}
         return len(wanted & seen) / len(wanted) if wanted else 0.0
 
     def _best_sentence(self, wanted: frozenset[str]) -> str:
-        """The first of those that share most words with what is wanted; empty where none shares one."""
+        """Return the first read sentence that shares most words with ``wanted``; empty if no sentence shares one."""
         best, most = "", 0
         for text in self._read:
             for start, end in sentences(text):
-                shared = len(wanted & set(_tokens(text[start:end])))
+                shared = len(wanted & set(_split_tokens(text[start:end])))
                 if shared > most:
                     best, most = text[start:end].strip(), shared
         return best
@@ -318,11 +330,11 @@ class FakeSession:
 
 
 class FakeEmbedder:
-    """A hashed bag of words: texts that share words are near.
+    """A hashed bag of words: texts that share words have similar vectors.
 
     Args:
-        dimension: length of a vector; the fewer, the more words fall together.
-        name: what the store remembers it by.
+        dimension: length of a vector; with fewer dimensions, more words share one.
+        name: the embedder's name in the store.
 
     >>> fox, same, rain = FakeEmbedder().embed(["A red fox.", "a RED fox", "It rained."])
     >>> round(float(fox @ same), 3), round(float(fox @ rain), 3)
@@ -334,7 +346,7 @@ class FakeEmbedder:
         self.name = name
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """(n, d) float32, rows L2-normalised."""
+        """Return the (n, d) float32 vectors of texts, rows L2-normalised."""
         vectors = np.zeros((len(texts), self.dimension), np.float64)
         for vector, text in zip(vectors, texts, strict=True):
             for word in re.findall(r"\w+", text.casefold()) or [text]:
@@ -342,16 +354,16 @@ class FakeEmbedder:
         return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Words of each text."""
+        """Return the number of words of each text."""
         return [len(text.split()) for text in texts]
 
 
 class FakeRecognizer:
-    """Finds runs of capitalised words, sentence beginnings too, without "The", "Who" …; or the names it is told.
+    """Finds runs of capitalised words, also at the beginning of a sentence, without "The", "Who" …; or the given names.
 
     Args:
-        names: names to find, as whole words, each with its kind; without them all capitalised words, of kind NAME.
-        name: what the store remembers it by.
+        names: names to find, as whole words, each with its kind; without them, all capitalised words, with kind NAME.
+        name: the recognizer's name in the store.
 
     >>> FakeRecognizer().recognize(["The fox met Ann Lee."])
     [[Named(start=12, end=19, kind='NAME')]]
@@ -367,7 +379,7 @@ class FakeRecognizer:
         self._pattern = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)") if names else _CAPITALS
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
-        """The names in each text, by start."""
+        """Return the names in each text, by start."""
         return [[self._named(match) for match in self._pattern.finditer(text)] for text in texts]
 
     def _named(self, match: re.Match[str]) -> Named:
@@ -376,22 +388,22 @@ class FakeRecognizer:
 
 @lru_cache(maxsize=65_536)
 def _hash(word: str) -> int:
-    """The same number in every process, which ``hash`` is not."""
+    """Return a number that is the same in every process, unlike ``hash``."""
     return int.from_bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 
-def _tokens(text: str) -> list[str]:
+def _split_tokens(text: str) -> list[str]:
     return _TOKEN.findall(text.casefold())
 
 
-def _content(text: str) -> frozenset[str]:
-    """The tokens of the words that say something."""
+def _content_tokens(text: str) -> frozenset[str]:
+    """Return the tokens of a text without filler words such as "the" and "who"."""
     words = re.findall(r"\w+", text.casefold())
-    return frozenset(token for word in words if not _FILLER.fullmatch(word) for token in _tokens(word))
+    return frozenset(token for word in words if not _FILLER.fullmatch(word) for token in _split_tokens(word))
 
 
-def _summary(inputs: Sequence[str]) -> str:
-    """A bullet list, half as long as the inputs at most."""
+def _summarise(inputs: Sequence[str]) -> str:
+    """Return a bullet list of at most half the length of the inputs."""
     points = []
     for place in range(0, len(inputs), 2):
         words = [word for text in inputs[place : place + 2] for word in _first_words(text)]
@@ -404,11 +416,11 @@ def _first_words(text: str) -> list[str]:
     return words[: (len(words) + 1) // 2]
 
 
-def _filled(schema: Mapping[str, Any], inputs: Sequence[str]) -> dict[str, Any]:
-    """What a schema of lists can take of these inputs."""
-    found = [text[start:end].strip() for text in inputs for start, end in sentences(text)]
-    names = [list(dict.fromkeys(_CAPITALS.findall(sentence))) for sentence in found]
-    pairs = [[*of_one[:2], sentence] for of_one, sentence in zip(names, found, strict=True) if len(of_one) > 1]
+def _fill_schema(schema: Mapping[str, Any], inputs: Sequence[str]) -> dict[str, Any]:
+    """Return values for the properties of a schema of lists, from the inputs."""
+    texts = [text[start:end].strip() for text in inputs for start, end in sentences(text)]
+    names = [list(dict.fromkeys(_CAPITALS.findall(sentence))) for sentence in texts]
+    pairs = [[*group[:2], sentence] for group, sentence in zip(names, texts, strict=True) if len(group) > 1]
     all_names = list(dict.fromkeys(chain.from_iterable(names)))
     return {
         name: (pairs if part.get("items", {}).get("type") == "array" else all_names)[: part.get("maxItems")]
@@ -416,10 +428,10 @@ def _filled(schema: Mapping[str, Any], inputs: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _written(
+def _cut_reply(
     reply: str, max_tokens: int, stop: Callable[[str], bool] | None, marks: str
 ) -> tuple[str, np.ndarray, Literal["end", "stopped", "length"]]:
-    """The part of a reply that gets written, (T, 2) offsets of its tokens, and why it ended."""
+    """Return the written part of a reply, the (T, 2) offsets of its tokens, and the reason why it ended."""
     spans: list[tuple[int, int]] = []
     finish: Literal["end", "stopped", "length"] = "end"
     for match in _WRITTEN_TOKEN.finditer(reply):
@@ -433,15 +445,18 @@ def _written(
     return reply[: spans[-1][1] if spans else 0], np.array(spans, np.int64).reshape(-1, 2), finish
 
 
-def _attention(text: str, offsets: np.ndarray, inputs: Sequence[str]) -> Matrix:
-    """(T, S) float32; over the tokens of all inputs a row amounts to one half, the rest is the instruction's."""
-    tokens = [_tokens(of_input) for of_input in inputs]
-    holds = [frozenset(of_input) for of_input in tokens]
-    lengths = np.array([max(len(of_input), 1) for of_input in tokens], np.float64)
+def _measure_attention(text: str, offsets: np.ndarray, inputs: Sequence[str]) -> Matrix:
+    """Return (T, S) float32 attention of each token to each input.
+
+    A row sums to one half over the tokens of all inputs; the instruction gets the rest.
+    """
+    tokens = [_split_tokens(text) for text in inputs]
+    tokens_by_input = [frozenset(input_tokens) for input_tokens in tokens]
+    lengths = np.array([max(len(input_tokens), 1) for input_tokens in tokens], np.float64)
     rows = np.full((len(offsets), len(inputs)), _EPSILON)
     for row, (start, end) in zip(rows, offsets.tolist(), strict=True):
         token = text[start:end].strip().casefold()
-        row += [token in of_input for of_input in holds]
+        row += [token in input_tokens for input_tokens in tokens_by_input]
     return (rows / (2.0 * (rows @ lengths)[:, None])).astype(np.float32)
 
 
@@ -455,4 +470,4 @@ class FakeModels:
     parser: Parser | None = None
 
     def settle(self) -> None:
-        """Nothing was kept."""
+        """Do nothing: no work is stored."""

@@ -1,6 +1,6 @@
-"""Documents for tests of a store, with made-up embeddings.
+"""Sample documents for tests of a store, with made-up embeddings.
 
-It knows the records only. Invariant: equal arguments make equal documents.
+The module knows only the record types. Invariant: equal arguments make equal documents.
 """
 
 from __future__ import annotations
@@ -64,25 +64,25 @@ MakeStore = Callable[..., GraphStore]
 
 
 def unit(*numbers: float) -> np.ndarray:
-    """A vector of length 1 that begins so."""
+    """Return a vector of length 1 whose first numbers are in the ratio of ``numbers``; the others are 0."""
     vector = np.zeros(DIMENSION, np.float32)
     vector[: len(numbers)] = numbers
     return vector / np.linalg.norm(vector)
 
 
 def random_units(count: int, *, seed: int = 0, dimension: int = DIMENSION) -> Matrix:
-    """(count, dimension) vectors of length 1 at random, the same for the same seed."""
+    """Return (count, dimension) random vectors of length 1, the same for the same seed."""
     matrix = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
 def entity_id(namespace: str, name: str) -> str:
-    """The id of the entity of that name."""
+    """Return the id of the entity with a name."""
     return make_id(namespace, "entity", name.casefold())
 
 
 def make_mentions(namespace: str, segments: Sequence[Segment], kind: str) -> tuple[Mention, ...]:
-    """A mention for each capitalised word; words that differ in case only name one entity."""
+    """Return a mention for each capitalised word. Words that differ only in case name the same entity."""
     matches = [(segment, match) for segment in segments for match in NAME.finditer(segment.text)]
     return tuple(
         Mention(
@@ -99,7 +99,7 @@ def make_mentions(namespace: str, segments: Sequence[Segment], kind: str) -> tup
 
 
 def make_titles(namespace: str, title: str) -> tuple[Title, ...]:
-    """A title for each capitalised word."""
+    """Return a title for each capitalised word."""
     names = dict.fromkeys(NAME.findall(title))
     return tuple(Title(entity_id(namespace, name), name.casefold(), name) for name in names)
 
@@ -119,9 +119,15 @@ def make_graph(
     time: str = "",
     seed: int = 0,
 ) -> DocumentGraph:
-    """A document of these segments, and of as many points on level 1, 2 … as ``levels`` says.
+    """Return a document with a segment for each text, and with points.
 
-    It mentions each capitalised word as something of this ``kind``, unless it is not ``named``.
+    Args:
+        levels: the number of points on level 1, 2 ….
+        weights: the weight of an edge from a point, by its place.
+        kind: the kind of the mentions; each capitalised word is mentioned.
+        named: False for a document without mentions and titles.
+        time: the time of each segment.
+        seed: seed of the embeddings.
     """
     document_id = make_id(namespace, "document", key)
     starts = np.cumsum([0, *map(len, texts)]).tolist()
@@ -192,7 +198,10 @@ def make_question(
     words: str = "a rabbit",
     asked_at: str = "2026-11-21T10:00:00+00:00",
 ) -> Question:
-    """A question for which these nodes were read, each with other figures; the first segment among them is cited."""
+    """Return a question for which these nodes were read, each with other figures.
+
+    It cites the first segment among the nodes.
+    """
     last = len(nodes) - 1
     trace = tuple(
         Step(
@@ -238,11 +247,14 @@ def make_relations(
     names: Mapping[str, str] | None = None,
     vectors: Mapping[str, Vector] | None = None,
 ) -> DocumentGraph:
-    """The document with relations: of each segment's names with the next, or of these pairs in its first segment.
+    """Return the document with relations.
+
+    By default, there is a relation between each name and the next name in a segment.
 
     Args:
-        names: normal forms of surfaces, where they are another than the surface in lower case.
-        vectors: embeddings of normal forms; others are at random, always the same ones.
+        pairs: the pairs of names to relate instead, all in the first segment.
+        names: normal forms of surfaces that differ from the surface in lower case.
+        vectors: embeddings of normal forms; the other forms get random vectors, always the same.
     """
     renamed = {
         entity_id(namespace, surface): (entity_id(namespace, normal), normal)
@@ -279,7 +291,7 @@ def make_relations(
         graph,
         mentions=mentions,
         relations=tuple(relations),
-        relation_embeddings=np.array([_at_random(relation.id) for relation in relations], np.float32).reshape(
+        relation_embeddings=np.array([_random_unit(relation.id) for relation in relations], np.float32).reshape(
             -1, DIMENSION
         ),
     )
@@ -287,12 +299,12 @@ def make_relations(
 
 
 def name_vectors(graph: DocumentGraph, vectors: Mapping[str, Vector]) -> Matrix:
-    """The embeddings of the names of a document's ends: these, and others at random."""
+    """Return the embeddings of the names at the ends of a document's relations: ``vectors``, else random vectors."""
     normals = {mention.entity_id: mention.normal for mention in graph.mentions}
-    rows = [vectors.get(normals[end], _at_random(normals[end])) for end in graph.ends]
+    rows = [vectors.get(normals[end], _random_unit(normals[end])) for end in graph.ends]
     return np.array(rows, np.float32).reshape(-1, DIMENSION)
 
 
-def _at_random(text: str) -> Vector:
+def _random_unit(text: str) -> Vector:
     row = np.random.default_rng(list(text.encode())).normal(size=DIMENSION).astype(np.float32)
     return np.asarray(row / np.linalg.norm(row), np.float32)

@@ -26,7 +26,7 @@ def test_a_server_that_wants_a_key_is_named_and_gets_none(proxy, monkeypatch) ->
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-that-nobody-may-see")
     (model,) = local_servers({port_of(proxy): "llama.cpp"})
     assert not model.is_ready
-    assert "wants a key: set MEMGRAPH_RAG_ENDPOINT_KEY" in model.note
+    assert "needs a key: set MEMGRAPH_RAG_ENDPOINT_KEY" in model.note
 
 
 @pytest.mark.parametrize("body", ["<html>", "{}", "[]", '{"data": 3}'])

@@ -59,7 +59,7 @@ def test_an_address_is_calibrated_and_its_sessions_know_it(proxy, folder, tmp_pa
     assert off.calibration is None
 
 
-def test_words_alone_have_no_threshold(proxy, folder, tmp_path) -> None:
+def test_server_without_probabilities_has_no_threshold(proxy, folder, tmp_path) -> None:
     proxy.faults += [Fault(400, {}, '{"error": {"message": "no logprobs"}}')]
     status, _, error = calibrated(folder, proxy.url, tmp_path)
     assert status == 1

@@ -30,7 +30,7 @@ def findings(**place: str) -> dict[str, Finding]:
     return found
 
 
-def test_what_an_address_gives_is_told(proxy) -> None:
+def test_doctor_reports_features_of_server(proxy) -> None:
     found = findings(model=f"{proxy.url}#small", embedder=f"{proxy.url}#small")
     assert {found[part].state for part in TRIED} == {"ok"}
     told = found["language model"].found
@@ -40,7 +40,7 @@ def test_what_an_address_gives_is_told(proxy) -> None:
     assert 'reader="auto"' in found["reader"].advice
 
 
-def test_what_an_address_lacks_is_told_with_what_to_do(proxy) -> None:
+def test_doctor_reports_missing_features_with_advice(proxy) -> None:
     refused = ('{"error": {"message": "no logprobs"}}', '{"error": {"message": "no response_format"}}')
     proxy.faults += [Fault(), Fault(400, {}, refused[0]), Fault(), Fault(400, {}, refused[1])]
     finding = findings(model=f"{proxy.url}#small")["language model"]

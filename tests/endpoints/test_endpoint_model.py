@@ -83,7 +83,7 @@ def test_writing_stops_where_it_is_told_to(model: EndpointModel) -> None:
     assert generation.usage.generated_tokens > 0, "about: the server was left before it told"
 
 
-def test_what_does_not_fit_is_refused_before_it_is_sent(model: EndpointModel, proxy) -> None:
+def test_too_long_prompt_is_refused_before_sending(model: EndpointModel, proxy) -> None:
     assert model.window == 2048, "as the server's list tells"
     with pytest.raises(WindowExceeded, match="window 2048"):
         model.generate([Prompt("Say.", ("fox " * 2000,))], max_tokens=20)
@@ -127,7 +127,7 @@ def test_reply_that_is_no_json_is_asked_for_once_more(model: EndpointModel, prox
     assert len(proxy.faults) == 1
 
 
-def test_what_is_no_schema_is_refused_before_it_is_sent(model: EndpointModel, proxy) -> None:
+def test_invalid_schema_is_refused_before_sending(model: EndpointModel, proxy) -> None:
     with pytest.raises(ModelError, match="JSON Schema"):
         model.generate([ASKS_NAMES], max_tokens=60, schema={"type": "no such type"})
     assert proxy.bodies == []
@@ -259,7 +259,7 @@ def test_a_failing_server_stores_nothing_and_loses_nothing(no_file: Path, proxy,
     assert not [path for path in no_file.parent.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
 
-def test_answer_says_where_yes_is_but_a_word(no_file: Path, proxy) -> None:
+def test_answer_warns_if_yes_is_only_a_word(no_file: Path, proxy) -> None:
     with open_memory(no_file, proxy, layers=("entities",)) as memory:
         memory.add(STORY)
         proxy.faults += [Fault(), NO_LOGPROBS]

@@ -21,7 +21,7 @@ from memgraph_rag.models.embedders.endpoint_embedder import EndpointEmbedder
 from memgraph_rag.models.endpoints import limits as endpoint_limits
 from memgraph_rag.models.endpoints.address import Address
 from memgraph_rag.models.endpoints.client import Ask, Endpoint
-from memgraph_rag.models.endpoints.yes_no import verdict
+from memgraph_rag.models.endpoints.yes_no import read_verdict
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
 
 ASK = Ask([{"role": "user", "content": "Who?"}], max_tokens=20)
@@ -257,7 +257,7 @@ NO_REPLIES = {
 @pytest.mark.parametrize("name", NO_REPLIES)
 def test_reply_of_another_form_is_refused(server: Server, endpoint: Endpoint, name: str) -> None:
     server.answer = streams(NO_REPLIES[name])
-    with pytest.raises(ModelError, match=r"^Expected .* from the model's server at http") as caught:
+    with pytest.raises(ModelError, match=r"^Expected .* from the model server at http") as caught:
         endpoint.write(ASK)
     assert not caught.value.retryable
 
@@ -266,7 +266,7 @@ def test_error_of_a_server_is_blamed_on_no_layer(server: Server, tmp_path: Path)
     server.answer = streams(NO_REPLIES["choices are text"])
     more = options(model=f"{server.url}#m", reader="none", layers=("outline",), embedder=FakeEmbedder())
     with Memory(tmp_path / "notes.lbug", **{**more, "recognizer": FakeRecognizer()}) as memory:
-        with pytest.raises(ModelError, match="from the model's server at http"):
+        with pytest.raises(ModelError, match="from the model server at http"):
             memory.add("# A\n\nTom ran home. It rained. " * 20)
         assert memory.maintenance.examine() == []
         assert not memory.documents()
@@ -303,7 +303,7 @@ def test_characters_that_no_store_takes_are_replaced(server: Server, endpoint: E
     [5, "many", {"prompt_tokens": "many", "completion_tokens": 1}, {"prompt_tokens": -5, "completion_tokens": 10**30}],
     ids=repr,
 )
-def test_usage_that_is_none_is_estimated(server: Server, endpoint: Endpoint, usage: object) -> None:
+def test_invalid_usage_is_estimated(server: Server, endpoint: Endpoint, usage: object) -> None:
     server.answer = streams({**event(delta={"content": "Tom ran."}), "usage": usage})
     assert 0 < endpoint.write(ASK).usage.generated_tokens < 10
 
@@ -321,11 +321,11 @@ def test_usage_that_is_none_is_estimated(server: Server, endpoint: Endpoint, usa
     ],
     ids=str,
 )
-def test_log_probabilities_that_are_none_are_left_out(server: Server, endpoint: Endpoint, content: object) -> None:
+def test_invalid_log_probabilities_are_left_out(server: Server, endpoint: Endpoint, content: object) -> None:
     server.answer = streams(event(delta={"content": "Yes"}, logprobs={"content": content}))
     reply = endpoint.write(ASK)
     assert reply.top == ()
-    assert verdict(reply.text, reply.top).p_yes == 1.0
+    assert read_verdict(reply.text, reply.top).p_yes == 1.0
 
 
 @pytest.mark.parametrize(
@@ -339,11 +339,11 @@ def test_log_probabilities_beyond_all_bounds_give_a_probability(
     top = [{"token": "Yes", "logprob": logprob}, {"token": "No", "logprob": -1.0}]
     server.answer = streams(event(delta={"content": "Yes"}, logprobs={"content": [{"top_logprobs": top}]}))
     reply = endpoint.write(ASK)
-    assert 0.0 <= verdict(reply.text, reply.top).p_yes <= 1.0
+    assert 0.0 <= read_verdict(reply.text, reply.top).p_yes <= 1.0
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999", "Mon, 01 Jan 0001 00:00:00 -0000", "x"])
-def test_pause_that_is_none_is_not_waited_for(server: Server, endpoint: Endpoint, value: str) -> None:
+def test_invalid_pause_is_ignored(server: Server, endpoint: Endpoint, value: str) -> None:
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(429)
         handler.send_header("retry-after", value)
@@ -372,9 +372,9 @@ def test_pause_that_is_none_is_not_waited_for(server: Server, endpoint: Endpoint
         "[null,1]",
     ],
 )
-def test_embedding_that_is_no_vector_is_refused(server: Server, endpoint: Endpoint, embedding: str) -> None:
+def test_invalid_embedding_is_refused(server: Server, endpoint: Endpoint, embedding: str) -> None:
     server.answer = says(f'{{"data": [{{"index": 0, "embedding": {embedding}}}]}}')
-    with pytest.raises(ModelError, match=r"^Expected vectors of .* from the model's server at http"):
+    with pytest.raises(ModelError, match=r"^Expected vectors of .* from the model server at http"):
         EndpointEmbedder(endpoint).embed(["one"])
 
 

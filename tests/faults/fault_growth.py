@@ -24,8 +24,8 @@ from memgraph_rag.layers.points import bullets
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
 from memgraph_rag.lexical.replies import numbers_in, questions_in
 from memgraph_rag.lexical.sentences import sentences
-from memgraph_rag.models.endpoints.json_check import bare_json
-from memgraph_rag.models.endpoints.yes_no import verdict
+from memgraph_rag.models.endpoints.json_check import extract_json
+from memgraph_rag.models.endpoints.yes_no import read_verdict
 from memgraph_rag.strategies import reflection
 from memgraph_rag.systems.graphrag.community_reports import read_report
 from memgraph_rag.systems.graphrag.community_sources import Sources
@@ -211,8 +211,8 @@ def _read_in_walks(reply: str) -> None:
     numbers_in(reply, 9)
     reflection._is_verdict(reply)
     reflection._says_something(reply)
-    verdict(reply, [])
-    bare_json(reply)
+    read_verdict(reply, [])
+    extract_json(reply)
 
 
 def _read_as_answer(reply: str) -> None:

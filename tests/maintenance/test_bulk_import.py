@@ -23,7 +23,7 @@ from memgraph_rag.stores.neo4j.file_import import import_files
 from memgraph_rag.stores.neo4j.server import RunningServer, local_server
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph, make_relations
-from memgraph_rag.testing.store_suite.clusters import clustered
+from memgraph_rag.testing.store_suite.clusters import with_clusters
 
 pytestmark = [
     pytest.mark.slow,
@@ -60,7 +60,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.write(make_relations(NAMESPACE, graph, names=names, vectors=vectors))
     alone = 1  # the edge of the point that is on one of the three segments
     summed = make_graph(NAMESPACE, "clustered", levels=(2, 1), weights=lambda edge: 1.0 if edge == alone else 0.5)
-    store.write(clustered(NAMESPACE, summed))
+    store.write(with_clusters(NAMESPACE, summed))
     with open_meetings(store, embedder=embedder()) as memory:
         list(memory.deepen(layers=["relations", "library", "communities"]))
         memory.add(ODD, key='"odd"; \\ ', title='Tom, "Ann"\nand Eve', metadata={"x": 0.1, "ä": "\n;"})

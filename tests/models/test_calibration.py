@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph_rag.errors import DocumentError, ModelError
-from memgraph_rag.models.calibration.calibrate import Plan, calibrate, cutter
+from memgraph_rag.models.calibration.calibrate import Plan, calibrate, make_cutter
 from memgraph_rag.models.calibration.calibration import (
     Head,
     HeadCalibration,
@@ -80,13 +80,13 @@ def calibration(**changes) -> HeadCalibration:
 # ── what is found ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_planted_head_is_found_with_its_fall(fitted) -> None:
+def test_fit_finds_planted_head_and_slope(fitted) -> None:
     (head,) = fitted.heads
     assert (head.layer, head.head) == GOOD
     assert head.slope == pytest.approx(slopes()[GOOD], abs=0.1)
 
 
-def test_it_ranks_where_the_mean_of_all_heads_does_not(fitted) -> None:
+def test_chosen_heads_rank_better_than_mean(fitted) -> None:
     assert fitted.measured["attention_auc"].mean > 0.9
     assert fitted.measured["attention_recall"].mean > 0.9
     assert fitted.measured["plain_auc"].mean < 0.7
@@ -95,14 +95,14 @@ def test_it_ranks_where_the_mean_of_all_heads_does_not(fitted) -> None:
         assert measure.low <= measure.mean <= measure.high, name
 
 
-def test_what_is_told_was_measured_on_other_questions() -> None:
+def test_quality_is_measured_on_other_questions() -> None:
     """With noise, the best of many heads looks good on the questions that chose it, and nowhere else."""
     auc = fit(readings(lift=1.0), heads=1, seed=0).measured["attention_auc"]
     assert auc.low < 0.5 < auc.high + 0.05
     assert max(0.0, 2 * auc.low - 1) == 0
 
 
-def test_a_head_that_sees_nothing_is_not_chosen() -> None:
+def test_fit_skips_head_without_attention() -> None:
     blind = readings()
     for reading in blind:
         reading.attention[3:, GOOD[0], GOOD[1]] = 0  # a sliding window
@@ -111,7 +111,7 @@ def test_a_head_that_sees_nothing_is_not_chosen() -> None:
     assert GOOD not in {(head.layer, head.head) for head in chosen}
 
 
-def test_the_threshold_parts_enough_from_too_little() -> None:
+def test_threshold_separates_enough_from_too_little() -> None:
     clear = [replace(reading, p_yes=Verdicts(0.8, 0.6, 0.9, 0.1)) for reading in readings()]
     fitted = fit(clear, heads=1, seed=0)
     assert 0.6 < fitted.yes_threshold < 0.8
@@ -122,13 +122,13 @@ def test_the_threshold_parts_enough_from_too_little() -> None:
 
 
 @pytest.mark.parametrize("yes", [0.0, -0.2])
-def test_a_yes_that_says_nothing_keeps_the_papers_threshold(yes: float) -> None:
+def test_random_yes_keeps_threshold_of_paper(yes: float) -> None:
     fitted = fit(readings(yes=yes), heads=1, seed=0)
     assert fitted.yes_threshold == 0.5
     assert fitted.measured["yes_auc"].low <= 0.5
 
 
-def test_questions_whose_answer_was_cut_are_not_asked() -> None:
+def test_questions_with_cut_answers_have_no_verdicts() -> None:
     some = readings()
     cut = [replace(reading, p_yes=None) for reading in readings(20, seed=8)]
     assert fit([*some, *cut], heads=1, seed=0).measured["yes_auc"].mean > 0.5
@@ -155,7 +155,7 @@ def test_equal_readings_give_equal_results(fitted) -> None:
 
 
 @given(st.lists(st.floats(1, 8000), min_size=1, max_size=5))
-def test_a_usual_node_gets_one_wherever_it_stands(depths: list[float]) -> None:
+def test_node_with_usual_attention_scores_one(depths: list[float]) -> None:
     at = np.array(depths)
     usual = np.zeros((len(at), LAYERS, HEADS))
     usual[:, 1, 2] = 0.01 * (at / 100) ** -0.8
@@ -195,7 +195,7 @@ def test_a_session_uses_the_calibration(tiny, folder, passes) -> None:
     np.testing.assert_allclose(read, calibration().relative(by_head, depths), rtol=1e-4)
 
 
-def test_reading_by_head_is_reading(tiny) -> None:
+def test_reading_by_head_reads_the_same_tokens(tiny) -> None:
     with tiny.open_session(QUESTION) as session, tiny.open_session(QUESTION) as other:
         by_head, depths = session.read_by_head(TEXTS)
         np.testing.assert_allclose(by_head.mean(axis=(1, 2)), other.append(TEXTS), rtol=1e-5)
@@ -232,7 +232,7 @@ def no_cut(text: str) -> tuple[str, bool]:
     return text, True
 
 
-def test_a_question_comes_with_what_answers_it_and_the_nearest_others() -> None:
+def test_question_has_answering_texts_and_nearest_others() -> None:
     labelled = labelled_set()
     embedder = FakeEmbedder()
     chosen = choose_questions(labelled, Plan(candidates=6), no_cut, embedder)
@@ -267,7 +267,7 @@ def test_questions_whose_answer_is_whole_come_first() -> None:
 
 
 def test_texts_are_cut_at_tokens(tiny) -> None:
-    cut = cutter(tiny, 4)
+    cut = make_cutter(tiny, 4)
     assert cut("Peter") == ("Peter", True) or not cut("Peter")[1]
     text, is_whole = cut(TEXTS[0])
     assert not is_whole
@@ -297,7 +297,7 @@ def test_too_few_documents_are_refused() -> None:
         (calibration(fingerprint="ba9876543210").model_dump_json(), "of the model 0123456789ab .* got one of ba98"),
     ],
 )
-def test_a_file_that_does_not_fit_is_refused_with_what_to_do(tmp_path, text: str, expected: str) -> None:
+def test_unfitting_calibration_file_is_refused_with_advice(tmp_path, text: str, expected: str) -> None:
     path = tmp_path / "calibration.json"
     path.write_text(text, "utf-8")
     with pytest.raises(ModelError, match=expected) as refused:
@@ -313,7 +313,7 @@ def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path) -> None:
         write_calibration(calibration(), tmp_path / "file" / "calibration.json")
 
 
-def test_where_a_calibration_is_found(folder, tmp_path, monkeypatch) -> None:
+def test_calibration_is_found_in_three_places(folder, tmp_path, monkeypatch) -> None:
     weights = tmp_path / "weights"
     weights.mkdir()
     for path in folder.iterdir():

@@ -42,7 +42,7 @@ def test_hashes_of_the_catalogue_are_sha256():
     assert all(len(model.sha256) == 64 and int(model.sha256, 16) for model in CATALOGUE.values())
 
 
-def test_other_bytes_than_published_are_refused(packaged, tmp_path):
+def test_parts_with_wrong_hash_are_refused(packaged, tmp_path):
     part = tmp_path / "made_up_part2" / "data" / "part02.bin"
     part.write_bytes(b"secone")
     with pytest.raises(ModelError, match=r"of SHA-256 .* got .* Reinstall them"):
@@ -58,7 +58,7 @@ def test_a_failed_conversion_leaves_nothing_behind(packaged, tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 @pytest.mark.parametrize("is_there", [False, True], ids=["a conversion", "a start"])
-def test_what_a_killed_process_left_is_removed(packaged, tmp_path, is_there):
+def test_folder_of_killed_process_is_removed(packaged, tmp_path, is_there):
     models = tmp_path / "cache" / "models"
     left, other = models / ".making-1-left", models / ".making-1-other"
     for folder in (left, other):
@@ -81,7 +81,7 @@ def test_what_a_killed_process_left_is_removed(packaged, tmp_path, is_there):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
-def test_what_is_being_made_is_not_removed(tmp_path):
+def test_locked_folder_is_not_removed(tmp_path):
     with catalogue._scratch_folder(tmp_path) as outer, catalogue._scratch_folder(tmp_path) as inner:
         catalogue._remove_abandoned(tmp_path)
         assert outer.is_dir()
@@ -103,13 +103,13 @@ def test_a_folder_is_taken_as_it_is(tmp_path):
     assert find_language_model(str(folder), cache_dir=tmp_path) == ("my-model", str(folder))
 
 
-def test_a_hubs_name_is_passed_on_with_a_word(tmp_path, caplog):
+def test_hub_name_is_returned_with_a_warning(tmp_path, caplog):
     assert find_language_model("owner/model", cache_dir=tmp_path) == ("owner/model", "owner/model")
     assert "is downloaded now" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["no-such", "/no/such/folder", "./x/y", "a/b/c"])
-def test_unknown_names_tell_the_known_ones(name, tmp_path):
+def test_unknown_name_lists_known_names(name, tmp_path):
     with pytest.raises(ModelNotFound, match=r"Known names: qwen2\.5-coder-1\.5b-instruct"):
         find_language_model(name, cache_dir=tmp_path)
 

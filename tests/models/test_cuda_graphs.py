@@ -20,7 +20,7 @@ from twins import PROMPTS, assert_same_generations
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.engine import attention, kv_cache, shared_writing
 from memgraph_rag.models.engine.attention import Spans
-from memgraph_rag.models.engine.cuda.cuda_graphs import GraphedDecoding, Run, _rounded, capture_on_gpu
+from memgraph_rag.models.engine.cuda.cuda_graphs import GraphedDecoding, Run, _round_up, capture_on_gpu
 from memgraph_rag.models.engine.kv_cache import RowCache
 from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.models.engine.reference import PlainModel
@@ -137,7 +137,7 @@ def test_a_pass_without_memory_is_an_error_of_ours(fast, monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
     monkeypatch.setattr(fast.network, "forward", fail)
-    with pytest.raises(ModelError, match=r"Expected enough memory on cpu for the pass of .* take a smaller model"):
+    with pytest.raises(ModelError, match=r"Expected enough memory on cpu for the pass of .* choose a smaller model"):
         fast.generate([Prompt("Say no.", ("No, and never.",))], max_tokens=4)
     with pytest.raises(ModelError, match="Expected enough memory"), fast.open_session("Who, and why not?") as session:
         session.append(["Nobody."])
@@ -193,7 +193,7 @@ def test_a_capture_is_warmed_up_beside_and_then_runs_nothing(monkeypatch):
 
 
 def test_few_shapes():
-    assert [_rounded(count) for count in (0, 1, 2, 3, 5, 8, 9, 16, 41, 48)] == [0, 1, 2, 4, 8, 8, 16, 16, 48, 48]
+    assert [_round_up(count) for count in (0, 1, 2, 3, 5, 8, 9, 16, 41, 48)] == [0, 1, 2, 4, 8, 8, 16, 16, 48, 48]
 
 
 # ── what a graph cannot hold ─────────────────────────────────────────────────────────────────────────────────

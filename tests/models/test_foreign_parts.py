@@ -94,12 +94,12 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, OddE
 
 @table("how", EMBEDDING)
 @table("kind", NO_VECTORS)
-def test_what_is_no_vector_is_refused_whoever_asks(odd: tuple[Memory, OddEmbedder], kind: str, how: str) -> None:
+def test_invalid_vectors_are_refused(odd: tuple[Memory, OddEmbedder], kind: str, how: str) -> None:
     memory, embedder = odd
     before = graph_of(memory)
     embedder.change = NO_VECTORS[kind]
     try:
-        with pytest.raises(ModelError, match=r"^Expected .* from the embedder 'fake-embedder', got .*\. Mend"):
+        with pytest.raises(ModelError, match=r"^Expected .* from the embedder 'fake-embedder', got .*\. Correct"):
             EMBEDDING[how](memory)
     finally:
         embedder.change = None
@@ -118,14 +118,14 @@ def test_vectors_of_other_types_and_lengths_become_units(kind: str) -> None:
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
 
 
-def test_no_texts_are_no_vectors() -> None:
+def test_embedding_no_texts_returns_no_rows() -> None:
     embedder = OddEmbedder()
     embedder.change = lambda _: pytest.fail("it was asked")
     assert CheckedEmbedder(embedder).embed([]).shape == (0, 64)
 
 
 @pytest.mark.parametrize("dimension", [0, -1, 2.5, None, "64", True], ids=repr)
-def test_dimension_that_is_none_is_refused(tmp_path: Path, dimension: Any) -> None:
+def test_invalid_dimension_is_refused(tmp_path: Path, dimension: Any) -> None:
     embedder = FakeEmbedder()
     embedder.dimension = dimension
     with pytest.raises(ModelError, match="a dimension of at least 1 from the embedder"):
@@ -143,7 +143,7 @@ def test_error_of_the_embedder_itself_comes_through(odd: tuple[Memory, OddEmbedd
 
 
 @table("counts", [None, 5, [], [1, 2, 3], [-1], ["1"], [1.5]])
-def test_numbers_of_tokens_that_are_none_are_refused(counts: Any) -> None:
+def test_invalid_token_counts_are_refused(counts: Any) -> None:
     embedder, model = FakeEmbedder(), FakeLanguageModel()
     embedder.count_tokens = model.count_tokens = lambda _: counts
     for part in (CheckedEmbedder(embedder), CheckedModel(model)):
@@ -205,10 +205,10 @@ NO_NAMES = {
 
 
 @pytest.mark.parametrize("kind", NO_NAMES)
-def test_what_is_no_name_is_refused(tmp_path: Path, kind: str) -> None:
+def test_invalid_names_are_refused(tmp_path: Path, kind: str) -> None:
     more = options(layers=("entities",)) | {"recognizer": OddRecognizer(NO_NAMES[kind])}
     with Memory(tmp_path / "notes.lbug", **more) as memory:
-        with pytest.raises(ModelError, match=r"^Expected .* from the recognizer 'fake-recognizer', got .*\. Mend"):
+        with pytest.raises(ModelError, match=r"^Expected .* from the recognizer 'fake-recognizer', got .*\. Correct"):
             memory.add(TEXT)
         assert not memory.documents()
         assert memory.maintenance.examine() == []
@@ -265,10 +265,10 @@ NO_GENERATIONS: dict[str, Callable[[list[Generation]], Any]] = {
 
 
 @pytest.mark.parametrize("kind", NO_GENERATIONS)
-def test_what_is_no_generation_is_refused(tmp_path: Path, kind: str) -> None:
+def test_invalid_generations_are_refused(tmp_path: Path, kind: str) -> None:
     model = OddModel(NO_GENERATIONS[kind])
     with Memory(tmp_path / "notes.lbug", **options(model=model, layers=("points",))) as memory:
-        with pytest.raises(ModelError, match=r"^Expected .* from the language model 'fake-.*', got .*\. Mend"):
+        with pytest.raises(ModelError, match=r"^Expected .* from the language model 'fake-.*', got .*\. Correct"):
             memory.add(TEXT)
         assert not memory.documents()
         assert memory.maintenance.examine() == []
@@ -317,7 +317,7 @@ class OddStrategy:
     ],
     ids=["nothing", "number", "numbers", "text", "texts", "empty", "no step", "no node", "stop"],
 )
-def test_what_is_no_step_is_refused(odd: tuple[Memory, OddEmbedder], read: Callable[[], Any]) -> None:
+def test_invalid_steps_are_refused(odd: tuple[Memory, OddEmbedder], read: Callable[[], Any]) -> None:
     with pytest.raises(StrategyError, match=r"^Expected tuples of .* from strategy 'mine', got .*\. Mend"):
         odd[0].ask("Who met Ann?", strategy=OddStrategy(read))
 
@@ -373,7 +373,7 @@ def rows(**fields: Any) -> Callable[[Any], Any]:
         *(annotated(properties=value) for value in (None, 5, {1: 2}, {"a": [1]}, {"a": float("nan")}, {"a": "\ud800"})),
     ],
 )
-def test_what_is_no_row_is_refused(tmp_path: Path, make: Callable[[Any], Any]) -> None:
+def test_invalid_rows_are_refused(tmp_path: Path, make: Callable[[Any], Any]) -> None:
     with Memory(tmp_path / "notes.lbug", **options(layers=("entities", OddLayer(make)))) as memory:
         with pytest.raises(LayerError, match=r"^Expected .*layer 'mine', got .*\. Mend"):
             memory.add(TEXT)
@@ -405,7 +405,7 @@ class OddMemoryLayer(OddLayer):
         overviews(usage=None),
     ],
 )
-def test_what_is_no_overview_is_refused(tmp_path: Path, make: Callable[[Any], Any]) -> None:
+def test_invalid_overview_rows_are_refused(tmp_path: Path, make: Callable[[Any], Any]) -> None:
     with Memory(tmp_path / "notes.lbug", **options(layers=("entities", OddMemoryLayer(make)))) as memory:
         memory.add(TEXT)
         *_, failure = memory.deepen()

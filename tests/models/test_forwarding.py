@@ -20,7 +20,7 @@ def test_wrapper_passes_on_each_member_of_the_contract() -> None:
         assert session.tokens_left == model.open_session("Who?").tokens_left
 
 
-def test_wrapper_passes_on_what_the_contract_leaves_to_choice() -> None:
+def test_wrapper_passes_on_optional_members() -> None:
     model = FakeLanguageModel()
     assert ForwardingModel(model).read_written([], []) == []
     with pytest.raises(AttributeError, match="colour"):

@@ -97,7 +97,7 @@ def test_guesses_change_nothing(fast, guess, monkeypatch):
         np.testing.assert_allclose(generation.attention, other.attention, rtol=1e-4, atol=1e-7)
 
 
-def test_what_can_come_only_one_way_is_guessed(fast, monkeypatch):
+def test_forced_tokens_are_guessed(fast, monkeypatch):
     passes = []
     forward = fast.forward
 
@@ -132,7 +132,7 @@ def test_rows_with_a_schema_do_not_change_the_engine_without(fast, twin):
     assert_same_generations(fast, twin, PROMPTS, 20)
 
 
-def test_what_is_no_schema_is_refused_before_anything_is_read(fast, twin):
+def test_invalid_schema_is_refused_before_reading(fast, twin):
     for model in (fast, twin):
         with pytest.raises(ModelError, match="JSON Schema"):
             model.generate(PROMPTS, max_tokens=5, schema={"type": "objekt"})
@@ -151,7 +151,7 @@ def write(form: Form, tokens: Tokens, text: str) -> int:
     return len(ids)
 
 
-def test_at_the_end_only_an_end_may_come(form, tokens):
+def test_only_end_token_follows_complete_text(form, tokens):
     whole = '{"names": ["Ann \\"A\\"", "狐狸"], "pairs": []}'
     assert write(form, tokens, whole) == len(tokens.encode(whole).ids)
     assert set(np.flatnonzero(form.allowed())) <= tokens.ends
@@ -169,7 +169,7 @@ def test_at_the_end_only_an_end_may_come(form, tokens):
         '{"names": ["1234567890123',
     ],
 )
-def test_what_does_not_follow_may_not_come(form, tokens, text):
+def test_tokens_against_schema_are_not_allowed(form, tokens, text):
     assert write(form, tokens, text) < len(tokens.encode(text).ids)
 
 
@@ -195,7 +195,7 @@ def test_two_forms_of_one_schema_are_two(tokens):
     assert write(other, tokens, "{") == 1
 
 
-def test_where_stop_is_asked(form):
+def test_stop_is_called_at_line_or_list_ends(form):
     assert asks_to_stop("a\n", None)
     assert not asks_to_stop("]", None)
     assert asks_to_stop('"],', form)

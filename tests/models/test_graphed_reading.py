@@ -68,7 +68,7 @@ def test_a_session_reads_as_the_plain_twin_does(fast, twin, taped):
         assert_same_outputs(fast, twin, question)
 
 
-def test_what_was_captured_for_one_question_serves_the_next(fast, taped):
+def test_next_question_uses_captured_passes(fast, taped):
     session_outputs(fast, QUESTIONS[0])
     session_outputs(fast, QUESTIONS[0])
     captured = taped.counts["captured"]

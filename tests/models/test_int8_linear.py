@@ -45,7 +45,7 @@ def layer(inputs: int, outputs: int, *, dtype: torch.dtype = torch.float32, seed
 
 
 def turned(rows: Tensor) -> Tensor:
-    turn = int8_linear._turn(rows.shape[1]).double()
+    turn = int8_linear._hadamard_matrix(rows.shape[1]).double()
     return (rows.double().reshape(-1, len(turn)) @ turn).view_as(rows)
 
 
@@ -103,7 +103,7 @@ def test_row_gives_the_same_alone_and_among_others(inputs):
 
 
 @pytest.mark.parametrize("inputs", [24, 80])
-def test_what_is_not_finite_stays_so(inputs):
+def test_values_that_are_not_finite_stay_so(inputs):
     states = torch.ones(4, inputs)
     states[0, 3], states[1, 3], states[2] = float("nan"), float("inf"), 0
     assert Int8Linear(layer(inputs, 32))(states).isfinite().all(dim=1).tolist() == [False, False, True, True]
@@ -121,7 +121,7 @@ def test_large_input_takes_few_digits_of_the_others():
 
 @pytest.mark.parametrize("features", [1, 2, 6, 28, 48, 96, 896, 1536])
 def test_turning_twice_changes_nothing(features):
-    turn = int8_linear._turn(features)
+    turn = int8_linear._hadamard_matrix(features)
     assert features % len(turn) == 0
     assert torch.equal(turn @ turn, torch.eye(len(turn)))
     assert torch.equal(turn.bfloat16().float(), turn)

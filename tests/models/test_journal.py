@@ -35,7 +35,7 @@ def same(reply: Generation, other: Generation) -> bool:
     )
 
 
-def test_what_others_keep_is_neither_found_nor_cleared(tmp_path):
+def test_owner_sees_only_its_own_entries(tmp_path):
     mine, theirs = Journal(tmp_path, owner="me"), Journal(tmp_path, owner="they")
     mine.keep("a", generation("Mine."))
     theirs.keep("a", generation("Theirs."))
@@ -59,7 +59,7 @@ def test_journal_is_found_by_another_process_and_gone_when_settled(tmp_path):
     assert list((tmp_path / "journal").iterdir()) == []
 
 
-def test_what_another_build_keeps_is_not_settled(tmp_path):
+def test_settling_keeps_entries_of_other_builds(tmp_path):
     Journal(tmp_path).keep("theirs", generation())
     mine = Journal(tmp_path)
     mine.keep("mine", generation())
@@ -68,7 +68,7 @@ def test_what_another_build_keeps_is_not_settled(tmp_path):
     assert mine.find("theirs") is not None
 
 
-def test_a_task_and_a_schema_are_part_of_what_was_asked():
+def test_task_and_schema_are_part_of_key():
     asked = [
         journal_key("m", Prompt("a", ("b",), task), 9, None, schema)
         for task in ("", "c")
@@ -78,21 +78,21 @@ def test_a_task_and_a_schema_are_part_of_what_was_asked():
     assert journal_key("m", PROMPTS[0], 9, None) == journal_key("m", PROMPTS[0], 9, None, None)
 
 
-def test_nobody_else_may_read_it(tmp_path):
+def test_only_the_user_may_read_journal(tmp_path):
     Journal(tmp_path / "journal").keep("a", generation())
     assert (tmp_path / "journal").stat().st_mode & 0o077 == 0
     assert (tmp_path / "journal" / "a.npz").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 torn", b"not an archive"])
-def test_a_damaged_entry_is_none(tmp_path, damage):
+def test_damaged_entry_is_not_found(tmp_path, damage):
     kept = Journal(tmp_path)
     kept.keep("a", generation())
     (tmp_path / "a.npz").write_bytes(damage)
     assert Journal(tmp_path).find("a") is None
 
 
-def test_an_entry_with_one_other_bit_is_none(tmp_path):
+def test_entry_with_flipped_bit_is_not_found(tmp_path):
     kept = Journal(tmp_path)
     kept.keep("a", generation())
     whole = (tmp_path / "a.npz").read_bytes()
@@ -109,7 +109,7 @@ def test_a_folder_that_cannot_be_made_only_keeps_nothing(tmp_path):
     kept.clear()
 
 
-def test_the_old_and_what_is_too_much_is_removed(tmp_path, monkeypatch):
+def test_journal_removes_old_and_excess_entries(tmp_path, monkeypatch):
     first = Journal(tmp_path)
     for name in ("old", "middle", "new"):
         first.keep(name, generation())
@@ -123,7 +123,7 @@ def test_the_old_and_what_is_too_much_is_removed(tmp_path, monkeypatch):
     assert "middle" not in {path.stem for path in tmp_path.iterdir()}
 
 
-def test_the_key_tells_all_that_matters_apart():
+def test_key_differs_for_each_argument():
     prompt = PROMPTS[0]
     keys = {
         journal_key("m", prompt, 5, None),
@@ -163,7 +163,7 @@ def test_a_build_that_was_cut_off_goes_on_where_it_was(small_weights, small, tmp
     assert [reply.text for reply in finished.generate(PROMPTS, max_tokens=MOST)] == [reply.text for reply in expected]
 
 
-def test_a_generation_that_nobody_looked_at_is_kept(tmp_path):
+def test_generation_without_attention_is_stored(tmp_path):
     Journal(tmp_path).keep("a", replace(generation("One."), attention=None))
     kept = Journal(tmp_path).find("a")
     assert (kept.text, kept.attention) == ("One.", None)

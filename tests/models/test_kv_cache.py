@@ -52,20 +52,20 @@ def test_room_is_made_one_layer_after_another(monkeypatch):
     assert not cache.has_room(2, 3)
     assert not cache.has_room(1, 257)
     first = weakref.ref(cache._buffers[0][0])
-    with_room, of_first = RowCache._with_room, []
+    with_room, of_first = RowCache._grow, []
 
     def counted(*given):
         of_first.append(first() is not None)
         return with_room(*given)
 
-    monkeypatch.setattr(RowCache, "_with_room", counted)
+    monkeypatch.setattr(RowCache, "_grow", counted)
     cache.make_room(2, 300)
     assert of_first == [True, False]
     assert cache.has_room(2, 300)
     assert torch.equal(_shown(cache, 0), before)
 
 
-def test_trimmed_to_what_rows_need():
+def test_trim_frees_unused_room():
     cache = RowCache(rows=5)
     _append(cache, 300, seed=0)
     cache.remove_row(1)
@@ -89,7 +89,7 @@ def test_tokens_within_so_many_bytes():
     assert cache.tokens_within(1000 * of_token) == 628
 
 
-def test_what_is_not_advanced_is_not_there():
+def test_tokens_count_only_after_advance():
     cache = RowCache()
     _append(cache, 3, seed=0)
     before = _shown(cache, 0).clone()

@@ -101,7 +101,7 @@ def test_stop_is_asked_at_line_ends_and_obeyed(small):
     assert generation.text.count("\n") >= 1
 
 
-def test_a_cut_is_told(small):
+def test_cut_generation_reports_length(small):
     (generation,) = small.generate(PROMPTS[:1], max_tokens=5)
     assert generation.finish == "length"
     assert len(generation.offsets) == 5
@@ -116,7 +116,7 @@ def test_no_prompt_no_work(small):
     assert small.generate([], max_tokens=5) == []
 
 
-def test_what_is_guessed_right_saves_passes_and_changes_nothing(small, monkeypatch):
+def test_right_guesses_save_passes_and_keep_text(small, monkeypatch):
     line = "The quick brown fox jumps over the lazy dog near the river bank."
     prompt = Prompt("Copy the line below, three times, word by word.", (line, line))
     (guessed,) = small.generate([prompt], max_tokens=40)

@@ -49,8 +49,8 @@ def test_a_question_too_long_loads_nothing(model: TransformersModel, monkeypatch
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").is_file(), reason="a system that does not list what is mapped")
-def test_what_integers_were_made_of_is_mapped_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One view of the checkpoint is left, through which nothing was read before."""
+def test_int8_network_maps_checkpoint_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only one mapping of the file remains, and its pages were not read yet."""
     monkeypatch.setattr(hardware, "best_dtype", lambda _: torch.float32)  # the checkpoint's own
     network = TransformersModel(write_checkpoint("qwen2", tmp_path), dtype="int8", device="cpu").network
     gc.collect()

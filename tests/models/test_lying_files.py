@@ -111,7 +111,7 @@ LIES: dict[str, Callable[[bytes], bytes]] = {
 def test_gguf_file_that_lies_is_refused(whole: Path, tmp_path: Path, lie: str) -> None:
     path = tmp_path / "lying.gguf"
     path.write_bytes(LIES[lie](whole.read_bytes()))
-    with bounded(), pytest.raises(ModelError, match=r"^Expected .* GGUF file lying\.gguf, got .*\. Fetch"):
+    with bounded(), pytest.raises(ModelError, match=r"^Expected .* GGUF file lying\.gguf, got .*\. Download"):
         find_language_model(str(path), cache_dir=tmp_path / "cache")
     assert not list((tmp_path / "cache").rglob("*.*"))
 

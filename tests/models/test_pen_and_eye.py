@@ -49,7 +49,7 @@ def test_how_the_pen_ended_is_told() -> None:
     assert (generation.text, generation.finish) == ("* Ann found", "length")
 
 
-def test_nobody_looks_at_what_is_written_under_a_schema() -> None:
+def test_text_under_schema_has_no_attention() -> None:
     schema = {"type": "object", "properties": {"names": {"type": "array", "items": {"type": "string"}}}}
     (generation,) = of_two().generate([PROMPT], max_tokens=50, schema=schema)
     assert generation.attention is None
@@ -72,7 +72,7 @@ def test_session_has_the_eyes_attention_and_the_pens_words(graded: bool, monkeyp
         assert session.usage.prompt_tokens > eye.usage.prompt_tokens
 
 
-def test_nodes_that_do_not_fit_one_are_held_by_none() -> None:
+def test_nodes_that_do_not_fit_enter_neither_session() -> None:
     model = PenAndEye(pen(), FakeLanguageModel(name="eye", window=60))
     with model.open_session(QUESTION) as session:
         left = session.tokens_left
@@ -112,7 +112,7 @@ def test_auto_reader_does_not_join_a_model_that_attends(tmp_path: Path, monkeypa
         assert memory.documents()[0].model == "both"
 
 
-def test_memory_without_a_reader_says_what_it_goes_by(tmp_path: Path) -> None:
+def test_memory_without_reader_weighs_by_similarity(tmp_path: Path) -> None:
     with open_memory(tmp_path / "notes.lbug", model=pen()) as memory:
         receipt = memory.add(STORY)
         assert receipt.notes["weights by similarity"] == receipt.counts["InformationPoint"]

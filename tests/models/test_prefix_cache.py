@@ -65,7 +65,7 @@ def row(tokens: int) -> RowCache:
     return cache
 
 
-def test_what_was_not_used_for_longest_is_forgotten():
+def test_oldest_prefix_is_forgotten():
     size = row(3).nbytes
     prefixes = Prefixes(2 * size)
     for number in range(2):
@@ -76,7 +76,7 @@ def test_what_was_not_used_for_longest_is_forgotten():
     assert prefixes.find([1]) is None
 
 
-def test_what_is_too_large_is_not_kept():
+def test_too_large_prefix_is_not_stored():
     prefixes = Prefixes(row(3).nbytes - 1)
     prefixes.keep([1, 2, 3], row(3))
     assert [1, 2, 3] not in prefixes

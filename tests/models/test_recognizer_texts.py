@@ -7,24 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph_rag.contracts import Named
-from memgraph_rag.models.recognizers.texts import cleaned, pieces, readable
+from memgraph_rag.models.recognizers.texts import clean_names, cut_pieces, make_readable
 
 # ── texts before and after a model ───────────────────────────────────────────────────────────────────────────
 
 
 @given(st.lists(st.text() | st.sampled_from([" " * 30_000, "ab " * 20_000, "x" * 5_000]), max_size=4))
 def test_pieces_are_the_texts_without_what_is_blank(texts: list[str]) -> None:
-    left = [list(readable(text)) for text in texts]
-    for index, start, piece in pieces(texts):
+    left = [list(make_readable(text)) for text in texts]
+    for index, start, piece in cut_pieces(texts):
         assert 0 < len(piece) <= 20_000
         assert max(map(len, piece.split()), default=0) <= 1_000
-        assert readable(texts[index])[start : start + len(piece)] == piece
+        assert make_readable(texts[index])[start : start + len(piece)] == piece
         left[index][start : start + len(piece)] = " " * len(piece)
     assert all(not "".join(text).strip() for text in left)
 
 
 def test_long_texts_are_cut_at_white_space() -> None:
-    cut = list(pieces(["Oslo " * 10_000]))
+    cut = list(cut_pieces(["Oslo " * 10_000]))
     assert len(cut) == 3
     assert {word for _, _, piece in cut for word in piece.split()} == {"Oslo"}
 
@@ -38,7 +38,7 @@ def test_spans_are_cleaned() -> None:
         Named(26, 99, "GPE"),
         Named(0, 2, "ORG"),
     ]
-    assert [(text[span.start : span.end], span.kind) for span in cleaned(text, spans)] == [
+    assert [(text[span.start : span.end], span.kind) for span in clean_names(text, spans)] == [
         ("Ann Lee", "PERSON"),
         ("Bob", "PERSON"),
         ("Oslo", "GPE"),
@@ -63,9 +63,9 @@ def test_spans_are_cleaned() -> None:
     ],
 )
 def test_a_cell_border_and_an_amount_end_a_name(text: str, names: list[str]) -> None:
-    assert [text[span.start : span.end] for span in cleaned(text, [Named(0, len(text), "ORG")])] == names
+    assert [text[span.start : span.end] for span in clean_names(text, [Named(0, len(text), "ORG")])] == names
 
 
 def test_a_currency_beside_a_number_is_no_name() -> None:
     text = "35 EUR, then the EUR rose"
-    assert cleaned(text, [Named(3, 6, "ORG"), Named(17, 20, "ORG")]) == [Named(17, 20, "ORG")]
+    assert clean_names(text, [Named(3, 6, "ORG"), Named(17, 20, "ORG")]) == [Named(17, 20, "ORG")]

@@ -24,7 +24,7 @@ from memgraph_rag.errors import ModelError, ModelNotFound, SettingsError
 from memgraph_rag.models.recognizers import find_recognizer, spacy_model, spacy_parser, spacy_process, stanza_model
 from memgraph_rag.models.recognizers.spacy_model import SpacyRecognizer
 from memgraph_rag.models.recognizers.spacy_process import SpacyProcess
-from memgraph_rag.models.recognizers.texts import NO_NAMES, cleaned, readable
+from memgraph_rag.models.recognizers.texts import NO_NAMES, clean_names, make_readable
 from memgraph_rag.testing import FakeRecognizer
 
 PACKAGE = spacy_model.PACKAGES[-1]
@@ -238,9 +238,11 @@ def test_reduced_spacy_pipeline_finds_the_same_names_as_the_whole(spacy: SpacyRe
     whole = library.load(PACKAGE)
     assert {"tagger", "parser", "ner"} <= set(whole.pipe_names)
     for text in TEXTS:
-        expected = [Named(entity.start_char, entity.end_char, entity.label_) for entity in whole(readable(text)).ents]
-        assert spacy.recognize([text])[0] == cleaned(text, expected)
-    assert spacy._loaded().component_names == ["ner"]
+        expected = [
+            Named(entity.start_char, entity.end_char, entity.label_) for entity in whole(make_readable(text)).ents
+        ]
+        assert spacy.recognize([text])[0] == clean_names(text, expected)
+    assert spacy._load().component_names == ["ner"]
 
 
 def test_spacy_reads_more_than_a_million_characters(spacy: EntityRecognizer) -> None:
@@ -253,9 +255,9 @@ def test_spacy_reads_more_than_a_million_characters(spacy: EntityRecognizer) -> 
 
 def test_spacy_does_not_remember_the_words_of_texts(spacy: SpacyRecognizer) -> None:
     spacy.recognize(TEXTS)
-    known = len(spacy._loaded().vocab.strings)
+    known = len(spacy._load().vocab.strings)
     spacy.recognize_here([f"Then Ann{number} met Bob{number}x{number} there." for number in range(200)])
-    assert len(spacy._loaded().vocab.strings) == known
+    assert len(spacy._load().vocab.strings) == known
 
 
 def test_many_texts_are_read_in_a_process_of_its_own_and_alike() -> None:
@@ -272,7 +274,7 @@ def test_many_texts_are_read_in_a_process_of_its_own_and_alike() -> None:
 
 
 def test_the_process_for_names_ends_with_its_owner() -> None:
-    process = SpacyProcess.started(PACKAGE)
+    process = SpacyProcess.start(PACKAGE)
     assert process is not None
     child = process._child
     assert process.recognize(TEXTS) == SpacyRecognizer(PACKAGE, version="1").recognize_here(TEXTS)
@@ -294,7 +296,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, rows: str = f"[{WHOLE} for text i
     )
 
 
-def test_an_answer_that_was_not_waited_for_is_never_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_answer_does_not_reach_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch)
     spacy = SpacyRecognizer("none", version="1")
     some, others = ["Ann"] * 200, ["Boris"] * 200
@@ -313,9 +315,9 @@ def test_an_answer_that_was_not_waited_for_is_never_the_next_ones(monkeypatch: p
     assert child.returncode is not None, "it has ended, and another one was asked"
 
 
-def test_answers_to_more_or_fewer_texts_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answer_with_wrong_number_of_texts_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch, f"[{WHOLE} for text in texts[1:]]")
-    process = SpacyProcess.started("none")
+    process = SpacyProcess.start("none")
     assert process is not None
     assert process.recognize(["Ann", "Boris"]) is None
     assert process._child.returncode is not None
@@ -323,7 +325,7 @@ def test_answers_to_more_or_fewer_texts_are_none(monkeypatch: pytest.MonkeyPatch
 
 def test_a_program_that_is_no_python_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/usr/bin/some-app")
-    assert SpacyProcess.started(PACKAGE) is None
+    assert SpacyProcess.start(PACKAGE) is None
 
 
 def test_a_package_that_cannot_find_names_is_a_model_error(tmp_path) -> None:
@@ -452,7 +454,7 @@ def test_a_recognizer_that_is_not_here_is_never_replaced_in_silence(
     assert caught.value.name == stored
 
 
-def test_another_one_than_the_namespaces_is_refused() -> None:
+def test_other_recognizer_than_namespace_is_refused() -> None:
     with pytest.raises(SettingsError, match="of this namespace, spacy/x-1, got recognizer='rules'"):
         find_recognizer("rules", stored="spacy/x-1")
 

@@ -83,11 +83,11 @@ def test_an_end_is_an_end_wherever_it_comes(fast, twin, place, monkeypatch):
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_a_cut_is_told(fast, twin, most):
+def test_cut_generation_reports_length(fast, twin, most):
     assert_same_generations(fast, twin, PROMPTS, most)
 
 
-def test_what_was_written_elsewhere_gets_the_same_attention(fast, twin):
+def test_foreign_text_gets_attention_of_plain_twin(fast, twin):
     texts = ["* Peter ate lettuces — «naïve» 🐇.\n* He ran.", "Ada.", ""]
     read, expected = fast.read_written(PROMPTS, texts), twin.read_written(PROMPTS, texts)
     for generation, other, prompt, text in zip(read, expected, PROMPTS, texts, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from memgraph_rag.models.engine.sampling import Draw, greedy
+from memgraph_rag.models.engine.sampling import Sampler, greedy
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
@@ -18,11 +18,11 @@ def test_greedy_takes_the_first_of_equal_logits(dtype: torch.dtype):
 
 
 def test_a_draw_without_temperature_is_greedy():
-    assert Draw()(torch.tensor([0.0, 3.0, 3.0, 1.0])) == 1
+    assert Sampler()(torch.tensor([0.0, 3.0, 3.0, 1.0])) == 1
 
 
 def test_the_same_seed_draws_the_same():
     logits = torch.linspace(0, 1, 50)
-    draws = [[Draw(temperature, seed=3)(logits) for _ in range(2)] for temperature in (1.0, 1.0)]
+    draws = [[Sampler(temperature, seed=3)(logits) for _ in range(2)] for temperature in (1.0, 1.0)]
     assert draws[0] == draws[1]
-    assert len({Draw(5.0, seed)(logits) for seed in range(30)}) > 5
+    assert len({Sampler(5.0, seed)(logits) for seed in range(30)}) > 5

@@ -30,7 +30,7 @@ def read(session: ReadingSession, first: int) -> list[object]:
     return [*values, "".join(session.answer(max_tokens=8)), session.tokens_left, session.usage.prompt_tokens]
 
 
-def test_what_is_read_together_is_what_is_read_alone(fast, twin, monkeypatch):
+def test_joint_passes_equal_single_passes(fast, twin, monkeypatch):
     batches: list[int] = []
     run = fast._passes._run
 
@@ -133,7 +133,7 @@ def test_an_interruption_leaves_the_others_to_be_run():
     assert calls[0] == [1, 2, 3]
 
 
-def test_not_more_are_run_as_one_than_pays():
+def test_joint_pass_has_token_limit():
     sizes: list[int] = []
 
     def run(passes: Sequence[Pass]) -> list[torch.Tensor]:

@@ -96,7 +96,7 @@ def assert_idle(model: TransformersModel) -> None:
 
 
 @pytest.mark.parametrize("is_captured", [False, True])
-def test_what_is_written_together_is_what_is_written_alone(endless, monkeypatch, is_captured) -> None:
+def test_joint_writing_equals_single_writing(endless, monkeypatch, is_captured) -> None:
     if is_captured:
         monkeypatch.setattr(endless, "_decoding", GraphedDecoding(Taped()))
     passes = count_passes(endless, monkeypatch)
@@ -136,7 +136,7 @@ def test_a_call_joins_one_that_writes(llama, monkeypatch) -> None:
     assert passes[:6] == [3, 3, 3, 3, 5, 5]
 
 
-def test_what_a_stop_raises_is_its_own_calls(llama) -> None:
+def test_error_of_stop_reaches_only_its_call(llama) -> None:
     quiet = {"prompts": PROMPTS[:2], "max_tokens": 60}
     alone = llama.generate(**quiet)
     threads: set[str] = set()
@@ -155,7 +155,7 @@ def test_what_a_stop_raises_is_its_own_calls(llama) -> None:
     assert_idle(llama)
 
 
-def test_what_a_progress_raises_is_its_own_calls(llama) -> None:
+def test_error_of_progress_reaches_only_its_call(llama) -> None:
     def fail(_: str, done: int, __: int) -> None:
         if done:
             raise LookupError("of the first")
@@ -171,7 +171,7 @@ def test_what_a_progress_raises_is_its_own_calls(llama) -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()])
 @pytest.mark.parametrize("is_fed", [False, True])
-def test_who_is_interrupted_in_a_pass_loses_nothing_of_the_others(llama, monkeypatch, error, is_fed) -> None:
+def test_interrupted_pass_keeps_rows_of_others(llama, monkeypatch, error, is_fed) -> None:
     alone = [llama.generate(**call) for call in CALLS]
     feed_back, passes = llama.feed_back, []
 
@@ -194,7 +194,7 @@ def test_who_is_interrupted_in_a_pass_loses_nothing_of_the_others(llama, monkeyp
     assert_idle(llama)
 
 
-def test_nobody_waits_for_a_thread_that_is_elsewhere(llama) -> None:
+def test_pass_does_not_wait_for_busy_thread(llama) -> None:
     alone, is_over = llama.generate(**CALLS[0]), threading.Event()
     waiting = {"prompts": PROMPTS, "max_tokens": 40, "schema": {"type": "array", "items": {"enum": [[]]}}}
     expected = llama.generate(**waiting, stop=lambda *_: False)

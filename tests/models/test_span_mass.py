@@ -212,7 +212,7 @@ def test_a_kernel_that_cannot_be_made_is_tried_once(error, monkeypatch, caplog):
     query, key, owner = case.tensors()
     matrix, lse = softmax_matrix(query, key, case)
     for _ in range(2):
-        mass = module._fused_if_made(query, key, lse, owner, 3, case.scale, None, None)
+        mass = module._fused_or_plain(query, key, lse, owner, 3, case.scale, None, None)
         torch.testing.assert_close(mass, summed(matrix, owner, 3), atol=1e-5, rtol=0)
     assert len(tries) == len(caplog.records) == 1
     assert str(error) in caplog.text
@@ -226,7 +226,7 @@ def test_lack_of_memory_is_not_taken_for_a_kernel_that_cannot_be_made(monkeypatc
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
     with pytest.raises(torch.OutOfMemoryError):
-        module._fused_if_made(*Case().tensors())
+        module._fused_or_plain(*Case().tensors())
     assert module._has_kernel
 
 

@@ -49,7 +49,7 @@ def test_a_damaged_file_is_made_again(folder):
     assert len(list(folder.glob("counting*"))) == 1
 
 
-def test_where_nothing_can_be_kept_it_counts_all_the_same(folder, monkeypatch):
+def test_counter_works_without_writable_folder(folder, monkeypatch):
     for file in folder.glob("counting*"):
         file.unlink()
     monkeypatch.setattr(Path, "write_text", _refuse)

@@ -57,7 +57,7 @@ def names(memory: Memory) -> set[str]:
 
 
 @pytest.mark.data
-def test_what_is_finished_is_stored_and_the_rest_is_named(open_memory: OpenMemory) -> None:
+def test_limit_stores_finished_and_names_other_documents(open_memory: OpenMemory) -> None:
     model = Counting()
     memory = open_memory(model=model)
     outcomes = list(memory.add_many(STORIES, limits=Limits(tokens=cost_of(open_memory, STORIES[0]) + 1)))
@@ -128,7 +128,7 @@ def test_a_limit_is_passed_by_one_prompt_and_what_is_written_at_most() -> None:
 
 
 @pytest.mark.parametrize("most", [0, -1, 1.5, True, "many", 10**13])
-def test_a_limit_that_is_none_is_refused_before_anything_is_done(open_memory: OpenMemory, most: object) -> None:
+def test_invalid_limit_is_refused_first(open_memory: OpenMemory, most: object) -> None:
     memory = open_memory()
     with pytest.raises(SettingsError, match="Expected tokens"):
         memory.add_many(STORIES, limits=Limits(tokens=most))

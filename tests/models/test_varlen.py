@@ -84,7 +84,7 @@ def test_a_pass_over_packed_rows_is_the_plain_products(case, monkeypatch):
     output, meter = attended(case)
     expected, expected_meter = plainly_attended(case)
     torch.testing.assert_close(output, expected, atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(meter.of_heads(), expected_meter.of_heads(), atol=1e-6, rtol=1e-4)
+    torch.testing.assert_close(meter.mean_by_head(), expected_meter.mean_by_head(), atol=1e-6, rtol=1e-4)
     assert expected_meter.mean().abs().max() > 1e-3
 
 
@@ -169,7 +169,7 @@ def test_passes_on_a_gpu_that_is_not_there_mix_no_devices(fast, monkeypatch):
 @pytest.mark.parametrize("window", [None, 5])
 def test_torchs_own_kernel_takes_what_it_is_given_and_gives_these_shapes(window, monkeypatch):
     """Its operator on tensors of a GPU that is not there: arguments, shapes and types, no numbers."""
-    if varlen._loaded() is None:
+    if varlen._load_kernel() is None:
         pytest.skip("this torch has no varlen_attn with a window, a scale and shared key heads")
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: (9, 0))
     with FakeTensorMode():
@@ -192,7 +192,7 @@ def without_shared_heads(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *,
 def test_a_kernel_without_shared_heads_is_given_each_head_its_keys(monkeypatch):
     older = SimpleNamespace(varlen_attn=without_shared_heads, AuxRequest=lambda lse: ("lse", lse))
     monkeypatch.setattr(varlen, "import_module", lambda _: older)
-    kernel = varlen._loaded.__wrapped__()
+    kernel = varlen._load_kernel.__wrapped__()
     assert kernel is not None
     case = Prefill(rows=2, groups=3, held=44)
     given = {"scale": 0.25, "window": 9}
@@ -208,7 +208,7 @@ def test_a_torch_whose_kernel_knows_no_window_has_none(monkeypatch):
     def oldest(query, key, value, *, is_causal, return_aux): ...
 
     monkeypatch.setattr(varlen, "import_module", lambda _: SimpleNamespace(varlen_attn=oldest))
-    assert varlen._loaded.__wrapped__() is None
+    assert varlen._load_kernel.__wrapped__() is None
 
 
 @pytest.mark.parametrize(
@@ -222,9 +222,9 @@ def test_a_torch_whose_kernel_knows_no_window_has_none(monkeypatch):
         (64, torch.float16, (7, 5), False),
     ],
 )
-def test_where_the_kernel_does_not_serve_it_is_not_taken(width, dtype, capability, is_there, monkeypatch):
+def test_unsuitable_kernel_is_not_used(width, dtype, capability, is_there, monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
-    monkeypatch.setattr(varlen, "_loaded", lambda: double)
+    monkeypatch.setattr(varlen, "_load_kernel", lambda: double)
     with FakeTensorMode():
         states = torch.empty(1, 2, 100, width, dtype=dtype, device="cuda")
         assert (varlen_kernel(states, states) is double) == is_there

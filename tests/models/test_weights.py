@@ -28,9 +28,9 @@ def tiny(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Integers of 8 bits by bitsandbytes, which computes them on a CPU too."""
-    real = weights._fewer_bits
+    real = weights._quantization_options
     monkeypatch.setattr(
-        weights, "_fewer_bits",
+        weights, "_quantization_options",
         lambda name, device, dtype: real(name, torch.device("cuda"), dtype) | {"device_map": {"": device}},
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from minimal_store import REQUIRED, minimal_store
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.stores import BaseStore, open_store
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_question, unit
-from memgraph_rag.testing.store_suite.groups import of_all_kinds
+from memgraph_rag.testing.store_suite.groups import make_all_kinds
 from memgraph_rag.testing.store_suite.overviews import edges, overview
 from memgraph_rag.testing.store_suite.pools import note
 from memgraph_rag.types import OverviewRows, text_hash
@@ -32,7 +32,7 @@ def filled(tmp_path: Path) -> Iterator[GraphStore]:
     """A Ladybug store with rows of every kind, an overview and a kept question."""
     with closing(open_store(tmp_path / "notes.lbug", namespace="filled")) as store:
         store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
-        graphs = of_all_kinds(store)
+        graphs = make_all_kinds(store)
         graphs += [
             note(store, "titled", "Alice met Bob.", titles=("Alice",)),
             note(store, "untitled", "Bob.", "Alice."),

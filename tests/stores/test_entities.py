@@ -16,7 +16,7 @@ from memgraph_rag.stores.layer_rows import layers_in
 from memgraph_rag.testing.sample_graphs import RECOGNIZER, random_units
 from memgraph_rag.testing.store_suite.entities import (
     ALICE,
-    known,
+    find_entities,
     make_graph,
     mention,
     name_graph,
@@ -141,7 +141,7 @@ def test_forgetting_document_undoes_adding_it(store: GraphStore, place: dict[str
     store.write(first)
     before = whole_graph(store, place)
     store.write(second)
-    assert known(store, "alice")[0].name == "alice"
+    assert find_entities(store, "alice")[0].name == "alice"
 
     store.forget(second.document.id)
 

@@ -22,7 +22,7 @@ from memgraph_rag.testing.sample_graphs import (
     make_graph,
     make_question,
 )
-from memgraph_rag.testing.store_suite.clusters import clustered
+from memgraph_rag.testing.store_suite.clusters import with_clusters
 
 Harm = Callable[..., None]
 
@@ -149,7 +149,7 @@ def test_points_without_targets_are_deleted_and_rebuilt(world: World) -> None:
 
 
 def test_clusters_without_targets_are_deleted_and_points_stay(world: World) -> None:
-    graph = clustered(world.store.namespace, world.first)
+    graph = with_clusters(world.store.namespace, world.first)
     world.store.write(graph)
     points = [point for point in graph.points if point.layer == "points"]
     world.harm("MATCH (p:InformationPoint {id: $id})-[r:SUMMARIZES]->() DELETE r", id=graph.points[-2].id)

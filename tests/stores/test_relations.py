@@ -25,15 +25,15 @@ from memgraph_rag.testing.sample_graphs import (
     name_vectors,
     unit,
 )
-from memgraph_rag.testing.store_suite.relations import MEETING, ids, open_mentions, related, relation_ids
+from memgraph_rag.testing.store_suite.relations import MEETING, ids, make_related, relation_ids, with_open_mentions
 from memgraph_rag.types import OPEN_KIND, Action, DocumentGraph
 
 
 def test_a_write_replaces_relations(store: GraphStore, place: dict[str, Any]) -> None:
-    second = related(store.namespace, texts=("Bob saw Zoe.",))
+    second = make_related(store.namespace, texts=("Bob saw Zoe.",))
     store.write(second)
     expected = whole_graph(store, place)
-    store.write(related(store.namespace))
+    store.write(make_related(store.namespace))
 
     receipt = store.write(second)
 
@@ -42,7 +42,10 @@ def test_a_write_replaces_relations(store: GraphStore, place: dict[str, Any]) ->
 
 
 def test_forgetting_takes_relations_and_what_follows(store: GraphStore, place: dict[str, Any]) -> None:
-    first, second = related(store.namespace, "a"), related(store.namespace, "b", ("Alice met Alicia, Bob and Zoe.",))
+    first, second = (
+        make_related(store.namespace, "a"),
+        make_related(store.namespace, "b", ("Alice met Alicia, Bob and Zoe.",)),
+    )
     store.write(first)
     before = whole_graph(store, place)
     store.write(second)
@@ -60,7 +63,7 @@ def test_an_entity_that_is_only_mentioned_has_no_embedding(store: GraphStore, pl
     bare = make_graph(store.namespace, "a", ("Alice met Bob.",))
     store.write(bare)
     before = whole_graph(store, place)
-    other = related(store.namespace, "b", ("Alice met Bob.",))
+    other = make_related(store.namespace, "b", ("Alice met Bob.",))
     store.write(other)
     assert any("embedding" in line for line in whole_graph(store, place)[0] if '"Entity"' in line)
 
@@ -71,7 +74,7 @@ def test_an_entity_that_is_only_mentioned_has_no_embedding(store: GraphStore, pl
 
 def test_layers_leave_each_others_mentions(store: GraphStore, place: dict[str, Any]) -> None:
     named = make_graph(store.namespace, "a", MEETING)
-    opened = open_mentions(related(store.namespace, "a"))
+    opened = with_open_mentions(make_related(store.namespace, "a"))
     opened = replace(opened, document=replace(opened.document, layers=("entities", "relations")))
     store.write(replace(opened, mentions=(*named.mentions, *opened.mentions)))
     both = whole_graph(store, place)
@@ -83,14 +86,14 @@ def test_layers_leave_each_others_mentions(store: GraphStore, place: dict[str, A
     nothing = replace(named, mentions=(), document=replace(opened.document, recognizer="another"))
     without = store.extend(nothing, layers=["entities"])
     assert (without.counts["MENTIONS"], without.counts["RELATES_TO"]) == (7, 4)
-    fewer = related(store.namespace, "a", ("Alice met Bob.", *MEETING[1:]))
+    fewer = make_related(store.namespace, "a", ("Alice met Bob.", *MEETING[1:]))
     fewer = replace(fewer, relations=fewer.relations[:1], relation_embeddings=fewer.relation_embeddings[:1])
     fewer = replace(fewer, end_embeddings=name_vectors(fewer, {}), document=opened.document)
-    assert store.extend(open_mentions(fewer), layers=["relations"]).counts["RELATES_TO"] == 1
+    assert store.extend(with_open_mentions(fewer), layers=["relations"]).counts["RELATES_TO"] == 1
 
 
 def test_relations_without_mentioned_ends_are_deleted(store: GraphStore, place: dict[str, Any]) -> None:
-    graph = related(store.namespace, "a")
+    graph = make_related(store.namespace, "a")
     fewer = replace(graph, mentions=tuple(mention for mention in graph.mentions if mention.normal != "bob"))
     kept = [place for place, relation in enumerate(graph.relations) if "Bob" not in relation.description]
     fewer = replace(
@@ -111,7 +114,7 @@ def test_relations_without_mentioned_ends_are_deleted(store: GraphStore, place: 
 
 
 def test_learning_adds_to_stored_rows(store: GraphStore, place: dict[str, Any]) -> None:
-    full = related(store.namespace, "a")
+    full = make_related(store.namespace, "a")
     store.write(full)
     expected = whole_graph(store, place)
     bare = replace(
@@ -141,7 +144,7 @@ def test_learning_adds_to_stored_rows(store: GraphStore, place: dict[str, Any]) 
 
 @pytest.mark.parametrize("verb", ["extend", "learn"])
 def test_relation_with_unmentioned_end_is_refused(store: GraphStore, place: dict[str, Any], verb: str) -> None:
-    full = related(store.namespace, "a")
+    full = make_related(store.namespace, "a")
     stored = make_graph(store.namespace, "a", MEETING)
     store.write(replace(stored, mentions=stored.mentions[1:]))
     before = whole_graph(store, place), store.version()
@@ -159,7 +162,7 @@ def test_relation_with_unmentioned_end_is_refused(store: GraphStore, place: dict
 
 def test_two_namespaces_never_see_each_others_relations(make_store: MakeStore, place: dict[str, Any]) -> None:
     mine, yours = make_store(), make_store()
-    graphs = [related(store.namespace, texts=("Alice met Alicia.", *MEETING)) for store in (mine, yours)]
+    graphs = [make_related(store.namespace, texts=("Alice met Alicia.", *MEETING)) for store in (mine, yours)]
     yours.write(graphs[1])
     before = whole_graph(yours, place)
     foreign, document = list(graphs[1].ends), graphs[1].document.id
@@ -182,7 +185,7 @@ def test_two_namespaces_never_see_each_others_relations(make_store: MakeStore, p
 @pytest.mark.parametrize("engine", ["neo4j-5.26", "neo4j-2026"], indirect=True)
 def test_an_expansion_is_one_transaction(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (*(f"Everybody met Name{n}." for n in range(300)), *("Everybody met Somebody." for _ in range(300)))
-    store.write(related(store.namespace, texts=texts))
+    store.write(make_related(store.namespace, texts=texts))
     store.write(make_graph(store.namespace, "b", ("Zoe left.",)))
     asked: list[str] = []
     read = Neo4jConnection.read

@@ -1,5 +1,5 @@
-"""Calibration of a language model: which heads rank nodes, and when a Yes may be trusted.
+"""Calibration of a language model: which heads rank nodes well, and above which P(Yes) an answer is likely.
 
-Open ``calibration.py`` first: it reads what was measured. ``calibrate``, ``fit`` and ``labelled_questions`` measure it
-anew for another model (``memgraph-rag calibrate``).
+Open ``calibration.py`` first: it reads a calibration. ``calibrate``, ``fit`` and ``labelled_questions`` make a
+calibration for another model (``memgraph-rag calibrate``).
 """

@@ -1,7 +1,7 @@
-"""Calibrating a language model: labelled questions are read, and what they tell becomes a calibration.
+"""Calibration of a language model from labelled questions.
 
-It knows neither files nor how readings are judged (``calibration_fit.py``). Invariant: the same questions and seed
-give the same calibration.
+The module does not know files, and leaves the evaluation of readings to ``fit.py``. Invariant: the same questions and
+seed give the same calibration.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from memgraph_rag.models.endpoints.model import EndpointModel
     from memgraph_rag.models.engine.language_model import TransformersModel
 
-__all__ = ["Plan", "calibrate", "calibrate_yes", "cutter", "estimating_cutter", "read_questions"]
+__all__ = ["Plan", "calibrate", "calibrate_yes", "make_cutter", "make_estimating_cutter", "read_questions"]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to calibrate.
+    """The settings of a calibration.
 
     Attributes:
-        limit: most questions of one file.
-        heads: how many to choose.
-        candidates: how many texts each question is read with.
-        cut_tokens: most tokens of one of them.
-        seed: of all that is drawn at random.
+        limit: the largest number of questions from one file.
+        heads: the number of heads to choose.
+        candidates: the number of texts that are read with each question.
+        cut_tokens: the largest number of tokens of such a text.
+        seed: seed of all random choices.
     """
 
     limit: int = 60
@@ -56,11 +56,11 @@ def calibrate(
     data: Sequence[str],
     progress: Progress | None = None,
 ) -> HeadCalibration:
-    """The calibration of a model by these questions.
+    """Return the calibration of a model with local weights.
 
     Args:
-        fingerprint: of its weights.
-        data: names of the files that the questions are from.
+        fingerprint: the fingerprint of the weights.
+        data: the names of the files with the questions.
 
     Raises:
         ModelError: there are too few questions, or the model has no attention to the question.
@@ -76,7 +76,7 @@ def calibrate(
         yes_threshold=fitted.yes_threshold,
         attention_weight=max(0.0, 2 * fitted.measured["attention_auc"].low - 1),
         measured=fitted.measured,
-        made=_origin(plan, data, [reading.p_yes for reading in readings]),
+        made=_make_origin(plan, data, [reading.p_yes for reading in readings]),
         heads=fitted.heads,
     )
 
@@ -90,20 +90,20 @@ def calibrate_yes(
     data: Sequence[str],
     progress: Progress | None = None,
 ) -> YesCalibration:
-    """The calibration of a model behind an address: four requests a question.
+    """Return the calibration of a model on a server. Each question takes four requests.
 
     Args:
-        fingerprint: of its address.
-        data: names of the files that the questions are from.
+        fingerprint: the fingerprint of the address.
+        data: the names of the files with the questions.
 
     Raises:
-        ModelError: there are too few questions, or the server tells no log-probabilities.
+        ModelError: there are too few questions, or the server sends no log-probabilities.
         ModelUnavailable: the server did not answer.
     """
     if not model.is_graded:
         raise ModelError(
-            f"Expected log-probabilities of Yes and No from {model.endpoint.address.url}, got words alone, for which "
-            'there is no threshold. Use another server, or a reader beside it: reader="auto".',
+            f"Expected log-probabilities of Yes and No from {model.endpoint.address.url}, got only words, for which "
+            'there is no threshold. Use another server, or add a reader: reader="auto".',
             model=model.name,
         )
     rng = np.random.default_rng(plan.seed)
@@ -118,11 +118,11 @@ def calibrate_yes(
         fingerprint=fingerprint,
         yes_threshold=fitted.threshold,
         measured=fitted.measured,
-        made=_origin(plan, data, verdicts),
+        made=_make_origin(plan, data, verdicts),
     )
 
 
-def _origin(plan: Plan, data: Sequence[str], verdicts: Sequence[Verdicts | None]) -> Origin:
+def _make_origin(plan: Plan, data: Sequence[str], verdicts: Sequence[Verdicts | None]) -> Origin:
     return Origin(
         data=tuple(data),
         questions=len(verdicts),
@@ -134,8 +134,11 @@ def _origin(plan: Plan, data: Sequence[str], verdicts: Sequence[Verdicts | None]
     )
 
 
-def cutter(model: TransformersModel, most: int) -> Callable[[str], tuple[str, bool]]:
-    """A function that cuts a text after so many tokens of the model: the text, and whether it is all of it."""
+def make_cutter(model: TransformersModel, most: int) -> Callable[[str], tuple[str, bool]]:
+    """Return a function that cuts a text after ``most`` tokens of the model.
+
+    The function returns the text, and whether the text is complete.
+    """
 
     def cut(text: str) -> tuple[str, bool]:
         encoded = model.tokens.encode(text)
@@ -144,8 +147,8 @@ def cutter(model: TransformersModel, most: int) -> Callable[[str], tuple[str, bo
     return cut
 
 
-def estimating_cutter(model: LanguageModel, most: int) -> Callable[[str], tuple[str, bool]]:
-    """As ``cutter``, between words, by what a model without a tokenizer here counts."""
+def make_estimating_cutter(model: LanguageModel, most: int) -> Callable[[str], tuple[str, bool]]:
+    """Return a function like that of ``make_cutter`` for a model without a local tokenizer. It cuts between words."""
 
     def cut(text: str) -> tuple[str, bool]:
         if model.count_tokens([text])[0] <= most:
@@ -160,7 +163,10 @@ def estimating_cutter(model: LanguageModel, most: int) -> Callable[[str], tuple[
 def read_questions(
     model: TransformersModel, questions: Sequence[LabelledQuestion], *, seed: int, progress: Progress | None = None
 ) -> list[Reading]:
-    """Each question read with all its candidates in random order, in one pass; questions come in random order."""
+    """Return a reading of each question, in random order.
+
+    Each question is read in one pass with all its candidates in random order.
+    """
     rng = np.random.default_rng(seed)
     readings = []
     for done, place in enumerate(rng.permutation(len(questions)), 1):
@@ -177,23 +183,28 @@ def _read(model: TransformersModel, question: LabelledQuestion, rng: np.random.G
         attention, depths = session.read_by_head([texts[place] for place in order])
         among_all = session.probability_of_yes()
     is_gold = order < len(question.gold)
-    verdicts = _verdicts(model, question, among_all, rng) if question.is_whole else None
+    verdicts = _measure_verdicts(model, question, among_all, rng) if question.is_whole else None
     return Reading(attention, depths, is_gold, verdicts)
 
 
 def _ask(model: LanguageModel, question: LabelledQuestion, rng: np.random.Generator) -> Verdicts | None:
-    """What a model says whose attention is not there to be read."""
+    """Return the verdicts of a model without attention; None if an answering text of the question was cut."""
     if not question.is_whole:
         return None
     texts = [*question.gold, *question.others]
     with model.open_session(question.text) as session:
         session.append([texts[place] for place in rng.permutation(len(texts))])
         among_all = session.probability_of_yes()
-    return _verdicts(model, question, among_all, rng)
+    return _measure_verdicts(model, question, among_all, rng)
 
 
-def _verdicts(model: LanguageModel, question: LabelledQuestion, among_all: float, rng: np.random.Generator) -> Verdicts:
-    """P(Yes) after the texts that answer, after as many others, after the former but for one; and after all."""
+def _measure_verdicts(
+    model: LanguageModel, question: LabelledQuestion, among_all: float, rng: np.random.Generator
+) -> Verdicts:
+    """Return P(Yes) after four sets of texts.
+
+    The sets are: the answering texts, as many other texts, the answering texts except one, and all texts.
+    """
     gold = [question.gold[place] for place in rng.permutation(len(question.gold))]
     others = [question.others[place] for place in rng.permutation(len(question.others))[: len(gold)]]
     with model.open_session(question.text) as session:

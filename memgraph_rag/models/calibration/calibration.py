@@ -1,7 +1,8 @@
-"""What was measured of a language model's own signals: as a file, and in use.
+"""The calibration of a language model, as a file and in use.
 
-It knows neither how it was measured nor where the file lies. Invariants: a file of another version or for other weights
-is refused; what is read back equals what was written; a file appears whole or not at all.
+The module does not know how a calibration was made or where its file is. Invariants: a file of another version or for
+other weights is refused; a calibration that is written and read again is the same; a file appears completely or not at
+all.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ __all__ = [
 VERSION = 1
 
 DEPTH = 100.0
-"""Tokens behind the question for which a head's level is told."""
+"""The distance from the question, in tokens, at which the level of a head is given."""
 
 UNSUPPORTED = 0.5
-"""Of the threshold of Yes: below it, what was read supports no answer. P(Yes) falls with the number of texts read, so
-that it lies well below the threshold where the evidence stands among others."""
+"""The part of the Yes threshold below which the nodes read support no answer.
+
+P(Yes) falls with the number of texts read. So it is clearly below the threshold if other texts surround the evidence.
+"""
 
 Share = Annotated[float, Field(ge=0, le=1), AfterValidator(lambda value: float(f"{value:.4g}"))]
 Rounded = Annotated[FiniteFloat, AfterValidator(lambda value: float(f"{value:.4g}"))]
@@ -47,9 +50,10 @@ class _Part(BaseModel):
 
 
 class Head(_Part):
-    """A head whose attention ranks, and how it falls with distance: ``level`` x (tokens behind the question / 100) ^
-    ``slope``.
-    """  # noqa: D205
+    """A head whose attention ranks nodes, and its usual attention by distance.
+
+    The usual attention is ``level`` x (tokens from the question to the node / 100) ^ ``slope``.
+    """
 
     layer: int = Field(ge=0)
     head: int = Field(ge=0)
@@ -58,7 +62,7 @@ class Head(_Part):
 
 
 class Measurement(_Part):
-    """A mean over questions and its 95 % interval."""
+    """A mean over questions, and its 95 % interval."""
 
     mean: Rounded
     low: Rounded
@@ -66,11 +70,11 @@ class Measurement(_Part):
 
 
 class Origin(_Part):
-    """What a calibration was made from; enough to make it again."""
+    """The data and settings of a calibration, with which it can be made again."""
 
     data: tuple[str, ...]
     questions: int
-    asked: int = Field(description="Questions of which P(Yes) was taken: those whose answering texts are whole.")
+    asked: int = Field(description="Questions whose P(Yes) was measured, because their answering texts are whole.")
     candidates: int
     cut_tokens: int
     seed: int
@@ -78,7 +82,7 @@ class Origin(_Part):
 
 
 class _Thresholded(_Part):
-    """The threshold of Yes of a model, and how well it does."""
+    """The Yes threshold of a model, and its measured quality."""
 
     version: Literal[1] = VERSION
     model: str
@@ -89,36 +93,37 @@ class _Thresholded(_Part):
 
     @property
     def unsupported_below(self) -> float:
-        """P(Yes) below this one: what was read supports no answer; 0 where Yes says nothing for certain.
+        """The P(Yes) below which the nodes read support no answer; 0 if P(Yes) says nothing for certain.
 
-        Derived from the threshold, not fitted: see ``benchmarks/results/measurements.md`` for how often it is right.
+        It is derived from the threshold, not fitted. ``benchmarks/results/measurements.md`` says how often it is right.
         """
         auc = self.measured.get("yes_auc")
         return UNSUPPORTED * self.yes_threshold if auc is not None and auc.low > 0.5 else 0.0
 
 
 class YesCalibration(_Thresholded):
-    """What is known of a model behind an address, whose attention nobody sees: its threshold of Yes.
+    """The calibration of a model on a server: its Yes threshold, because its attention cannot be measured.
 
     Attributes:
-        fingerprint: of the address; see ``catalogue.address_fingerprint``.
-        measured: of Yes alone; see ``calibration_fit.YesFit``.
+        fingerprint: the fingerprint of the address; see ``catalogue.address_fingerprint``.
+        measured: the quality of P(Yes); see ``fit.YesFit``.
     """
 
     @property
     def attention_weight(self) -> float:
-        """None of its attention is there to be trusted."""
+        """Always 0, because there is no attention."""
         return 0.0
 
 
 class HeadCalibration(_Thresholded):
-    """Chosen heads of a model with their usual attention by distance, its threshold of Yes, and how well both do.
+    """The calibration of local weights: the chosen heads, the Yes threshold, and the measured quality of both.
 
     Attributes:
-        fingerprint: of the weights; see ``catalogue.fingerprint``.
-        attention_weight: 2 × (lower bound of the AUC of attention) − 1: 0 where it is not certain that attention ranks
-            better than chance, 1 where it always ranks right.
-        measured: on questions that had no part in choosing; "plain" is the mean of all heads times position.
+        fingerprint: the fingerprint of the weights; see ``catalogue.fingerprint``.
+        attention_weight: 2 × (lower bound of the AUC of attention) − 1: 1 if attention always ranks right, 0 if it is
+            not certain that attention ranks better than chance.
+        measured: the quality on questions that were not used to choose heads; "plain" is the mean of all heads times
+            position.
     """
 
     layers: int = Field(gt=0)
@@ -127,14 +132,16 @@ class HeadCalibration(_Thresholded):
     heads: tuple[Head, ...] = Field(min_length=1)
 
     def relative(self, by_head: NDArray[np.floating[Any]], depths: NDArray[np.floating[Any]]) -> Vector:
-        """(n,) mean over the chosen heads of each one's attention divided by what is usual at that depth.
+        """Return the (n,) attention of nodes, relative to the usual attention at their depth.
+
+        It is the mean over the chosen heads of each head's attention divided by its usual attention.
 
         Args:
             by_head: (n, L, H) attention of each node to the question.
-            depths: tokens from the question's end to the middle of each node.
+            depths: (n,) number of tokens from the end of the question to the middle of each node.
 
         Raises:
-            ModelError: the model has other layers or heads.
+            ModelError: the model has another number of layers or heads.
         """
         if by_head.shape[1:] != (self.layers, self.heads_per_layer):
             raise ModelError(
@@ -154,10 +161,14 @@ Kind = TypeVar("Kind", HeadCalibration, YesCalibration)
 
 
 def read_calibration(path: Path, kind: type[Kind], *, fingerprint: str) -> Kind:
-    """The calibration of that kind in a file.
+    """Return the calibration in a file.
+
+    Args:
+        kind: the class of the calibration.
+        fingerprint: the fingerprint that the calibration must have.
 
     Raises:
-        ModelError: it cannot be read, is of another version, or was made for another model.
+        ModelError: the file cannot be read, has another version, or was made for another model.
     """
     advice = "Make it again with 'memgraph-rag calibrate', or delete it."
     try:
@@ -184,10 +195,10 @@ def read_calibration(path: Path, kind: type[Kind], *, fingerprint: str) -> Kind:
 
 
 def write_calibration(calibration: HeadCalibration | YesCalibration, path: Path) -> None:
-    """Write a calibration where it can be read back.
+    """Write a calibration into a file.
 
     Raises:
-        ModelError: it cannot be written there.
+        ModelError: the file cannot be written.
     """
     scratch = path.with_name(f".{path.name}.part")
     try:
@@ -196,5 +207,6 @@ def write_calibration(calibration: HeadCalibration | YesCalibration, path: Path)
         scratch.replace(path)
     except OSError as error:
         raise ModelError(
-            f"Expected a file that can be written, got an error: {error}. Name another than {show(path)}.", path=path
+            f"Expected a file that can be written, got an error: {error}. Name another file, not {show(path)}.",
+            path=path,
         ) from error

@@ -1,9 +1,10 @@
-"""From readings to a calibration: which heads rank, how they fall with distance, and when a Yes may be trusted.
+"""Evaluation of readings: which heads rank nodes well, their usual attention by distance, and the Yes threshold.
 
-It knows numbers only: no model, no text, no file. Invariants: whatever is told of how well attention ranks was measured
-on questions that had no part in choosing heads; the same readings and seed give the same result.
+The module knows only numbers: no model, no text, no file. Invariants: the quality of attention is measured on questions
+    that were not used to choose heads; the same readings and seed give the same result.
 
-Source: PECAN, section 3.2 (attention to the question, position factor, t_p); our own: heads and their falls.
+Source: PECAN, section 3.2 (attention to the question, position factor, t_p). The choice of heads and their fall with
+    distance are our own.
 """
 
 from __future__ import annotations
@@ -23,16 +24,23 @@ __all__ = ["TOP", "Fit", "Reading", "Verdicts", "YesFit", "fit", "fit_yes"]
 Array = NDArray[np.floating[Any]]
 
 TOP = 5
-"""The k of the recall that is told."""
+"""The k of the measured recall@k."""
 
-_FEWEST = 10  # questions, for two in each fold
+_FEWEST = 10  # questions, so that each fold has two
 _FOLDS = 5
 _CHANCE = 0.5
 _RESAMPLES = 2000
 
 
 class Verdicts(NamedTuple):
-    """P(Yes) after the texts that answer a question, after as many others, after the former but for one, after all."""
+    """P(Yes) after four sets of texts.
+
+    Attributes:
+        gold: after the answering texts.
+        others: after as many other texts.
+        but_one: after the answering texts except one.
+        among_all: after all texts.
+    """
 
     gold: float
     others: float
@@ -45,10 +53,10 @@ class Reading:
     """One question, read with its candidates.
 
     Attributes:
-        attention: (n, L, H), each head's attention from the n-th node to the question.
-        depths: (n,) tokens from the question's end to the middle of each node.
-        is_gold: (n,) bool, which of them answer the question.
-        p_yes: after reading what; None where a text that answers the question was cut.
+        attention: (n, L, H), for each head the attention of node n to the question.
+        depths: (n,) number of tokens from the end of the question to the middle of each node.
+        is_gold: (n,) bool, which nodes answer the question.
+        p_yes: P(Yes) after several sets of texts; None if an answering text was cut.
     """
 
     attention: Array
@@ -59,16 +67,16 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What readings say about a model's attention and its Yes.
+    """The results of readings for a model's attention and its P(Yes).
 
     Attributes:
-        heads: those that rank best, best first.
+        heads: the heads that rank best, best first.
         yes_threshold: see ``YesFit``.
-        measured: those of ``YesFit``, and by these names:
-            ``attention_auc``, how often a node that answers is above one that does not, by heads chosen elsewhere;
-            ``attention_recall``, share of the answering nodes among the first ``TOP``, likewise;
-            ``plain_auc``, ``plain_recall``, the same by the mean of all heads times position;
-            ``auc_gain``, ``recall_gain``, of the chosen heads over that, question by question.
+        measured: the measurements of ``YesFit``, and these:
+            ``attention_auc``, how often an answering node ranks above another node, by heads chosen on other questions;
+            ``attention_recall``, the share of the answering nodes among the first ``TOP``, by the same heads;
+            ``plain_auc`` and ``plain_recall``, the same by the mean of all heads times position;
+            ``auc_gain`` and ``recall_gain``, the gain of the chosen heads over that mean, for each question.
     """
 
     heads: tuple[Head, ...]
@@ -78,17 +86,16 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class YesFit:
-    """What P(Yes) says about whether what was read is enough.
+    """The results for P(Yes), which says whether the nodes read so far are enough.
 
     Attributes:
-        threshold: separates best the texts that answer from as many others; 0.5 where the AUC of that is not certain to
-            be better than chance.
-        measured: by these names:
-            ``yes_auc``, how often P(Yes) after what answers a question is above P(Yes) after as many other texts of
-            this or of another question;
-            ``yes_accuracy``, balanced accuracy of the threshold on the questions that gave it;
-            ``yes_auc_but_one``, what answers against the same but for one text; ``yes_auc_among_all``, all candidates
-            against the others: these two differ in length too.
+        threshold: the value that best separates the answering texts from as many others; 0.5 if it is not certain that
+            the AUC is better than chance.
+        measured: these measurements:
+            ``yes_auc``, how often P(Yes) after answering texts is above P(Yes) after as many other texts, of the same
+            or another question; ``yes_accuracy``, the balanced accuracy of the threshold on the questions from which it
+            was computed; ``yes_auc_but_one``, the AUC of the answering texts against the same texts except one;
+            ``yes_auc_among_all``, the AUC of all candidates against the others. The last two also differ in length.
     """
 
     threshold: float
@@ -96,58 +103,58 @@ class YesFit:
 
 
 def fit(readings: Sequence[Reading], *, heads: int, seed: int) -> Fit:
-    """Heads and threshold, and how well they do.
+    """Return the best heads and the Yes threshold, with their measured quality.
 
     Args:
-        heads: how many to choose.
+        heads: the number of heads to choose.
 
     Raises:
-        ModelError: too few questions, or no attention.
+        ModelError: there are too few questions, or there is no attention.
     """
     if len(readings) < _FEWEST:
         raise ModelError(
-            f"Expected at least {_FEWEST} labelled questions, got {len(readings)}. Give more of them, or a higher "
+            f"Expected at least {_FEWEST} labelled questions, got {len(readings)}. Give more questions, or a higher "
             "--limit; 60 or more make a good calibration.",
             questions=len(readings),
         )
     rng = np.random.default_rng(seed)
-    attention, depths, is_gold = _stacked(readings)
-    count, nodes, _, of_layer = attention.shape
+    attention, depths, is_gold = _stack_readings(readings)
+    count, nodes, _, heads_per_layer = attention.shape
     flat = attention.reshape(count, nodes, -1)
     held_out = np.zeros((count, nodes))
     folds = rng.permutation(count) % _FOLDS
     for fold in range(_FOLDS):
         learnt, tried = folds != fold, folds == fold
-        chosen, levels, slopes = _best_heads(flat[learnt], depths[learnt], is_gold[learnt], heads)
-        held_out[tried] = (flat[tried][..., chosen] / _usual(depths[tried], levels, slopes)).mean(axis=2)
+        chosen, levels, slopes = _find_best_heads(flat[learnt], depths[learnt], is_gold[learnt], heads)
+        held_out[tried] = (flat[tried][..., chosen] / _usual_attention(depths[tried], levels, slopes)).mean(axis=2)
     plain = flat.mean(axis=2) * np.arange(2, nodes + 2)
-    best = _best_heads(flat, depths, is_gold, heads)
+    best = _find_best_heads(flat, depths, is_gold, heads)
     yes = fit_yes([reading.p_yes for reading in readings], rng)
     return Fit(
         heads=tuple(
-            Head(layer=at // of_layer, head=at % of_layer, level=level, slope=slope)
+            Head(layer=at // heads_per_layer, head=at % heads_per_layer, level=level, slope=slope)
             for at, level, slope in zip(*(array.tolist() for array in best), strict=True)
         ),
         yes_threshold=yes.threshold,
         measured={
-            "attention_auc": _measured(by_heads := _auc(held_out[..., None], is_gold)[:, 0], rng),
-            "attention_recall": _measured(recall := _recall(held_out, is_gold), rng),
-            "plain_auc": _measured(by_all := _auc(plain[..., None], is_gold)[:, 0], rng),
-            "plain_recall": _measured(recall_of_all := _recall(plain, is_gold), rng),
-            "auc_gain": _measured(by_heads - by_all, rng),
-            "recall_gain": _measured(recall - recall_of_all, rng),
+            "attention_auc": _measure(by_heads := _auc(held_out[..., None], is_gold)[:, 0], rng),
+            "attention_recall": _measure(recall := _recall(held_out, is_gold), rng),
+            "plain_auc": _measure(by_all := _auc(plain[..., None], is_gold)[:, 0], rng),
+            "plain_recall": _measure(recall_of_all := _recall(plain, is_gold), rng),
+            "auc_gain": _measure(by_heads - by_all, rng),
+            "recall_gain": _measure(recall - recall_of_all, rng),
             **yes.measured,
         },
     )
 
 
 def fit_yes(verdicts: Sequence[Verdicts | None], rng: np.random.Generator) -> YesFit:
-    """The threshold of Yes, and how well it does; None is a question that was not asked.
+    """Return the Yes threshold, with its measured quality. None in ``verdicts`` is a question without verdicts.
 
     Raises:
-        ModelError: too few questions were asked.
+        ModelError: there are too few verdicts.
     """
-    columns = _columns(verdicts)
+    columns = _make_columns(verdicts)
     enough, lacking = columns.gold, columns.others
     yes_auc = _yes_auc(enough, lacking, rng)
     threshold = _best_threshold(enough, lacking) if yes_auc.low > _CHANCE else _CHANCE
@@ -155,17 +162,17 @@ def fit_yes(verdicts: Sequence[Verdicts | None], rng: np.random.Generator) -> Ye
         threshold,
         {
             "yes_auc": yes_auc,
-            "yes_accuracy": _measured(_right(enough, lacking, threshold), rng),
+            "yes_accuracy": _measure(_score_verdicts(enough, lacking, threshold), rng),
             "yes_auc_but_one": _yes_auc(enough, columns.but_one, rng),
             "yes_auc_among_all": _yes_auc(columns.among_all, lacking, rng),
         },
     )
 
 
-def _stacked(readings: Sequence[Reading]) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """(Q, n, L, H) attention, (Q, n) depths, (Q, n) which nodes answer."""
+def _stack_readings(readings: Sequence[Reading]) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Return (Q, n, L, H) attention, (Q, n) depths, and (Q, n) bool, which nodes answer."""
     attention = np.stack([reading.attention for reading in readings]).astype(np.float64)
-    if not np.isfinite(attention).all() or not _live(attention.reshape(*attention.shape[:2], -1)).any():
+    if not np.isfinite(attention).all() or not _find_live_heads(attention.reshape(*attention.shape[:2], -1)).any():
         raise ModelError(
             "Expected finite attention from each node to the question from at least one head, got none. "
             "This model's attention cannot be calibrated.",
@@ -174,44 +181,44 @@ def _stacked(readings: Sequence[Reading]) -> tuple[Array, Array, NDArray[np.bool
     return attention, depths, np.stack([reading.is_gold for reading in readings])
 
 
-def _live(flat: Array) -> NDArray[np.bool_]:
-    """(A,): which heads see the question from every position; a sliding window hides it from some."""
+def _find_live_heads(flat: Array) -> NDArray[np.bool_]:
+    """Return (A,) bool: which heads see the question from every position. A sliding window hides it from some."""
     return (flat.mean(axis=0) > 0).all(axis=0)
 
 
-def _best_heads(
+def _find_best_heads(
     flat: Array, depths: Array, is_gold: NDArray[np.bool_], heads: int
 ) -> tuple[NDArray[np.int64], Array, Array]:
-    """Those of the (Q, n, A) heads that rank best once their fall with depth is taken out: index, level, slope of each.
+    """Return the index, level and slope of the (Q, n, A) heads that rank best after correction for depth.
 
-    A fall is the straight line through the (log depth, log mean) of the positions: two numbers, where a mean for each
-    position would be noisy and would not hold for nodes of another length.
+    The correction is the straight line through (log depth, log mean) of the positions. It has two numbers. A mean for
+    each position would be noisy and would not fit nodes of another length.
     """
-    live = np.flatnonzero(_live(flat))
+    live = np.flatnonzero(_find_live_heads(flat))
     seen = np.log(depths / DEPTH).mean(axis=0)  # (n,)
     slopes, levels = np.polyfit(seen, np.log(flat[..., live].mean(axis=0)), 1)
     levels = np.exp(levels)
-    ranking = _auc(flat[..., live] / _usual(depths, levels, slopes), is_gold).mean(axis=0)
+    ranking = _auc(flat[..., live] / _usual_attention(depths, levels, slopes), is_gold).mean(axis=0)
     best = np.argsort(-ranking, kind="stable")[:heads]
     return live[best], levels[best], slopes[best]
 
 
-def _usual(depths: Array, levels: Array, slopes: Array) -> Array:
-    """(Q, n, h) what heads of these levels and slopes pay at (Q, n) depths."""
+def _usual_attention(depths: Array, levels: Array, slopes: Array) -> Array:
+    """Return the (Q, n, h) usual attention of heads with these levels and slopes at (Q, n) depths."""
     return levels * (depths / DEPTH)[..., None] ** slopes
 
 
 def _auc(scores: Array, is_gold: NDArray[np.bool_]) -> Array:
-    """(Q, A): how often a node that answers has the higher of (Q, n, A) scores; half where they are equal."""
+    """Return (Q, A): how often an answering node has the higher of (Q, n, A) scores; equal scores count one half."""
     rows = []
-    for of_question, gold in zip(scores, is_gold, strict=True):
-        above = of_question[gold][:, None] - of_question[~gold][None]
+    for question_scores, gold in zip(scores, is_gold, strict=True):
+        above = question_scores[gold][:, None] - question_scores[~gold][None]
         rows.append(((above > 0) + 0.5 * (above == 0)).mean(axis=(0, 1)))
     return np.stack(rows)
 
 
 def _recall(scores: Array, is_gold: NDArray[np.bool_]) -> Array:
-    """(Q,): share of the nodes that answer among the first ``TOP`` by (Q, n) scores."""
+    """Return (Q,): the share of the answering nodes among the first ``TOP`` by (Q, n) scores."""
     first = np.argsort(-scores, axis=1, kind="stable")[:, :TOP]
     return np.take_along_axis(is_gold, first, axis=1).sum(axis=1) / is_gold.sum(axis=1)
 
@@ -225,8 +232,8 @@ class _Columns(NamedTuple):
     among_all: Array
 
 
-def _columns(verdicts: Sequence[Verdicts | None]) -> _Columns:
-    """Those of the questions that were asked."""
+def _make_columns(verdicts: Sequence[Verdicts | None]) -> _Columns:
+    """Return the verdicts of all questions that have verdicts."""
     asked = [verdict for verdict in verdicts if verdict is not None]
     if len(asked) < _FEWEST:
         raise ModelError(
@@ -238,32 +245,32 @@ def _columns(verdicts: Sequence[Verdicts | None]) -> _Columns:
 
 
 def _yes_auc(enough: Array, lacking: Array, rng: np.random.Generator) -> Measurement:
-    """How often a probability after enough is above one after too little, whatever their questions."""
+    """Return how often P(Yes) after enough texts is above P(Yes) after too few, of the same or another question."""
     above = enough[:, None] - lacking
     wins = (above > 0) + 0.5 * (above == 0)
-    return _resampled(lambda some: float(wins[np.ix_(some, some)].mean()), len(wins), rng)
+    return _resample(lambda some: float(wins[np.ix_(some, some)].mean()), len(wins), rng)
 
 
 def _best_threshold(enough: Array, lacking: Array) -> float:
-    """What parts them with the best balanced accuracy; the middle one of several that are equally good."""
+    """Return the threshold with the best balanced accuracy; the middle one if several are equally good."""
     values = np.unique(np.concatenate([enough, lacking]))
     between = (values[1:] + values[:-1]) / 2
-    accuracies = np.array([_right(enough, lacking, threshold).mean() for threshold in between])
+    accuracies = np.array([_score_verdicts(enough, lacking, threshold).mean() for threshold in between])
     best = np.flatnonzero(accuracies >= accuracies.max() - 1e-9)
     return float(between[best[len(best) // 2]])
 
 
-def _right(enough: Array, lacking: Array, threshold: float) -> Array:
-    """(Q,): the share of right verdicts on each question; their mean is the balanced accuracy."""
+def _score_verdicts(enough: Array, lacking: Array, threshold: float) -> Array:
+    """Return (Q,): the share of right verdicts for each question. Their mean is the balanced accuracy."""
     return ((enough > threshold) * 1.0 + (lacking <= threshold)) / 2
 
 
-def _measured(of_questions: Array, rng: np.random.Generator) -> Measurement:
-    return _resampled(lambda some: float(of_questions[some].mean()), len(of_questions), rng)
+def _measure(values: Array, rng: np.random.Generator) -> Measurement:
+    return _resample(lambda some: float(values[some].mean()), len(values), rng)
 
 
-def _resampled(statistic: Callable[[NDArray[np.int64]], float], count: int, rng: np.random.Generator) -> Measurement:
-    """A statistic of all questions, and its 95 % interval over samples of them."""
+def _resample(statistic: Callable[[NDArray[np.int64]], float], count: int, rng: np.random.Generator) -> Measurement:
+    """Return a statistic of all questions, with its 95 % interval over random samples of the questions."""
     drawn = [statistic(rng.integers(count, size=count)) for _ in range(_RESAMPLES)]
     low, high = np.percentile(drawn, [2.5, 97.5])
     return Measurement(mean=statistic(np.arange(count)), low=float(low), high=float(high))

@@ -1,8 +1,8 @@
-"""Labelled questions: what a language model is calibrated on.
+"""Labelled questions, from which a language model is calibrated.
 
-It knows tokens and vectors, neither files nor language models. Invariants: a question comes with the texts that answer
-it together and with those most similar to it among the others, all cut at the same length; equal sets, limits and
-seeds give equal questions.
+The module knows tokens and vectors, but no files and no language models. Invariants: a question comes with its
+answering texts and with the most similar other texts, all cut at the same length; equal sets, limits and seeds give
+equal questions.
 """
 
 from __future__ import annotations
@@ -22,17 +22,20 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelledQuestion", "LabelledSet", "choose_questions"]
 
-_BLOCK = 256  # texts that are embedded at once
+_BLOCK = 256  # texts that are embedded at a time
 
 Cut = Callable[[str], tuple[str, bool]]
-"""A text not longer than allowed, and whether that is all of it."""
+"""A function that cuts a text to the allowed length and says whether the text is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question with the texts that answer it together, and others that do not.
+    """A question with its answering texts and with other texts.
 
-    ``is_whole``: no text that answers it was cut.
+    Attributes:
+        gold: the texts that together answer the question.
+        others: texts that do not answer it.
+        is_whole: whether no answering text was cut.
     """
 
     text: str
@@ -43,7 +46,7 @@ class LabelledQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSet:
-    """The documents of a folder by key, and (question, keys of the documents that answer it)."""
+    """The documents of a folder by key, and each question with the keys of its answering documents."""
 
     name: str
     documents: Mapping[str, str]
@@ -58,9 +61,9 @@ def choose_questions(
     *,
     progress: Progress | None = None,
 ) -> list[LabelledQuestion]:
-    """At most ``plan.limit`` questions, drawn at random, those first whose answering texts need not be cut.
+    """Return at most ``plan.limit`` random questions; questions whose answering texts need no cut come first.
 
-    Questions that more than half of the candidates would answer are left out.
+    Questions with more answering documents than half of the candidates are left out.
 
     Raises:
         DocumentError: there are fewer documents than candidates, or no question is left.
@@ -71,14 +74,14 @@ def choose_questions(
     if len(texts) < candidates or not usable:
         raise DocumentError(
             f"Expected at least {candidates} documents and a question that at most {candidates // 2} of them answer in "
-            f"{labelled.name}, got {len(texts)} and {len(usable)}. Give more, or fewer --candidates.",
+            f"{labelled.name}, got {len(texts)} and {len(usable)}. Give more documents, or fewer --candidates.",
             name=labelled.name,
         )
     random.Random(plan.seed).shuffle(usable)  # noqa: S311 - no secret
     whole = [all(texts[name][1] for name in gold) for _, gold in usable]
     chosen = sorted(range(len(usable)), key=lambda place: not whole[place])[: plan.limit]
     names = list(texts)
-    vectors = _embedded([texts[name][0] for name in names], embedder, labelled.name, progress)
+    vectors = _embed([texts[name][0] for name in names], embedder, labelled.name, progress)
     questions = []
     for place in chosen:
         question, gold = usable[place]
@@ -90,7 +93,7 @@ def choose_questions(
     return questions
 
 
-def _embedded(texts: Sequence[str], embedder: Embedder, name: str, progress: Progress | None) -> np.ndarray:
+def _embed(texts: Sequence[str], embedder: Embedder, name: str, progress: Progress | None) -> np.ndarray:
     parts = []
     for start in range(0, len(texts), _BLOCK):
         parts.append(embedder.embed(texts[start : start + _BLOCK]))

@@ -1,4 +1,4 @@
-"""Embedders: texts to vectors, with sentence-transformers or by a server.
+"""Embedders, which turn texts into vectors, with sentence-transformers or on a server.
 
-Open ``embedder.py`` first. This room never knows what the texts are.
+Open ``embedder.py`` first. This room does not know where the texts come from.
 """

@@ -1,7 +1,7 @@
-"""Texts to vectors, by a sentence-transformers model.
+"""An embedder that uses a sentence-transformers model.
 
-It knows nothing of the graph. Invariants: rows have length 1, so that a dot product is the cosine; no text is cut, one
-that is longer than a pass is read in windows; no number of threads is changed outside the workers of this module.
+The module does not know the graph. Invariants: rows have length 1, so that a dot product is the cosine; no text is cut:
+a text that is longer than a pass is read in windows; the number of threads changes only in the workers of this module.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SentenceEmbedder"]
 
-_FEW = 16  # texts up to which float32 costs nothing
+_FEW = 16  # for fewer texts, float32 takes no longer
 _UNRELATED_BELOW = {"all-MiniLM-L6-v2": 0.25}
-"""Measured: docs/decisions, part "Text"."""
+"""Measured; see docs/decisions, part "Text"."""
 _RELEVANCE = {"all-MiniLM-L6-v2": RelevanceCurve(half=0.626, slope=6.12)}
-"""Fitted: benchmarks/fit_relevance.py; docs/decisions, part "Search"."""
+"""Fitted by benchmarks/fit_relevance.py; see docs/decisions, part "Search"."""
 BREADTH_FILE = Path(__file__).with_name("question_breadth.json")
-"""Fitted: benchmarks/fit_breadth.py; docs/decisions, part "Layers of the memory"."""
-_SPECIAL_TOKENS = 2  # around a text; a model with fewer is given a little less than it takes
+"""Fitted by benchmarks/fit_breadth.py; see docs/decisions, part "Layers of the memory"."""
+_SPECIAL_TOKENS = 2  # around a text; for a model with fewer, a pass is a little shorter than possible
 _TASK_CHARACTERS = 16_000  # of one pass, padding included: about 4,000 tokens
 
 
@@ -40,11 +40,11 @@ class SentenceEmbedder:
     """An embedder that loads its weights at the first use.
 
     Args:
-        folder: a sentence-transformers model.
-        name: what the store remembers it by.
-        device: "auto" takes a GPU where there is one.
-        dtype: of the large products; "auto" is bfloat16 where the hardware computes in it, which halves the time and
-            turns no vector by more than a hundredth (cosine over 0.9999). Few texts are embedded in float32 always.
+        folder: the folder of a sentence-transformers model.
+        name: the embedder's name in the store.
+        device: "auto" takes a GPU if there is one.
+        dtype: the format of the large products. "auto" is bfloat16 if the hardware computes in it, which halves the
+            time; the cosine to the exact vectors stays over 0.9999. Few texts are always embedded in float32.
     """
 
     def __init__(self, folder: str | Path, *, name: str = "", device: str = "auto", dtype: str = "auto") -> None:
@@ -55,21 +55,21 @@ class SentenceEmbedder:
         self._loading = threading.Lock()
         self._network: _Network | None = None
         self._halved: _Network | None = None
-        self._dimension = _declared_dimension(Path(folder))
-        self.most_tokens = _declared_length(Path(folder))
-        """Tokens of a text that one pass reads, without special tokens; 0 where the model's files do not tell it."""
+        self._dimension = _read_declared_dimension(Path(folder))
+        self.most_tokens = _read_declared_length(Path(folder))
+        """The number of tokens of a text that one pass reads, without special tokens; 0 if the files do not say it."""
         self.unrelated_below = _UNRELATED_BELOW.get(self.name, 0.0)
         self.relevance_curve = _RELEVANCE.get(self.name)
 
     @cached_property
     def breadth(self) -> QuestionBreadth | None:
-        """What tells questions about a whole from others, where it was fitted for this model."""
+        """The classifier of questions about a whole document; None if it was not fitted for this model."""
         fitted = json.loads(BREADTH_FILE.read_text("utf-8")).get(self.name)
         return QuestionBreadth(tuple(fitted["weights"]), fitted["bias"], fitted["least"]) if fitted else None
 
     @property
     def network(self) -> _Network:
-        """The weights."""
+        """The network with its weights, loaded at the first use."""
         with self._loading:
             if self._network is None:
                 self._network = self._load()
@@ -86,31 +86,31 @@ class SentenceEmbedder:
             network = (
                 SentenceBert(Path(self._folder), device) if is_plain else _LibraryNetwork.load(self._folder, device)
             )
-            width = network.encode(["one"]).shape[1]  # weights of other shapes than the files tell fail here
+            width = network.encode(["one"]).shape[1]  # weights with unexpected shapes fail here
             if self._dimension not in (None, width):
-                raise ValueError(f"vectors of {width} numbers, where its files tell {self._dimension}")
+                raise ValueError(f"vectors of {width} numbers instead of {self._dimension}, as in its files")
             return network
 
     @property
     def dimension(self) -> int:
-        """Length of a vector; without loading the weights where the model's files tell it."""
+        """The length of a vector. If the model's files say it, reading it loads no weights."""
         if self._dimension is None:
             self._dimension = self.network.encode(["one"]).shape[1]
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """(n, d) float32, rows L2-normalised."""
+        """Return the (n, d) float32 vectors of texts, rows L2-normalised."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         network = self.network if len(texts) < _FEW else self._fast_network()
-        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))  # little is padding
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        for task in _tasks(order, texts):
+        for task in _group_texts(order, texts):
             vectors[task] = _encode(network, [texts[place] for place in task])
         return vectors
 
     def _fast_network(self) -> _Network:
-        """The network in what the hardware computes fastest in."""
+        """Return the network in the format in which the hardware computes fastest."""
         import torch
 
         from memgraph_rag.models.engine.hardware import find_dtype
@@ -124,12 +124,12 @@ class SentenceEmbedder:
             return halved
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, without special tokens."""
+        """Return the number of tokens of each text, without special tokens."""
         return self.network.count_tokens(texts) if texts else []
 
 
 class _Network(Protocol):
-    """What the embedder needs of a model; rows of ``encode`` may have any length."""
+    """The interface of a model for the embedder. The rows of ``encode`` may have any length."""
 
     @property
     def device(self) -> torch.device: ...
@@ -139,7 +139,7 @@ class _Network(Protocol):
 
 
 class _LibraryNetwork:
-    """A model as sentence-transformers runs it: any that it knows."""
+    """A model that sentence-transformers runs."""
 
     def __init__(self, model: SentenceTransformer) -> None:
         self._model = model
@@ -158,21 +158,24 @@ class _LibraryNetwork:
         return self._model.device
 
     def encode(self, texts: Sequence[str]) -> torch.Tensor:
-        """(B, D); of a text longer than a pass what its windows have in common."""
+        """Return (B, D) vectors. A text that is longer than a pass gets the joined vector of its windows."""
         import torch
 
-        from memgraph_rag.models.embedders.sentence_bert import joined_windows
+        from memgraph_rag.models.embedders.sentence_bert import join_windows
 
-        windows = [self._windows(text) for text in texts]
-        every = [window for of_text in windows for window, _ in of_text]
+        windows = [self._split_into_windows(text) for text in texts]
+        every = [window for text_windows in windows for window, _ in text_windows]
         vectors = self._model.encode(every, batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
         if len(every) == len(texts):
             return vectors
-        tokens = torch.tensor([tokens for of_text in windows for _, tokens in of_text], device=vectors.device)
-        return joined_windows(vectors, tokens, [len(of_text) for of_text in windows])
+        tokens = torch.tensor([tokens for parts in windows for _, tokens in parts], device=vectors.device)
+        return join_windows(vectors, tokens, [len(parts) for parts in windows])
 
-    def _windows(self, text: str) -> list[tuple[str, int]]:
-        """The parts of a text that a pass reads, with their tokens; one where it fits, or cannot be cut by tokens."""
+    def _split_into_windows(self, text: str) -> list[tuple[str, int]]:
+        """Return the parts of a text that a pass can read, each with its number of tokens.
+
+        The whole text is the only part, with the number 1, if it fits or cannot be cut by tokens.
+        """
         most = self._model.max_seq_length
         tokenizer = self._model.tokenizer
         if not most or len(text) <= most or not getattr(tokenizer, "is_fast", False):
@@ -191,8 +194,12 @@ class _LibraryNetwork:
         return _LibraryNetwork(copy.deepcopy(self._model).to(dtype))
 
 
-def _tasks(order: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
-    """Consecutive places, longest text first, that one pass embeds."""
+def _group_texts(order: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
+    """Yield groups of texts that one pass embeds, as places in ``texts``.
+
+    Args:
+        order: the places of all texts, longest text first.
+    """
     task: list[int] = []
     for place in order:
         if task and (len(task) + 1) * len(texts[task[0]]) > _TASK_CHARACTERS:
@@ -209,8 +216,8 @@ def _encode(network: _Network, texts: Sequence[str]) -> Matrix:
     return torch.nn.functional.normalize(network.encode(texts).float()).cpu().numpy()
 
 
-def _declared_length(folder: Path) -> int:
-    """Tokens of a text that one pass reads, as the model's files tell it; 0 where they do not."""
+def _read_declared_length(folder: Path) -> int:
+    """Return the number of tokens of a text that one pass reads, from the model's files; 0 if they do not say it."""
     try:
         limit = json.loads((folder / "sentence_bert_config.json").read_text("utf-8"))["max_seq_length"]
         return max(int(limit) - _SPECIAL_TOKENS, 0)
@@ -218,8 +225,8 @@ def _declared_length(folder: Path) -> int:
         return 0
 
 
-def _declared_dimension(folder: Path) -> int | None:
-    """The width of the pooled vectors, where nothing behind the pooling changes it; None where that is not told."""
+def _read_declared_dimension(folder: Path) -> int | None:
+    """Return the length of a vector, from the model's files; None if they do not say it."""
     try:
         modules = json.loads((folder / "modules.json").read_text("utf-8"))
         kinds = {module["type"].rpartition(".")[2] for module in modules}

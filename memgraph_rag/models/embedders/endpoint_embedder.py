@@ -1,7 +1,8 @@
-"""Texts to vectors, by a model behind an address.
+"""An embedder that uses a model on a server.
 
-It knows nothing of the graph. Invariants: rows have length 1, so that a dot product is the cosine; the dimension is
-asked for once; a text that the server refuses as too long is an error, it is not cut here.
+The module does not know the graph. Invariants: rows have length 1, so that a dot product is the cosine; the server is
+asked for the dimension once; a text that the server refuses as too long is an error, because this module does not cut
+texts.
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ from multiprocessing.pool import ThreadPool
 import numpy as np
 
 from memgraph_rag.models.endpoints.client import Endpoint
-from memgraph_rag.models.endpoints.token_estimate import estimated_tokens
+from memgraph_rag.models.endpoints.token_estimate import estimate_tokens
 from memgraph_rag.types import Matrix
 
 __all__ = ["EndpointEmbedder"]
 
-_TEXTS = 64  # of one request
+_TEXTS = 64  # in one request
 
 
 class EndpointEmbedder:
-    """An embedder of a server that speaks OpenAI's protocol.
+    """An embedder on a server that speaks OpenAI's protocol.
 
     Args:
-        requests: batches that are sent at a time.
+        endpoint: the model and its server.
+        requests: the number of batches that are sent at a time.
     """
 
     def __init__(self, endpoint: Endpoint, *, requests: int = 8) -> None:
@@ -35,27 +37,27 @@ class EndpointEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Length of a vector; the server is asked once."""
-        return self._asked_dimension
+        """The length of a vector. The server is asked once."""
+        return self._server_dimension
 
     @cached_property
-    def _asked_dimension(self) -> int:
+    def _server_dimension(self) -> int:
         return self._endpoint.embed(["one"]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """(n, d) float32, rows L2-normalised.
+        """Return the (n, d) float32 vectors of texts, rows L2-normalised.
 
         Raises:
             ModelUnavailable: the server did not answer in time.
-            ModelError: it refused, perhaps because a text is too long for it.
+            ModelError: the server refused a request, for example because a text is too long for it.
         """
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         batches = [[text or " " for text in texts[at : at + _TEXTS]] for at in range(0, len(texts), _TEXTS)]
-        with ThreadPool(min(self._requests, len(batches))) as pool:  # whose threads are not waited for after Ctrl-C
+        with ThreadPool(min(self._requests, len(batches))) as pool:  # its threads are daemons and end with Ctrl-C
             vectors = pool.map(self._endpoint.embed, batches)
         return np.concatenate(vectors)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """About how many tokens each text has."""
-        return [estimated_tokens(text) for text in texts]
+        """Return the estimated number of tokens of each text."""
+        return [estimate_tokens(text) for text in texts]

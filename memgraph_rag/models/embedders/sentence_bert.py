@@ -1,10 +1,10 @@
-"""A sentence-transformers model of the plain kind, a BERT with mean pooling, run by torch alone.
+"""A plain sentence-transformers model, a BERT with mean pooling, run only by torch.
 
-Importing sentence-transformers, and the modelling code of transformers behind it, takes seconds of a search from
-the command line. It knows the model's files; what is not exactly of this kind it leaves to sentence-transformers.
-Invariant: the vector of a text that fits one pass is that of sentence-transformers, up to the rounding of float32; of a
-longer one it is the mean of its windows' directions, weighted by their tokens, where sentence-transformers drops what
-comes behind the first.
+sentence-transformers and the modelling code of transformers take seconds to import, which a search from the command
+line would notice. The module knows the model's files. Any other kind of model is left to sentence-transformers.
+Invariant: the vector of a text that fits one pass equals that of sentence-transformers, up to the rounding of float32.
+    The vector of a longer text is the mean direction of its windows, weighted by their tokens; sentence-transformers
+    reads only the first window.
 
 Letters of shapes: B texts of T tokens, D wide, H heads.
 """
@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 from typing_extensions import Self
 
-__all__ = ["SentenceBert", "is_plain_bert", "joined_windows"]
+__all__ = ["SentenceBert", "is_plain_bert", "join_windows"]
 
 _FILES = (
     "config.json",
@@ -32,12 +32,12 @@ _FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
 )
-_WINDOWS = 64  # that one pass reads at most
+_WINDOWS = 64  # the largest number in one pass
 _KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
 
 
 def is_plain_bert(folder: Path) -> bool:
-    """Whether ``SentenceBert`` computes what sentence-transformers would, as the model's files tell."""
+    """Return whether ``SentenceBert`` computes the same as sentence-transformers, according to the model's files."""
     try:
         if not all((folder / name).is_file() for name in _FILES):
             return False
@@ -65,7 +65,10 @@ def is_plain_bert(folder: Path) -> bool:
 
 
 def _tokenizer_files_agree(config: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> bool:
-    """Whether transformers, which takes settings from a BERT's first file, cuts texts as the second says."""
+    """Return whether the two files of a BERT tokenizer describe the same tokenizer.
+
+    transformers reads the settings in the first file, ``SentenceBert`` only the second.
+    """
     return config["tokenizer_class"] in {"BertTokenizer", "BertTokenizerFast"} and tokenizer["normalizer"] == {
         "type": "BertNormalizer",
         "clean_text": True,
@@ -76,10 +79,10 @@ def _tokenizer_files_agree(config: Mapping[str, Any], tokenizer: Mapping[str, An
 
 
 class SentenceBert:
-    """The weights and the tokenizer of such a model.
+    """The weights and the tokenizer of a plain BERT.
 
     Args:
-        folder: for which ``is_plain_bert`` holds.
+        folder: a folder for which ``is_plain_bert`` returns True.
 
     Raises:
         OSError, ValueError: a file cannot be read, or weights are missing.
@@ -95,7 +98,7 @@ class SentenceBert:
         stored = load_file(folder / "model.safetensors", device=str(device))
         weights = {name.removeprefix("bert."): weight for name, weight in stored.items()}
         try:
-            self._weights = _joined(weights, layers=int(config["num_hidden_layers"]))
+            self._weights = _join_weights(weights, layers=int(config["num_hidden_layers"]))
         except KeyError as error:
             raise ValueError(f"the weights {error} are missing") from error
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -106,59 +109,64 @@ class SentenceBert:
         for kind, most in (("word", self._tokenizer.get_vocab_size()), ("position", longest)):
             rows = len(self._weights[f"embeddings.{kind}_embeddings.weight"])
             if rows < most:
-                raise ValueError(f"{rows} {kind} embeddings, where {most} are needed")
+                raise ValueError(f"{rows} {kind} embeddings instead of at least {most}")
         self._cut.enable_truncation(longest)
         self._cut.enable_padding(pad_id=int(config.get("pad_token_id") or 0))
 
     def in_dtype(self, dtype: torch.dtype) -> Self:
-        """A copy with these weights, which shares the tokenizer."""
+        """Return a copy with the weights in another format, which shares the tokenizer."""
         copy = object.__new__(type(self))
         copy.__dict__ |= self.__dict__
         copy._weights = {name: weight.to(dtype) for name, weight in self._weights.items()}
         return copy
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, all of them, without special tokens."""
+        """Return the number of tokens of each whole text, without special tokens."""
         return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str]) -> Tensor:
-        """(B, D); rows may have any length."""
+        """Return (B, D) vectors, whose rows may have any length."""
         encodings = self._cut.encode_batch(list(texts))
         windows = [window for encoding in encodings for window in (encoding, *encoding.overflowing)]
-        pooled = torch.cat([self._pooled(windows[at : at + _WINDOWS]) for at in range(0, len(windows), _WINDOWS)])
+        pooled = torch.cat([self._pool(windows[at : at + _WINDOWS]) for at in range(0, len(windows), _WINDOWS)])
         if len(windows) == len(encodings):
             return pooled
         counts = [1 + len(encoding.overflowing) for encoding in encodings]
         special = self._cut.num_special_tokens_to_add(is_pair=False)
         lengths = [max(sum(window.attention_mask) - special, 1) for window in windows]
         tokens = torch.tensor(lengths, device=self.device)
-        return joined_windows(pooled, tokens, counts)
+        return join_windows(pooled, tokens, counts)
 
-    def _pooled(self, windows: Sequence[Encoding]) -> Tensor:
-        """(W, D) means over the tokens of each window."""
+    def _pool(self, windows: Sequence[Encoding]) -> Tensor:
+        """Return the (W, D) means over the tokens of each window."""
         ids = torch.tensor([window.ids for window in windows], device=self.device)
         is_read = torch.tensor([window.attention_mask for window in windows], device=self.device)
-        states = self._states(ids, is_read.bool())
+        states = self._compute_states(ids, is_read.bool())
         share = is_read.to(states.dtype)[:, :, None]
         return (states * share).sum(dim=1) / share.sum(dim=1)
 
-    def _states(self, ids: Tensor, is_read: Tensor) -> Tensor:
-        """(B, T, D) of the last layer, for (B, T) ids of which some are padding."""
+    def _compute_states(self, ids: Tensor, is_read: Tensor) -> Tensor:
+        """Return the (B, T, D) states of the last layer.
+
+        Args:
+            ids: (B, T) token ids with padding.
+            is_read: (B, T) bool, False for padding.
+        """
         tables = (self._weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type"))
         words, positions, kinds = tables
-        states = self._normed(words[ids] + positions[: ids.shape[1]] + kinds[0], "embeddings.LayerNorm")
+        states = self._normalize(words[ids] + positions[: ids.shape[1]] + kinds[0], "embeddings.LayerNorm")
         visible = None if is_read.all() else is_read[:, None, None, :]
         layer = 0
         while f"{layer}.qkv.weight" in self._weights:
-            attended = self._linear(self._attended(states, visible, layer), f"{layer}.attention.output.dense")
-            states = self._normed(states + attended, f"{layer}.attention.output.LayerNorm")
+            attended = self._linear(self._attend(states, visible, layer), f"{layer}.attention.output.dense")
+            states = self._normalize(states + attended, f"{layer}.attention.output.LayerNorm")
             inner = functional.gelu(self._linear(states, f"{layer}.intermediate.dense"))
-            states = self._normed(states + self._linear(inner, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
+            states = self._normalize(states + self._linear(inner, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")
             layer += 1
         return states
 
-    def _attended(self, states: Tensor, visible: Tensor | None, layer: int) -> Tensor:
+    def _attend(self, states: Tensor, visible: Tensor | None, layer: int) -> Tensor:
         batch, tokens, _ = states.shape
         query, key, value = (
             self._linear(states, f"{layer}.qkv").view(batch, tokens, 3, self._heads, -1).permute(2, 0, 3, 1, 4)
@@ -169,35 +177,39 @@ class SentenceBert:
     def _linear(self, states: Tensor, name: str) -> Tensor:
         return functional.linear(states, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"])
 
-    def _normed(self, states: Tensor, name: str) -> Tensor:
+    def _normalize(self, states: Tensor, name: str) -> Tensor:
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
         return functional.layer_norm(states, weight.shape, weight, bias, self._epsilon)
 
 
-def joined_windows(vectors: Tensor, tokens: Tensor, counts: Sequence[int]) -> Tensor:
-    """(B, D): of each text the mean direction of its windows, weighted by their tokens.
+def join_windows(vectors: Tensor, tokens: Tensor, counts: Sequence[int]) -> Tensor:
+    """Return (B, D) vectors: for each text, the sum of its windows' directions, weighted by their tokens.
 
     Args:
-        vectors: (W, D) of the windows, text after text.
-        tokens: (W,) of each.
-        counts: windows of each of the B texts.
+        vectors: (W, D) vectors of the windows, text after text.
+        tokens: (W,) number of tokens of each window.
+        counts: the number of windows of each of the B texts.
     """
     weighted = functional.normalize(vectors, dim=1) * tokens[:, None].to(vectors.dtype)
     return torch.stack([part.sum(dim=0) for part in weighted.split(list(counts))])
 
 
-def _joined(weights: Mapping[str, Tensor], *, layers: int) -> dict[str, Tensor]:
-    """The weights by short names; query, key and value of a layer as one. Raises KeyError where one is missing."""
+def _join_weights(weights: Mapping[str, Tensor], *, layers: int) -> dict[str, Tensor]:
+    """Return the weights by short names, with query, key and value of a layer joined as one.
+
+    Raises:
+        KeyError: a weight is missing.
+    """
     names = [f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")]
     joined = {name: weights[name] for name in (*names, "embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias")}
     for layer in range(layers):
-        of_layer = f"encoder.layer.{layer}."
+        prefix = f"encoder.layer.{layer}."
         for kind in ("weight", "bias"):
-            parts = [weights[f"{of_layer}attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
+            parts = [weights[f"{prefix}attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
             joined[f"{layer}.qkv.{kind}"] = torch.cat(parts)
             for name in ("attention.output.dense", "attention.output.LayerNorm", "intermediate.dense", "output.dense",
                          "output.LayerNorm"):  # fmt: skip
-                joined[f"{layer}.{name}.{kind}"] = weights[f"{of_layer}{name}.{kind}"]
+                joined[f"{layer}.{name}.{kind}"] = weights[f"{prefix}{name}.{kind}"]
     return {name: weight.float() for name, weight in joined.items()}
 
 

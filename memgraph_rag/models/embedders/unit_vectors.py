@@ -1,6 +1,6 @@
-"""Embeddings at length 1, whatever made them.
+"""Normalisation of embeddings to length 1, whatever embedder made them.
 
-Invariant: a row that has length 1 stays bit for bit; one without a direction stays too.
+Invariant: a row of length 1 stays bit for bit the same; so does a row that is 0 or not finite.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from memgraph_rag.types import Matrix
 
 __all__ = ["units"]
 
-_ROUNDING = 1e-5  # of a length in float32
+_ROUNDING = 1e-5  # the rounding error of a length in float32
 
 
 def units(matrix: Matrix) -> Matrix:
-    """(n, d) float32, each row divided by its length where that is another than 1.
+    """Return the (n, d) float32 matrix in which each row is divided by its length, unless the length is 1.
 
     >>> units(np.array([[3.0, 4.0], [0.0, 1.0]], np.float32)).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 1.0]]

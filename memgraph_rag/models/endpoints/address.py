@@ -1,6 +1,6 @@
-"""Where a model behind an address is: ``openai:NAME``, or ``http://HOST/v1#NAME``.
+"""The address of a model on a server: ``openai:NAME``, or ``http://HOST/v1#NAME``.
 
-It knows no client and asks nobody. Invariant: an address holds no secret, so that it may be shown.
+The module does not know a client and sends nothing. Invariant: an address holds no secret, so that it may be shown.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ _SCHEMES = ("http://", "https://")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server that speaks OpenAI's protocol, and a model there."""
+    """A server that speaks OpenAI's protocol, and a model on it."""
 
     url: str
     model: str
 
     @property
     def is_openai(self) -> bool:
-        """Whether it is OpenAI's own, which gets OpenAI's key; no other does."""
+        """Whether the server is OpenAI's own. Only this server receives OpenAI's key."""
         return self.url == _OPENAI_URL
 
 
 def is_address(name: str) -> bool:
-    """Whether a model's name is an address: nothing on this machine's disk is then looked for."""
+    """Return whether a model's name is an address. Then nothing is searched on the disk of this machine."""
     return name.startswith((_OPENAI, *_SCHEMES))
 
 
 def parse_address(name: str) -> Address:
-    """The address that a model's name is.
+    """Return the address in a model's name.
 
     >>> parse_address("http://localhost:11434/v1#qwen3:8b")
     Address(url='http://localhost:11434/v1', model='qwen3:8b')
 
     Raises:
-        SettingsError: no model is named, or it holds more than server, path and model.
+        SettingsError: the name holds no model, or more than server, path and model.
     """
     if name.startswith(_OPENAI):
         url, model = _OPENAI_URL, name.removeprefix(_OPENAI)
@@ -50,20 +50,20 @@ def parse_address(name: str) -> Address:
         url, _, model = name.partition("#")
     if not model:
         raise SettingsError(
-            f"Expected an address that names a model, got {_shown(url)} without. Write {_shown(url)}#NAME.",
+            f"Expected an address with a model's name, got only {_hide_secrets(url)}. Write {_hide_secrets(url)}#NAME.",
             setting="model",
         )
     parts = urlsplit(url)
     if not parts.hostname or parts.username is not None or parts.query:
         raise SettingsError(
-            f"Expected an address of server and path, got {_shown(url)} without a server, or with a user or a query. "
-            "Give a key as MEMGRAPH_RAG_ENDPOINT_KEY, more fields of each request as endpoint={'body': …}.",
+            f"Expected an address of server and path, got {_hide_secrets(url)} without a server, or with a user or a "
+            "query. Set a key as MEMGRAPH_RAG_ENDPOINT_KEY, and more request fields as endpoint={'body': …}.",
             setting="model",
         )
     return Address(url.rstrip("/"), model)
 
 
-def _shown(url: str) -> str:
-    """The address without what may be secret in it."""
+def _hide_secrets(url: str) -> str:
+    """Return an address without the parts that may be secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -1,9 +1,9 @@
-"""A server that speaks OpenAI's protocol: what is asked of it, and what comes back.
+"""A client for a server that speaks OpenAI's protocol.
 
-It knows neither prompts nor sessions. Invariants: no more requests at a time than allowed; a request that fails in a
-way that may pass is repeated, with the server's own pause where it names one, until its deadline, and raises one error
-of ours; a reply has a bound in time and in bytes, and is checked; a text that broke off is never taken for a whole one;
-a redirect is not followed; the key is read for each request and kept nowhere.
+The module does not know prompts or sessions. Invariants: no more requests run at a time than allowed. A request that
+fails in a way that may pass is repeated until its deadline, with the pause that the server names, if any; then it
+raises one error of this library. A reply has a limit in time and in bytes, and is checked. An incomplete text is never
+returned as a complete one. Redirects are not followed. The key is read for each request and stored nowhere.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tenacity import (
 from memgraph_rag.errors import ModelAccessDenied, ModelError, ModelNotFound, ModelUnavailable
 from memgraph_rag.models.endpoints.address import Address
 from memgraph_rag.models.endpoints.replies import read_chunk, read_vectors
-from memgraph_rag.models.endpoints.token_estimate import estimated_tokens
+from memgraph_rag.models.endpoints.token_estimate import estimate_tokens
 from memgraph_rag.types import Matrix, Usage
 
 __all__ = ["Ask", "Endpoint", "Reply"]
@@ -41,9 +41,9 @@ _ATTEMPTS = 5
 _CONNECT_SECONDS = 10.0
 _PAUSES = wait_random_exponential(multiplier=0.5, max=20.0)
 _MAY_BE_REFUSED = ("max_tokens", "temperature", "seed", "response_format", "logprobs", "top_logprobs", "stream_options")
-_GUESSED = ("response_format", "logprobs")  # what a refusal is about that does not say
+_GUESSED = ("response_format", "logprobs")  # the likely fields if a refusal names no field
 _WINDOWS = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length", "n_ctx")
-_MOST_CHARACTERS = 64  # of a token; what reads a reply then takes its time from what was asked for
+_MOST_CHARACTERS = 64  # of a token, so that max_tokens limits the length of a reply
 _FINISHES: Mapping[str, Literal["end", "stopped", "length"]] = {"length": "length", "content_filter": "stopped"}
 
 
@@ -52,8 +52,8 @@ class Ask:
     """One request.
 
     Attributes:
-        schema: a JSON Schema that the reply is to follow; how well the server sees to that is its own.
-        top: the log-probabilities of how many first tokens are wanted.
+        schema: a JSON Schema for the reply. How strictly the reply follows it depends on the server.
+        top: the number of likely first tokens whose log-probabilities the reply should hold.
     """
 
     messages: Sequence[Mapping[str, str]]
@@ -66,10 +66,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back, whole.
+    """A complete reply.
 
     Attributes:
-        top: log-probabilities of what the first token might have been; empty where the server does not tell.
+        top: the likely first tokens with their log-probabilities; empty if the server does not send them.
     """
 
     text: str
@@ -79,17 +79,17 @@ class Reply:
 
 
 class Endpoint:
-    """One model of one server.
+    """One model on one server.
 
     Args:
-        key: gives what is sent to this server alone; called for each request.
-        requests: most at a time.
-        seconds: longest that a request may take, with its repetitions.
-        body: more fields of each request.
+        key: returns the key, which is sent only to this server; called for each request.
+        requests: the largest number of requests at a time.
+        seconds: the longest time for a request, with its repetitions.
+        body: more fields for each request.
 
     Raises:
-        ModelNotFound: the client is not installed.
-        ModelAccessDenied: OpenAI is asked, and there is no key.
+        ModelNotFound: the package ``openai`` is not installed.
+        ModelAccessDenied: the server is OpenAI's, and there is no key.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Endpoint:
         self.address = address
         self._key = key or _no_key
         self._seconds = seconds
-        self._more = dict(body or {})
+        self._body_fields = dict(body or {})
         self._slots = BoundedSemaphore(requests)
         self._refused: set[str] = {"max_tokens"} if address.is_openai else set()
         self._client = self._open_client()
@@ -130,35 +130,35 @@ class Endpoint:
         client = openai.OpenAI(
             base_url=self.address.url, api_key=self._key, max_retries=0, timeout=self._seconds, http_client=transport
         )
-        if not self.address.is_openai:  # the client reads them from the environment; they are nobody else's business
+        if not self.address.is_openai:  # the client reads them from the environment; other servers must not see them
             client.organization = client.project = None
         return client
 
     @property
     def takes_schemas(self) -> bool:
-        """Whether the server was not yet seen to refuse a JSON Schema."""
+        """Whether the server has not yet refused a JSON Schema."""
         return "response_format" not in self._refused
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def write(self, ask: Ask, *, is_over: Callable[[str], bool] | None = None) -> Reply:
-        """The whole reply, or that up to where it is over.
+        """Return the complete reply, or the reply up to the line at which ``is_over`` returns True.
 
         Args:
-            is_over: asked with the text so far at each line end.
+            is_over: called with the text so far at each line end.
 
         Raises:
-            ModelUnavailable: the server did not answer in time, or its answer broke off, again and again.
-            ModelError: it refused.
+            ModelUnavailable: after all attempts, the server did not answer in time, or its answer was incomplete.
+            ModelError: the server refused the request.
         """
-        return self._repeated(lambda deadline: self._collected(ask, deadline, is_over))
+        return self._repeat(lambda deadline: self._collect(ask, deadline, is_over))
 
     def say(self, ask: Ask) -> Generator[str, None, Reply]:
-        """The reply in pieces; repeated only as long as no piece has come.
+        """Yield the reply in pieces. The request is repeated only before the first piece.
 
         Raises:
-            ModelUnavailable: the server did not answer in time, or its answer broke off.
-            ModelError: it refused.
+            ModelUnavailable: the server did not answer in time, or its answer was incomplete.
+            ModelError: the server refused the request.
         """
 
         def begin(deadline: float) -> tuple[Generator[str, None, Reply], str, Reply | None]:
@@ -168,14 +168,14 @@ class Endpoint:
             except StopIteration as end:
                 return pieces, "", end.value
 
-        pieces, first, reply = self._repeated(begin)
+        pieces, first, reply = self._repeat(begin)
         if reply is not None:
             return reply
         with closing(pieces):
             yield first
             return (yield from pieces)
 
-    def _collected(self, ask: Ask, deadline: float, is_over: Callable[[str], bool] | None) -> Reply:
+    def _collect(self, ask: Ask, deadline: float, is_over: Callable[[str], bool] | None) -> Reply:
         started, text = time.perf_counter(), ""
         with closing(self._pieces(ask, deadline)) as pieces:
             while True:
@@ -185,13 +185,13 @@ class Endpoint:
                     return end.value
                 text += piece
                 if is_over is not None and "\n" in piece and is_over(text):
-                    return Reply(text, "stopped", self._estimated(ask, text, started))
+                    return Reply(text, "stopped", self._estimate_usage(ask, text, started))
 
     def _pieces(self, ask: Ask, deadline: float) -> Generator[str, None, Reply]:
-        """One attempt."""
+        """Yield the pieces of a reply from one attempt."""
         text, finish, tokens, top, thought = "", "", None, (), False
         started, most = time.perf_counter(), ask.max_tokens * _MOST_CHARACTERS
-        with self._slots, self._errors_as_ours(), self._sent(ask, deadline) as stream:
+        with self._slots, self._convert_errors(), self._send(ask, deadline) as stream:
             kind = stream.response.headers.get("content-type", "")
             if "event-stream" not in kind:
                 raise self._wrong_content(kind)
@@ -203,33 +203,36 @@ class Endpoint:
                 text += piece
                 if piece:
                     yield piece
-                if len(piece) < len(chunk.text):  # the server does not keep to max_tokens
-                    return Reply(text, "length", self._estimated(ask, text, started), top)
+                if len(piece) < len(chunk.text):  # the server ignores max_tokens
+                    return Reply(text, "length", self._estimate_usage(ask, text, started), top)
         if not finish and tokens is None:
-            raise self._cut("one that breaks off")
+            raise self._incomplete_reply("an incomplete one")
         if thought and not text:
             raise ModelError(
-                f"Expected text from {self.address.model}, got reasoning alone, up to the limit of {ask.max_tokens} "
-                'tokens. Turn it off, most often by endpoint={"body": {"reasoning_effort": "none"}}.',
+                f"Expected text from {self.address.model}, got only reasoning, up to the limit of {ask.max_tokens} "
+                'tokens. Turn reasoning off, usually with endpoint={"body": {"reasoning_effort": "none"}}.',
                 name=self.address.model,
             )
-        usage = self._estimated(ask, text, started)
+        usage = self._estimate_usage(ask, text, started)
         if tokens is not None:
             usage = replace(usage, prompt_tokens=tokens[0], generated_tokens=tokens[1])
         return Reply(text, _FINISHES.get(finish, "end"), usage, top)
 
-    def _sent(self, ask: Ask, deadline: float) -> Any:
-        """The stream of a reply; what the server refuses to be told is left out from then on."""
+    def _send(self, ask: Ask, deadline: float) -> Any:
+        """Send a request; return the stream of its reply.
+
+        If the server refuses a field, this request and all later ones leave the field out.
+        """
         import openai
 
         while True:
             body = self._body(ask)
             try:
                 return self._client.chat.completions.create(
-                    **body, timeout=self._timeout(deadline), extra_body=self._more
+                    **body, timeout=self._timeout(deadline), extra_body=self._body_fields
                 )  # fmt: skip
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                refused = _refused_fields(error, body)
+                refused = _find_refused_fields(error, body)
                 if not refused:
                     raise
                 self._refused |= refused
@@ -248,7 +251,7 @@ class Endpoint:
         if ask.top:
             body |= {"logprobs": True, "top_logprobs": ask.top}
         if ask.schema is not None and self.takes_schemas:
-            schema = {"name": "reply", "schema": _portable(ask.schema), "strict": True}
+            schema = {"name": "reply", "schema": _make_portable(ask.schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif ask.schema is not None:
             *before, last = ask.messages
@@ -258,37 +261,37 @@ class Endpoint:
             body["max_completion_tokens"] = ask.max_tokens
         return {name: value for name, value in body.items() if name not in self._refused}
 
-    # ── all else ─────────────────────────────────────────────────────────────────────────────────────────
+    # ── vectors and the list of models ───────────────────────────────────────────────────────────────────
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """(n, d) float32, rows L2-normalised.
+        """Return the (n, d) float32 vectors of texts, rows L2-normalised.
 
         Raises:
             ModelUnavailable: the server did not answer in time.
-            ModelError: it refused, or gave no vectors.
+            ModelError: the server refused the request, or its reply holds no valid vectors.
         """
 
         def send(deadline: float) -> Matrix:
-            with self._slots, self._errors_as_ours():
+            with self._slots, self._convert_errors():
                 answer = self._client.embeddings.create(
                     model=self.address.model, input=list(texts), encoding_format="float",
                     timeout=self._timeout(deadline),
                 )  # fmt: skip
             return read_vectors(getattr(answer, "data", None), len(texts), self.address)
 
-        return self._repeated(send)
+        return self._repeat(send)
 
     def models(self) -> list[Mapping[str, Any]]:
-        """What the server says of each of its models, under "id" its name.
+        """Return the server's description of each of its models, with the name under "id".
 
         Raises:
             ModelUnavailable: the server did not answer in time.
-            ModelError: it refused, or keeps no list.
+            ModelError: the server refused the request, or has no list of models.
         """
 
         def send(deadline: float) -> list[Mapping[str, Any]]:
-            with self._slots, self._errors_as_ours():
-                # As it came: the client fails on what is no page of models with an error that is none of its own.
+            with self._slots, self._convert_errors():
+                # The raw reply: on an unexpected reply, the parser of the client raises foreign errors.
                 answer = self._client.models.with_raw_response.list(timeout=self._timeout(deadline)).http_response
                 kind = answer.headers.get("content-type", "")
                 page = answer.json() if "json" in kind else None
@@ -297,28 +300,28 @@ class Endpoint:
                 raise self._wrong_content(kind if page is None else "no list of models")
             return [model for model in listed if isinstance(model, dict)]
 
-        return self._repeated(send)
+        return self._repeat(send)
 
     def window(self) -> int | None:
-        """How many tokens the model holds, where the server's list tells."""
-        if self.address.is_openai:  # its list does not
+        """Return the number of tokens that the model holds; None if the server's list does not say it."""
+        if self.address.is_openai:  # the list of OpenAI holds no windows
             return None
         try:
             listed = self.models()
         except (ModelAccessDenied, ModelUnavailable):
             raise
-        except ModelError:  # it keeps none
+        except ModelError:  # the server has no list
             return None
-        told = [model for model in listed if model.get("id") == self.address.model] or listed
-        if len(told) != 1:
+        matches = [model for model in listed if model.get("id") == self.address.model] or listed
+        if len(matches) != 1:
             return None
-        meta = told[0].get("meta")
-        fields = {**(meta if isinstance(meta, dict) else {}), **told[0]}
+        meta = matches[0].get("meta")
+        fields = {**(meta if isinstance(meta, dict) else {}), **matches[0]}
         sizes = (fields.get(name) for name in _WINDOWS)
         return next((size for size in sizes if isinstance(size, int) and size > 1), None)
 
-    def _repeated(self, send: Callable[[float], T]) -> T:
-        """What a request gives; again where that may help, as long as there is time."""
+    def _repeat(self, send: Callable[[float], T]) -> T:
+        """Return the result of a request; repeat the request while its error may pass and time is left."""
         retrying = Retrying(
             retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
             wait=_pause,
@@ -334,46 +337,46 @@ class Endpoint:
         return openai.Timeout(left, connect=min(left, _CONNECT_SECONDS))
 
     @contextmanager
-    def _errors_as_ours(self) -> Iterator[None]:
-        from memgraph_rag.models.endpoints.errors import as_ours, foreign_errors
+    def _convert_errors(self) -> Iterator[None]:
+        from memgraph_rag.models.endpoints.errors import convert_error, foreign_errors
 
         try:
             yield
         except foreign_errors() as error:
-            told = as_ours(error, self.address)
+            translated = convert_error(error, self.address)
         else:
             return
-        raise told from told.__cause__
+        raise translated from translated.__cause__
 
     def _wrong_content(self, kind: str) -> ModelError:
         from memgraph_rag.models.endpoints.errors import wrong_content
 
         return wrong_content(kind, self.address)
 
-    def _cut(self, got: str) -> ModelUnavailable:
-        from memgraph_rag.models.endpoints.errors import breaks_off
+    def _incomplete_reply(self, got: str) -> ModelUnavailable:
+        from memgraph_rag.models.endpoints.errors import incomplete_reply
 
-        return breaks_off(got, self.address)
+        return incomplete_reply(got, self.address)
 
-    def _estimated(self, ask: Ask, text: str, started: float) -> Usage:
-        read = sum(estimated_tokens(message["content"]) for message in ask.messages)
-        return Usage(read, estimated_tokens(text), 1, time.perf_counter() - started)
+    def _estimate_usage(self, ask: Ask, text: str, started: float) -> Usage:
+        read = sum(estimate_tokens(message["content"]) for message in ask.messages)
+        return Usage(read, estimate_tokens(text), 1, time.perf_counter() - started)
 
 
 def _no_key() -> str:
-    """What most servers on one's own machine take: they want no key, and the client wants one."""
+    """Return a placeholder: most local servers need no key, but the client requires one."""
     return "none"
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds before the next attempt: the server's, where it names some."""
+    """Return the seconds before the next attempt: the server's pause, or a random one if the server names none."""
     error = state.outcome.exception() if state.outcome is not None else None
-    asked = getattr(error, "facts", {}).get("retry_after_s")
-    return _PAUSES(state) if asked is None else asked
+    seconds = getattr(error, "facts", {}).get("retry_after_s")
+    return _PAUSES(state) if seconds is None else seconds
 
 
-def _refused_fields(error: Any, body: Mapping[str, Any]) -> set[str]:
-    """The fields of a request that a server does not take; none where it refused for another reason."""
+def _find_refused_fields(error: Any, body: Mapping[str, Any]) -> set[str]:
+    """Return the fields of a request that a server refuses; an empty set if it refused for another reason."""
     from memgraph_rag.models.endpoints.errors import is_window_exceeded
 
     if is_window_exceeded(error):
@@ -384,8 +387,8 @@ def _refused_fields(error: Any, body: Mapping[str, Any]) -> set[str]:
     return refused | ({"top_logprobs"} if "logprobs" in refused else set[str]())
 
 
-def _portable(schema: Any) -> Any:
-    """The schema without ``items: false``, which says what ``maxItems`` says too, and which llama.cpp refuses."""
+def _make_portable(schema: Any) -> Any:
+    """Return a schema without ``items: false``: ``maxItems`` says the same, and llama.cpp refuses ``items: false``."""
     if isinstance(schema, Mapping):
-        return {name: _portable(part) for name, part in schema.items() if (name, part) != ("items", False)}
-    return [_portable(part) for part in schema] if isinstance(schema, list) else schema
+        return {name: _make_portable(part) for name, part in schema.items() if (name, part) != ("items", False)}
+    return [_make_portable(part) for part in schema] if isinstance(schema, list) else schema

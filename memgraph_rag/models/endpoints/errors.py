@@ -1,7 +1,7 @@
-"""What goes wrong between here and a model's server, as errors of ours.
+"""Errors of the client for model servers, converted to errors of this library.
 
-It is the only place that knows the client's exceptions. Invariants: whether an error may pass by itself is said by its
-class (``retryable``); no message, cause or traceback holds the key.
+No other module knows the exceptions of the client. Invariants: the class of an error says whether it may pass by itself
+(``retryable``); no message, cause or traceback holds the key.
 """
 
 from __future__ import annotations
@@ -18,134 +18,140 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import ModelAccessDenied, ModelError, ModelNotFound, ModelUnavailable, WindowExceeded
 from memgraph_rag.models.endpoints.address import Address
 
-__all__ = ["as_ours", "breaks_off", "foreign_errors", "is_window_exceeded", "too_long", "wrong_content"]
+__all__ = ["convert_error", "foreign_errors", "incomplete_reply", "is_window_exceeded", "too_long", "wrong_content"]
 
 _WINDOW = re.compile(r"context.{0,12}(length|window|size)|maximum.{0,20}(length|tokens)|too (long|many tokens)", re.I)
-_SHOWN = 300  # characters of what a server says
+_SHOWN = 300  # characters of a server's message
 _REFUSED = (400, 413, 422)
 _PASSING = (408, 409, 425, 429)
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached")
 
 
 def foreign_errors() -> tuple[type[Exception], ...]:
-    """What the client may raise: its own errors, its transport's, and what half a JSON or a bottomless one gives."""
+    """Return the exceptions that the client may raise.
+
+    They are its own errors, errors of its transport, and errors that incomplete or deeply nested JSON causes.
+    """
     transports = (sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules)
     return openai.OpenAIError, ValueError, RecursionError, *(transport.TransportError for transport in transports)
 
 
 def is_window_exceeded(error: openai.APIStatusError) -> bool:
-    """Whether a server refused because of the prompt's length."""
+    """Return whether a server refused a prompt because of its length."""
     return error.status_code in _REFUSED and bool(_WINDOW.search(f"{error.code} {error.message}"))
 
 
-def as_ours(error: Exception, address: Address) -> ModelError:
-    """The error to raise instead, with its cause, but without the words and frames in which the key may stand."""
-    if isinstance(error.__cause__, ModelError):  # ours, which the client passed on
-        told, told.__cause__ = error.__cause__.with_traceback(None), None
-        return told
-    said = _readable(error)
-    told = _told(error, address, said)
-    error.args = (said,)
+def convert_error(error: Exception, address: Address) -> ModelError:
+    """Return the error to raise instead of a client's error.
+
+    The client's error becomes the cause, without the texts and frames that may hold the key.
+    """
+    if isinstance(error.__cause__, ModelError):  # an error of this library, which the client passed on
+        translated, translated.__cause__ = error.__cause__.with_traceback(None), None
+        return translated
+    message = _read_message(error)
+    translated = _build_error(error, address, message)
+    error.args = (message,)
     error.__cause__ = error.__context__ = None
-    told.__cause__ = error.with_traceback(None)
-    return told
+    translated.__cause__ = error.with_traceback(None)
+    return translated
 
 
-def _told(error: Exception, address: Address, said: str) -> ModelError:
+def _build_error(error: Exception, address: Address, message: str) -> ModelError:
     url = address.url
     if isinstance(error, openai.APIStatusError):
-        return _of_status(error, address, said)
+        return _build_status_error(error, address, message)
     if isinstance(error, openai.APITimeoutError) or "Timeout" in type(error).__name__:
         return ModelUnavailable(
-            f"Expected an answer from {url}, got silence. Look whether the server works, or raise endpoint.seconds.",
+            f"Expected an answer from {url}, got none in time. Check the server, or raise endpoint.seconds.",
             url=url,
         )
     if isinstance(error, (ValueError, RecursionError)):
-        return ModelUnavailable(f"Expected JSON from {url}, got something that breaks off. Try again.", url=url)
+        return ModelUnavailable(f"Expected JSON from {url}, got incomplete JSON. Try again.", url=url)
     if isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError):
         return ModelUnavailable(
-            f"Expected an answer from {url}, got an error in the midst of it: {said}. Try again.", url=url
+            f"Expected an answer from {url}, got an error in the middle of it: {message}. Try again.", url=url
         )  # fmt: skip
     return ModelUnavailable(
-        f"Expected a model's server at {url}, got no connection that holds. Start it, or look at the address.", url=url
+        f"Expected a model server at {url}, got no stable connection. Start the server, or check the address.", url=url
     )  # fmt: skip
 
 
-def _of_status(error: openai.APIStatusError, address: Address, said: str) -> ModelError:
+def _build_status_error(error: openai.APIStatusError, address: Address, message: str) -> ModelError:
     url, status = address.url, error.status_code
     facts = {"url": url, "status": status}
     variable = "OPENAI_API_KEY" if address.is_openai else "MEMGRAPH_RAG_ENDPOINT_KEY"
-    if status in (401, 403):  # what it says may repeat a part of the key
+    if status in (401, 403):  # the message of the server may repeat a part of the key
         return ModelAccessDenied(
-            f"Expected a key that {url} accepts, got one that it refuses (status {status}). Set {variable}.", **facts
+            f"Expected a key that {url} accepts, got a refusal (status {status}). Set {variable}.", **facts
         )
     if error.code in _NO_CREDIT:
         return ModelAccessDenied(
-            f"Expected an account with credit at {url}, got one without. Look at it there.", **facts
+            f"Expected an account with credit at {url}, got one without. Add credit to the account.", **facts
         )
     if status == 404:
         return ModelNotFound(
-            f"Expected a model {show(address.model)} at {url}, got status 404: {said}. Look at its name, and whether "
-            "the address ends as the server's does, most often in /v1.",
+            f"Expected a model {show(address.model)} at {url}, got status 404: {message}. Check the model's name, and "
+            "the end of the address, which is usually /v1.",
             name=address.model, **facts,
         )  # fmt: skip
     if is_window_exceeded(error):
         return WindowExceeded(
-            f"Expected a prompt that fits the window of {address.model}, got status {status}: {said}. Set window to "
-            "what the server holds.",
+            f"Expected a prompt that fits the window of {address.model}, got status {status}: {message}. Set window to "
+            "the server's limit.",
             **facts,
         )
     if 300 <= status < 400:
         return ModelError(
             f"Expected an answer from {url}, got a redirect to {error.response.headers.get('location', 'nowhere')}, "
-            "which is not followed, as it would take the documents there. Give that address where it is the right one.",
+            "which is not followed, because documents would be sent there. If that address is right, use it.",
             **facts,
         )
     if status in _PASSING or status >= 500:
         return ModelUnavailable(
-            f"Expected an answer from {url}, got status {status}: {said}. Try again later.",
+            f"Expected an answer from {url}, got status {status}: {message}. Try again later.",
             retry_after_s=_retry_after(error), **facts,
         )  # fmt: skip
-    return ModelError(f"Expected an answer from {url}, got status {status}: {said}. Look at the settings.", **facts)
+    return ModelError(f"Expected an answer from {url}, got status {status}: {message}. Check the settings.", **facts)
 
 
 def wrong_content(kind: str, address: Address) -> ModelError:
-    """The error for an answer that is none of this protocol: a web page, most often."""
+    """Return the error for a reply that does not follow the protocol, usually a web page."""
     return ModelError(
-        f"Expected an answer of a model's server from {address.url}, got {kind or 'something else'}. Look whether the "
-        "address is that of the API, most often ending in /v1, and whether a proxy stands before it.",
+        f"Expected an answer of a model server from {address.url}, got {kind or 'something else'}. Check that the "
+        "address is that of the API, usually ending in /v1, and that no proxy answers instead.",
         url=address.url,
     )
 
 
-def breaks_off(got: str, address: Address) -> ModelUnavailable:
-    """The error for a reply that did not come whole."""
+def incomplete_reply(got: str, address: Address) -> ModelUnavailable:
+    """Return the error for an incomplete reply."""
     return ModelUnavailable(
-        f"Expected a whole answer from {address.url}, got {got}. Try again, or raise endpoint.seconds.",
+        f"Expected a complete answer from {address.url}, got {got}. Try again, or raise endpoint.seconds.",
         url=address.url,
     )
 
 
 def too_long(most: int, address: Address) -> ModelError:
-    """The error for a reply that has no end."""
+    """Return the error for a reply that is longer than the limit."""
     return ModelError(
-        f"Expected an answer of at most {most // 2**20} MiB from {address.url}, got a longer one. Look whether the "
-        "address is that of a model's server.",
+        f"Expected an answer of at most {most // 2**20} MiB from {address.url}, got a longer one. Check that the "
+        "address is that of a model server.",
         url=address.url,
     )
 
 
-def _readable(error: Exception) -> str:
-    """The beginning of what the server said, without the key that was sent, on one line."""
+def _read_message(error: Exception) -> str:
+    """Return the beginning of the server's message on one line, without the key that was sent."""
     sent = error.request.headers.get("authorization", "") if isinstance(error, openai.APIError) else ""
     key = sent.rpartition(" ")[2]
     body = error.body if isinstance(error, openai.APIError) else None
-    said = " ".join(str(body["message"] if isinstance(body, dict) and "message" in body else error).split())
-    return (said.replace(key, "…") if key else said)[:_SHOWN].rstrip(".")
+    message = " ".join(str(body["message"] if isinstance(body, dict) and "message" in body else error).split())
+    return (message.replace(key, "…") if key else message)[:_SHOWN].rstrip(".")
 
 
 def _retry_after(error: openai.APIStatusError) -> float | None:
-    """Seconds that the server asks to wait; None where it does not tell."""
+    """Return the seconds that the server asks to wait; None if it does not say it."""
     value = error.response.headers.get("retry-after", "")
     try:
         seconds = float(value)

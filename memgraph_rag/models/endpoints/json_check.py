@@ -1,7 +1,7 @@
-"""Whether a reply is JSON that follows a schema, for models that write elsewhere.
+"""A check that a reply is JSON that follows a schema, for models on a server.
 
-It knows no tokenizer and no server. The work is ``llguidance``'s, byte by byte. Invariant: what passes here is what
-``grammar.py`` could have had written, whatever its white space: properties stand in the schema's order.
+The module does not know a tokenizer or a server. ``llguidance`` does the work, byte by byte. Invariant: a text passes
+only if ``grammar.py`` could have written it, apart from its blanks: the properties are in the order of the schema.
 """
 
 from __future__ import annotations
@@ -15,37 +15,38 @@ from llguidance import LLMatcher, LLTokenizer
 
 from memgraph_rag.errors import ModelError
 
-__all__ = ["JsonCheck", "bare_json"]
+__all__ = ["JsonCheck", "extract_json"]
 
 
 class JsonCheck:
-    """One schema.
+    """A check against one schema.
 
     Raises:
-        ModelError: it is no JSON Schema, or asks for what cannot be checked.
+        ModelError: the schema is not a JSON Schema, or llguidance does not support it.
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._matcher = LLMatcher(_bytes(), LLMatcher.grammar_from_json_schema(json.dumps(schema)))
+        self._matcher = LLMatcher(_open_byte_tokenizer(), LLMatcher.grammar_from_json_schema(json.dumps(schema)))
         if self._matcher.is_error():
             raise ModelError(
-                f"Expected a JSON Schema that can be checked, got one that is refused: {self._matcher.get_error()}",
+                "Expected a JSON Schema that llguidance supports, got an error for the schema: "
+                f"{self._matcher.get_error()} Remove the keyword that the error names.",
                 schema=json.dumps(schema),
             )
 
     def follows(self, text: str) -> bool:
-        """Whether a text is one whole value of the schema."""
+        """Return whether a text is exactly one value that follows the schema."""
         matcher, letters = self._matcher.deep_copy(), list(text.strip().encode("utf-8", "replace"))
         fits = matcher.validate_tokens(letters) == len(letters)
         return fits and matcher.consume_tokens(letters) and matcher.is_accepting()
 
 
-def bare_json(text: str) -> str:
-    """What a reply holds from its first brace to its last: models put fences and remarks around.
+def extract_json(text: str) -> str:
+    """Return the part of a reply from its first brace to its last; models write remarks and code fences around JSON.
 
-    >>> bare_json('Sure! ```json {"names": []} ```')
+    >>> extract_json('Sure! ```json {"names": []} ```')
     '{"names": []}'
-    >>> bare_json('{"names": ["Ann')
+    >>> extract_json('{"names": ["Ann')
     '{"names": ["Ann'
     """
     start, end = text.find("{"), text.rfind("}")
@@ -55,5 +56,5 @@ def bare_json(text: str) -> str:
 
 
 @cache
-def _bytes() -> LLTokenizer:
+def _open_byte_tokenizer() -> LLTokenizer:
     return LLTokenizer("byte")

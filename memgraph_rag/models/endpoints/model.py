@@ -1,7 +1,8 @@
-"""A language model behind an address: what ``TransformersModel`` is for weights in this process, without attention.
+"""A language model on a server. It does the work of ``TransformersModel``, but cannot measure attention.
 
-It knows prompts and schemas, and the server by ``Endpoint`` alone. Invariants: what does not fit is refused before it
-is sent; each finished prompt is in the journal before another can fail; texts come in the order of their prompts.
+The module knows prompts and schemas, and reaches the server only through ``Endpoint``. Invariants: a prompt that does
+not fit is refused before it is sent; each finished prompt is in the journal before another prompt can fail; texts are
+returned in the order of their prompts.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import numpy as np
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import MemgraphRagError, WindowExceeded
 from memgraph_rag.models.endpoints.client import Ask, Endpoint, Reply
-from memgraph_rag.models.endpoints.json_check import JsonCheck, bare_json
+from memgraph_rag.models.endpoints.json_check import JsonCheck, extract_json
 from memgraph_rag.models.endpoints.session import EndpointSession
-from memgraph_rag.models.endpoints.token_estimate import estimated_tokens
-from memgraph_rag.models.endpoints.yes_no import TOP, WORD_TOKENS, verdict
+from memgraph_rag.models.endpoints.token_estimate import estimate_tokens
+from memgraph_rag.models.endpoints.yes_no import TOP, WORD_TOKENS, read_verdict
 from memgraph_rag.models.engine.prompts import prompt_text
 from memgraph_rag.models.files.journal import Journal, journal_key
 from memgraph_rag.types import Generation, Prompt
@@ -31,23 +32,23 @@ if TYPE_CHECKING:
 
 __all__ = ["EndpointModel"]
 
-_AROUND = 32  # tokens of the chat template
+_AROUND = 32  # tokens of the chat template around a prompt
 _MEND = "That is not the JSON that was asked for. Reply again, with nothing but JSON in that form."
 _TRIAL = "Is this sentence in English? Reply with one word, Yes or No, without explanation."
 
 
 class EndpointModel:
-    """A model of a server that speaks OpenAI's protocol.
+    """A model on a server that speaks OpenAI's protocol.
 
     Args:
-        window: the largest number of tokens of a prompt and its reply; the server's own limit where it tells a smaller.
-        requests: prompts that are sent at a time.
-        calibration: what is known of its Yes.
-        journal: keeps what ``generate`` has finished; its owner clears it.
+        window: the largest number of tokens of a prompt with its reply; the server's own limit if that is smaller.
+        requests: the number of prompts that are sent at a time.
+        calibration: the meaning of the model's P(Yes).
+        journal: stores finished results of ``generate``; its owner clears it.
     """
 
     parameters = 0
-    """How many weights it has; a server does not tell."""
+    """The number of weights: 0, because a server does not say it."""
 
     def __init__(
         self,
@@ -67,7 +68,7 @@ class EndpointModel:
 
     @property
     def window(self) -> int:
-        """How many tokens it may hold at once; the server is asked once."""
+        """The number of tokens that the model may hold at a time. The server is asked once."""
         return self._smaller_window
 
     @cached_property
@@ -76,16 +77,16 @@ class EndpointModel:
 
     @cached_property
     def is_graded(self) -> bool:
-        """Whether the server tells the log-probabilities of Yes and No; it is asked once."""
+        """Whether the server sends the log-probabilities of Yes and No. It is asked once."""
         reply = self.endpoint.write(Ask([{"role": "user", "content": _TRIAL}], max_tokens=WORD_TOKENS, top=TOP))
-        return verdict(reply.text, reply.top).is_graded
+        return read_verdict(reply.text, reply.top).is_graded
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """About how many tokens each text has; neither tokenizer nor server is asked."""
-        return [estimated_tokens(text) for text in texts]
+        """Return the estimated number of tokens of each text, without a tokenizer and without a request."""
+        return [estimate_tokens(text) for text in texts]
 
     def open_session(self, question: str) -> EndpointSession:
-        """A reading session that holds the question and no node; nothing is sent yet.
+        """Return a reading session that holds the question and no node. This sends nothing.
 
         Raises:
             QuestionError: the question alone does not fit the window.
@@ -101,48 +102,50 @@ class EndpointModel:
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
-        """Greedy continuations, in prompt order, several prompts at a time; nobody looks.
+        """Return a greedy continuation of each prompt, in prompt order and without attention.
 
-        A server that does not take the schema is told of it in words. A reply that does not follow it is asked for once
-        more; what then comes is given as it is.
+        Several prompts are sent at a time. If the server does not take the schema, the prompt describes the schema in
+        words. If a reply does not follow the schema, the model is asked once more, and the second reply is returned as
+        it is.
 
         Args:
-            max_tokens: most tokens written to one prompt.
-            stop: asked with prompt and text so far at each line end; True ends that one.
+            max_tokens: the largest number of tokens written for one prompt.
+            stop: called with the prompt and the text so far at each line end; True ends this continuation.
             schema: a JSON Schema.
-            progress: told of finished prompts.
+            progress: called with the number of finished prompts.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window; nothing was sent.
-            ModelUnavailable: the server did not answer; what is finished is in the journal.
-            ModelError: the schema is none, or the server refused.
+            ModelUnavailable: the server did not answer; the journal holds the finished prompts.
+            ModelError: the schema is invalid, or the server refused a request.
         """
         check = None if schema is None else JsonCheck(schema)
         for prompt in prompts:
             self._check_window(prompt, max_tokens)
-        known = f"{self.endpoint.address.url} {self.name}"
-        keys = [journal_key(known, prompt, max_tokens, stop, schema) for prompt in prompts]
+        model = f"{self.endpoint.address.url} {self.name}"
+        keys = [journal_key(model, prompt, max_tokens, stop, schema) for prompt in prompts]
         written = self._journal.find_all(keys) if self._journal is not None else {}
 
         def write(place: int) -> Generation:
-            generation = self._written(prompts[place], max_tokens, stop, schema, check)
+            generation = self._write_prompt(prompts[place], max_tokens, stop, schema, check)
             if self._journal is not None:
                 self._journal.keep(keys[place], generation)
             return generation
 
         report: Progress = progress or (lambda *_: None)
         report("summarising", len(written), len(prompts))
-        for place, generation in self._all_at_once(write, [n for n in range(len(prompts)) if n not in written]):
+        for place, generation in self._write_in_parallel(write, [n for n in range(len(prompts)) if n not in written]):
             written[place] = generation
             report("summarising", len(written), len(prompts))
         return [written[place] for place in range(len(prompts))]
 
-    def _all_at_once(
+    def _write_in_parallel(
         self, write: Callable[[int], Generation], places: Sequence[int]
     ) -> Iterator[tuple[int, Generation]]:
-        """What is written to each place, as it is finished; after a failure what was sent is waited for, and kept.
+        """Yield each place with its generation, as soon as it is finished.
 
-        After Ctrl-C nothing is waited for: the pool's threads are daemons, as those of ``concurrent.futures`` are not.
+        After a failure, requests that are already sent are completed and stored. After Ctrl-C nothing is completed: the
+        threads of this pool are daemons, unlike those of ``concurrent.futures``.
         """
         pool, has_failed = ThreadPool(self._requests), Event()
 
@@ -163,7 +166,7 @@ class EndpointModel:
 
     def _check_window(self, prompt: Prompt, max_tokens: int) -> None:
         most = self.window - max_tokens
-        tokens = estimated_tokens(prompt_text(prompt)[0]) + _AROUND
+        tokens = estimate_tokens(prompt_text(prompt)[0]) + _AROUND
         if tokens > most:
             raise WindowExceeded(
                 f"Expected a prompt of at most {most} tokens (window {self.window}, {max_tokens} kept for the output), "
@@ -171,7 +174,7 @@ class EndpointModel:
                 tokens=tokens, window=self.window,
             )  # fmt: skip
 
-    def _written(
+    def _write_prompt(
         self,
         prompt: Prompt,
         max_tokens: int,
@@ -183,13 +186,16 @@ class EndpointModel:
         ask = Ask([{"role": "user", "content": prompt_text(prompt)[0]}], max_tokens, schema=schema)
         reply = self.endpoint.write(ask, is_over=is_over)
         if check is not None:
-            reply = self._mended(replace(reply, text=bare_json(reply.text)), ask, check, is_over)
+            reply = self._repair_reply(replace(reply, text=extract_json(reply.text)), ask, check, is_over)
         return Generation(reply.text, np.zeros((0, 2), np.int64), None, reply.finish, reply.usage)
 
-    def _mended(self, reply: Reply, ask: Ask, check: JsonCheck, is_over: Callable[[str], bool] | None) -> Reply:
-        """The reply, or another where it is whole and does not follow the schema; with the usage of both."""
+    def _repair_reply(self, reply: Reply, ask: Ask, check: JsonCheck, is_over: Callable[[str], bool] | None) -> Reply:
+        """Return the reply, or a second reply if the first is complete but does not follow the schema.
+
+        The usage is that of both requests.
+        """
         if reply.finish != "end" or check.follows(reply.text):
             return reply
         talk = [{"role": "assistant", "content": reply.text}, {"role": "user", "content": _MEND}]
         again = self.endpoint.write(replace(ask, messages=[*ask.messages, *talk]), is_over=is_over)
-        return replace(again, text=bare_json(again.text), usage=reply.usage + again.usage)
+        return replace(again, text=extract_json(again.text), usage=reply.usage + again.usage)

@@ -1,10 +1,10 @@
-"""Two models as one: the pen writes, says Yes and answers; the eye reads what was written, and attends.
+"""Two models joined as one: the pen writes, judges and answers; the eye reads the text and measures attention.
 
-The pen is most often a large model behind an address, the eye a small one whose weights are here. It knows both by
-their contracts. Invariants: every word that a person sees is the pen's; every attention is the eye's, of the same texts
-behind the same inputs; both hold the same nodes.
+The pen is usually a large model on a server, the eye a small model with local weights. The module knows both by their
+contracts. Invariants: the pen writes every word that a user sees; the eye measures every attention, for the same texts
+after the same inputs; both sessions hold the same nodes.
 
-Source: PECAN, sections 3.1 and 3.2, with the model that writes and the one that is looked at taken apart.
+Source: PECAN, sections 3.1 and 3.2, with separate models for writing and for attention.
 """
 
 from __future__ import annotations
@@ -32,7 +32,12 @@ __all__ = ["PenAndEye", "PenAndEyeSession"]
 
 
 class PenAndEye:
-    """An ``AttentiveModel`` of two."""
+    """An ``AttentiveModel`` made of two models.
+
+    Args:
+        pen: the model that writes.
+        eye: the model that measures attention.
+    """
 
     def __init__(self, pen: LanguageModel, eye: AttentiveModel) -> None:
         self.pen = pen
@@ -41,16 +46,16 @@ class PenAndEye:
 
     @property
     def window(self) -> int:
-        """How many tokens both may hold at once."""
+        """The number of tokens that both models may hold at a time."""
         return min(self.pen.window, self.eye.window)
 
     @property
     def parameters(self) -> int:
-        """How many weights both have, as far as that is known; loads the eye's."""
+        """The number of weights of both models, as far as known. Reading it loads the weights of the eye."""
         return self.pen.parameters + self.eye.parameters
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The eye's, which counts exactly."""
+        """Return the number of tokens of each text for the eye, which counts exactly."""
         return self.eye.count_tokens(texts)
 
     def generate(
@@ -62,14 +67,15 @@ class PenAndEye:
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
-        """What the pen writes, with what the eye attends to when it reads that behind the inputs, in one pass.
+        """Return the texts that the pen writes, with the attention of the eye to each input.
 
-        What is written under a schema is taken apart, not weighed: the eye does not look.
+        The eye reads each text after its inputs in one pass. Under a schema there is no attention, and the eye reads
+        nothing.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
             ModelUnavailable: the pen's server did not answer.
-            ModelError: the schema is none.
+            ModelError: the schema is invalid.
         """
         written = self.pen.generate(prompts, max_tokens=max_tokens, stop=stop, schema=schema, progress=progress)
         if schema is not None:
@@ -81,21 +87,21 @@ class PenAndEye:
         ]
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
-        """See ``AttentiveModel.read_written``: the eye's."""
+        """Return the eye's generations of texts; see ``AttentiveModel.read_written``."""
         return self.eye.read_written(prompts, texts)
 
     def open_session(self, question: str) -> PenAndEyeSession:
-        """A session of each that holds the question and no node.
+        """Return a session that joins a session of each model. It holds the question and no node.
 
         Raises:
-            QuestionError: the question alone does not fit a window.
+            QuestionError: the question alone does not fit one of the windows.
         """
         return PenAndEyeSession(self.pen.open_session(question), self.eye.open_session(question))
 
 
 @dataclass(frozen=True, slots=True)
 class _JoinedCalibration:
-    """How far to trust the eye's attention, and the pen's Yes as far as it is known."""
+    """The weight of the eye's attention, and the thresholds of the pen's P(Yes), if known."""
 
     attention_weight: float
     yes_threshold: float = UNCALIBRATED_YES
@@ -103,7 +109,7 @@ class _JoinedCalibration:
 
 
 class PenAndEyeSession:
-    """Two reading sessions with the same question and nodes. A context manager; leaving it leaves both."""
+    """Two reading sessions with the same question and nodes. It is a context manager; leaving it leaves both."""
 
     attends = True
 
@@ -111,7 +117,7 @@ class PenAndEyeSession:
         self._pen = pen
         self.eye = eye
         self._says_yes: ReadingSession = pen if pen.is_graded else eye
-        """Whose P(Yes) counts: the pen's where it is a probability."""
+        """The session that gives P(Yes): the pen's session if its P(Yes) is a probability, else the eye's."""
 
     @property
     def is_graded(self) -> bool:
@@ -120,34 +126,34 @@ class PenAndEyeSession:
 
     @property
     def calibration(self) -> Calibration | None:
-        """The eye's of attention, and that of the one who says Yes."""
-        of_eye, of_pen = self.eye.calibration, self._pen.calibration
-        if self._says_yes is self.eye or of_eye is None:
-            return of_eye
-        if of_pen is None:
-            return _JoinedCalibration(of_eye.attention_weight)
-        return _JoinedCalibration(of_eye.attention_weight, of_pen.yes_threshold, of_pen.unsupported_below)
+        """The eye's calibration of attention, joined with the calibration of the session that gives P(Yes)."""
+        eye, pen = self.eye.calibration, self._pen.calibration
+        if self._says_yes is self.eye or eye is None:
+            return eye
+        if pen is None:
+            return _JoinedCalibration(eye.attention_weight)
+        return _JoinedCalibration(eye.attention_weight, pen.yes_threshold, pen.unsupported_below)
 
     def ignore_calibration(self) -> None:
-        """See ``ReadingSession.ignore_calibration``; of both."""
+        """Ignore the calibrations of both sessions; see ``ReadingSession.ignore_calibration``."""
         self._pen.ignore_calibration()
         self.eye.ignore_calibration()
 
     @property
     def usage(self) -> Usage:
-        """What both have cost."""
+        """The cost of both sessions."""
         return self._pen.usage + self.eye.usage
 
     @property
     def tokens_left(self) -> int:
-        """How many tokens of nodes still fit both."""
+        """The number of node tokens that still fit both sessions."""
         return min(self._pen.tokens_left, self.eye.tokens_left)
 
     def append(self, texts: Sequence[str]) -> Vector:
-        """Read nodes; (n,) attention of each to the question, by the eye.
+        """Read nodes in both sessions; return the eye's (n,) attention of each node to the question.
 
         Raises:
-            WindowExceeded: they do not fit; nothing was read.
+            WindowExceeded: the nodes do not fit; neither session has read them.
         """
         if not texts:
             return np.zeros(0, np.float32)
@@ -159,16 +165,16 @@ class PenAndEyeSession:
             raise
 
     def take_back(self, calls: int) -> None:
-        """See ``ReadingSession.take_back``; of both."""
+        """Remove nodes from both sessions; see ``ReadingSession.take_back``."""
         self._pen.take_back(calls)
         self.eye.take_back(calls)
 
     def probability_of_yes(self) -> float:
-        """P(Yes) by the pen where that is a probability, else by the eye."""
+        """Return P(Yes) from the pen if it is a probability, else from the eye."""
         return self._says_yes.probability_of_yes()
 
     def judge(self, request: str) -> float:
-        """P(Yes) to another question, by whom ``probability_of_yes`` is.
+        """Return P(Yes) for another question, from the same session as ``probability_of_yes``.
 
         Raises:
             WindowExceeded: the request does not fit; nothing was read.
@@ -176,7 +182,7 @@ class PenAndEyeSession:
         return self._says_yes.judge(request)
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
-        """What the pen says to a request made behind what was read.
+        """Return the pen's reply to a request after the nodes read so far.
 
         Raises:
             WindowExceeded: the request does not fit; nothing was read.
@@ -184,7 +190,7 @@ class PenAndEyeSession:
         return self._pen.reply(request, max_tokens=max_tokens, temperature=temperature, seed=seed)
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
-        """The pen's answer in pieces, from what was read."""
+        """Yield the pen's answer in pieces, from the nodes read so far."""
         return self._pen.answer(max_tokens=max_tokens, request=request)
 
     def __enter__(self) -> Self:

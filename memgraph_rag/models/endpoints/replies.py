@@ -1,8 +1,8 @@
-"""A server's reply as this library takes it: each value checked, whatever was sent in its place.
+"""A server's reply, with each value checked.
 
-The client hands on what it does not know; this is the only place that looks at it. Invariant: what comes out has the
-types that it says, its texts can be stored and its numbers are finite; what cannot be read so is one error of ours that
-names the server.
+The client passes on values that it does not know; only this module checks them. Invariant: the results have their
+declared types, their texts can be stored, and their numbers are finite. A reply that cannot be read raises one error of
+this library, which names the server.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from memgraph_rag.types import Matrix, storable
 
 __all__ = ["Chunk", "read_chunk", "read_vectors"]
 
-_REASONING = ("reasoning_content", "reasoning")  # fields of what is thought before anything is said
-_MOST_COUNTED = 10**12  # tokens that a server may report for one reply
-_LEAST_LOGPROB = -1000.0  # as good as impossible
+_REASONING = ("reasoning_content", "reasoning")  # fields for the reasoning before a reply
+_MOST_COUNTED = 10**12  # the largest number of tokens that a server may report for one reply
+_LEAST_LOGPROB = -1000.0  # practically impossible
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One event of a reply that comes in pieces.
+    """One event of a reply that is sent in pieces.
 
     Attributes:
-        text: the next piece; with U+FFFD for what no store takes.
-        finish: why the reply ended; empty before its end.
-        tokens: read and written, where this event tells.
-        top: log-probabilities of what the first token of this event might have been.
-        thinks: whether it holds reasoning.
+        text: the next piece, with U+FFFD for characters that no store takes.
+        finish: the reason why the reply ended; empty before its end.
+        tokens: the numbers of tokens read and written; None if this event does not hold them.
+        top: the likely first tokens of this event, with their log-probabilities.
+        thinks: whether the event holds reasoning.
     """
 
     text: str = ""
@@ -45,12 +45,12 @@ class Chunk:
 
 
 def read_chunk(event: Any, address: Address) -> Chunk:
-    """Read an event of the client's stream; of several choices the first.
+    """Return the content of an event of the client's stream; of several choices, the first.
 
     Raises:
-        ModelError: it is none of the protocol.
+        ModelError: the event does not follow the protocol.
     """
-    tokens = _tokens(getattr(event, "usage", None))
+    tokens = _read_tokens(getattr(event, "usage", None))
     choices = getattr(event, "choices", None)
     if not choices:
         return Chunk(tokens=tokens)
@@ -63,39 +63,40 @@ def read_chunk(event: Any, address: Address) -> Chunk:
         if value is not None and not isinstance(value, str):
             _refuse(name, value, address)
     thinks = any(getattr(delta, name, None) for name in _REASONING)
-    return Chunk(storable(text or ""), finish or "", tokens, tuple(_top(choices[0])), thinks)
+    return Chunk(storable(text or ""), finish or "", tokens, tuple(_read_top(choices[0])), thinks)
 
 
-def _tokens(usage: Any) -> tuple[int, int] | None:
-    """The tokens read and written; None where they are no such numbers."""
-    told = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
-    if told == [None, None]:
+def _read_tokens(usage: Any) -> tuple[int, int] | None:
+    """Return the numbers of tokens read and written; None if they are missing or no valid counts."""
+    counts = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+    if counts == [None, None]:
         return None
-    read, written = (count or 0 for count in told)
+    read, written = (count or 0 for count in counts)
     are_counts = all(isinstance(count, int) and 0 <= count <= _MOST_COUNTED for count in (read, written))
     return (read, written) if are_counts else None
 
 
-def _top(choice: Any) -> Iterable[tuple[str, float]]:
-    """Yield the log-probabilities that can be read; none of them is as if the server told none."""
+def _read_top(choice: Any) -> Iterable[tuple[str, float]]:
+    """Yield the likely first tokens with their log-probabilities; invalid ones are left out."""
     content = getattr(getattr(choice, "logprobs", None), "content", None)
     first = content[0] if isinstance(content, list) and content else None
     listed = getattr(first, "top_logprobs", None)
     for item in listed if isinstance(listed, list) else ():
         token, logprob = getattr(item, "token", None), getattr(item, "logprob", None)
-        if isinstance(token, str) and isinstance(logprob, (int, float)) and logprob == logprob:  # no NaN
+        if isinstance(token, str) and isinstance(logprob, (int, float)) and logprob == logprob:  # not NaN
             yield token, max(min(logprob, 0.0), _LEAST_LOGPROB)
 
 
 def read_vectors(data: object, texts: int, address: Address) -> Matrix:
-    """Read (texts, d) float32 with rows of length 1 out of a list of embeddings.
+    """Return the (texts, d) float32 vectors in a list of embeddings; each row has length 1.
 
     Raises:
-        ModelError: they are not as many as the texts, not of one length, not finite numbers, or without a direction.
+        ModelError: the number of vectors is not ``texts``, they differ in length, a number is not finite, or a vector
+            is 0.
     """
     if not isinstance(data, list) or len(data) != texts:
         _refuse(f"a list of {texts} vectors", data, address)
-    numbers = [getattr(item, "embedding", None) for item in _in_order(data)]
+    numbers = [getattr(item, "embedding", None) for item in _sort_by_index(data)]
     try:
         rows = np.array(numbers, np.float64)
     except (ValueError, TypeError, OverflowError):
@@ -110,8 +111,8 @@ def read_vectors(data: object, texts: int, address: Address) -> Matrix:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def _in_order(data: Sequence[Any]) -> Sequence[Any]:
-    """The items by their numbers; as they came where these number them otherwise than 0, 1, 2 …, or not at all."""
+def _sort_by_index(data: Sequence[Any]) -> Sequence[Any]:
+    """Return the items sorted by their index; in their given order if the indices are not exactly 0, 1, 2 …."""
     places: list[Any] = [getattr(item, "index", None) for item in data]
     if not all(isinstance(place, int) for place in places) or sorted(places) != list(range(len(data))):
         return data
@@ -120,7 +121,7 @@ def _in_order(data: Sequence[Any]) -> Sequence[Any]:
 
 def _refuse(expected: str, value: object, address: Address) -> NoReturn:
     raise ModelError(
-        f"Expected {expected} from the model's server at {address.url}, got {show(value)}. Look whether it speaks "
+        f"Expected {expected} from the model server at {address.url}, got {show(value)}. Check that the server speaks "
         "OpenAI's protocol, or use another server.",
         url=address.url,
     )

@@ -1,8 +1,8 @@
-"""Reading by a server: the question and the nodes as texts, sent whole each time.
+"""A reading session on a server: each request sends the question and the nodes as text.
 
-It knows neither the graph nor why a node was chosen. Invariants: reading a node costs no request; what is sent begins
-with what was sent before, as far as that is still held, so that a server's prefix cache serves it; what does not fit is
-refused before it is sent.
+The module does not know the graph or why a node was chosen. Invariants: reading a node sends no request; a request
+begins with the text of the request before, as far as nodes were not removed, so that the server's prefix cache helps; a
+text that does not fit is refused before it is sent.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from typing_extensions import Self
 
 from memgraph_rag.models.endpoints.client import Ask
-from memgraph_rag.models.endpoints.token_estimate import estimated_tokens
-from memgraph_rag.models.endpoints.yes_no import TOP, WORD_TOKENS, Verdict, verdict
+from memgraph_rag.models.endpoints.token_estimate import estimate_tokens
+from memgraph_rag.models.endpoints.yes_no import TOP, WORD_TOKENS, Verdict, read_verdict
 from memgraph_rag.models.engine import prompts
 from memgraph_rag.models.engine.window import ANSWER_ROOM, check_nodes, check_question, check_request
 from memgraph_rag.types import Usage, Vector
@@ -31,7 +31,7 @@ _AROUND = 64  # tokens of the chat template around three turns
 
 
 class EndpointSession:
-    """A reading session on a model behind an address. A context manager."""
+    """A reading session on a model on a server. It is a context manager."""
 
     attends = False
 
@@ -39,122 +39,134 @@ class EndpointSession:
         self._model = model
         self._question = question
         self._calibration = model.calibration
-        self._texts = [prompts.question_head(question)[0]]  # the head, then the nodes of each call
-        self._costs = [estimated_tokens(self._texts[0])]
-        self._verdicts: dict[int, Verdict] = {}  # by how many texts were held
-        self._room = ANSWER_ROOM + _AROUND + estimated_tokens(prompts.answer_request(question))
+        self._texts = [prompts.question_head(question)[0]]  # the head, then the nodes of each call of append
+        self._costs = [estimate_tokens(self._texts[0])]
+        self._verdicts: dict[int, Verdict] = {}  # by the number of texts
+        self._room = ANSWER_ROOM + _AROUND + estimate_tokens(prompts.answer_request(question))
         self.usage = Usage()
-        check_question(estimated_tokens(question), self._costs[0] + self._room, model.window)
+        check_question(estimate_tokens(question), self._costs[0] + self._room, model.window)
 
     @property
     def calibration(self) -> YesCalibration | None:
-        """What is known of the model's Yes."""
+        """The calibration of the model's P(Yes)."""
         return self._calibration
 
     def ignore_calibration(self) -> None:
-        """See ``ReadingSession.ignore_calibration``."""
+        """Return no calibration from now on; see ``ReadingSession.ignore_calibration``."""
         self._calibration = None
 
     @property
     def is_graded(self) -> bool:
-        """Whether each P(Yes) came from log-probabilities; before the first one the model is tried, once."""
+        """Whether each P(Yes) came from log-probabilities. Before the first P(Yes), the model is tested once."""
         if not self._verdicts:
             return self._model.is_graded
-        return all(verdict.is_graded for verdict in self._verdicts.values())
+        return all(earlier.is_graded for earlier in self._verdicts.values())
 
     @property
     def tokens_left(self) -> int:
-        """About how many tokens of nodes still fit, with room kept for the probe and the answer."""
+        """The estimated number of node tokens that still fit; the session keeps room for the probe and the answer."""
         return self._model.window - sum(self._costs) - self._room
 
     def append(self, texts: Sequence[str]) -> Vector:
-        """Hold nodes; (n,) zeros. Nothing is sent.
+        """Add nodes to the text; return (n,) zeros. This sends nothing.
 
         Raises:
-            WindowExceeded: they do not fit; nothing is held of them.
+            WindowExceeded: the nodes do not fit; none of them is added.
         """
         if texts:
             lines = "".join(prompts.node_line(text)[0] for text in texts)
-            cost = estimated_tokens(lines)
+            cost = estimate_tokens(lines)
             check_nodes(cost, self.tokens_left, self._model.window)
             self._texts.append(lines)
             self._costs.append(cost)
         return np.zeros(len(texts), np.float32)
 
     def take_back(self, calls: int) -> None:
-        """Forget the nodes of the last calls of ``append``."""
+        """Remove the nodes of the last ``calls`` calls of ``append``."""
         for _ in range(calls):
             self._verdicts.pop(len(self._texts), None)
             self._texts.pop()
             self._costs.pop()
 
     def probability_of_yes(self) -> float:
-        """P(Yes) that what is held answers the question; asked once for the same nodes.
+        """Return the probability that the nodes read so far answer the question.
 
-        Over the spellings of Yes and No that the server lists; where it lists none, 1 or 0 by the word that it says.
+        The model is asked once for the same nodes. The result counts the spellings of Yes and No that the server lists.
+        If the server lists none, it is 1 or 0, from the word in the reply.
 
         Raises:
             ModelUnavailable: the server did not answer.
         """
-        held = len(self._texts)
-        if held not in self._verdicts:
-            reply = self._model.endpoint.write(Ask(self._talk(), max_tokens=WORD_TOKENS, top=TOP))
+        count = len(self._texts)
+        if count not in self._verdicts:
+            reply = self._model.endpoint.write(Ask(self._messages(), max_tokens=WORD_TOKENS, top=TOP))
             self.usage += reply.usage
-            self._verdicts[held] = verdict(reply.text, reply.top)
-        return self._verdicts[held].p_yes
+            self._verdicts[count] = read_verdict(reply.text, reply.top)
+        return self._verdicts[count].p_yes
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
-        """The answer in pieces, as they come; behind the probe's turn, answered Yes.
+        """Yield the answer in pieces, as the server sends them.
+
+        The request follows the turn of the probe, in which the assistant answers Yes.
 
         Args:
-            request: how it is asked for, with the question in it; by default, in one short sentence.
+            request: the request for the answer, with the question in it; by default it asks for one short sentence.
 
         Raises:
             WindowExceeded: the request does not fit; nothing was sent.
-            ModelUnavailable: the server did not answer, or its answer broke off.
+            ModelUnavailable: the server did not answer, or its answer was incomplete.
         """
-        talk = self._talk_with(request or prompts.answer_request(self._question), says_yes=True)
+        talk = self._messages_with(request or prompts.answer_request(self._question), says_yes=True)
         reply = yield from self._model.endpoint.say(Ask(talk, max_tokens))
         self.usage += reply.usage
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
-        """What the model says to a request made behind what is held, and behind a No.
+        """Return the model's reply to a request after the nodes read so far.
+
+        The request follows the turn of the probe, in which the assistant answers No.
 
         Args:
-            temperature: 0 is greedy; above, tokens are drawn by ``seed``, where the server takes one.
+            temperature: 0 is greedy; above 0, tokens are sampled with ``seed``, if the server takes a seed.
 
         Raises:
             WindowExceeded: the request does not fit; nothing was sent.
             ModelUnavailable: the server did not answer.
         """
-        reply = self._model.endpoint.write(Ask(self._talk_with(request, says_yes=False), max_tokens, temperature, seed))
+        reply = self._model.endpoint.write(
+            Ask(self._messages_with(request, says_yes=False), max_tokens, temperature, seed)
+        )
         self.usage += reply.usage
         return reply.text
 
     def judge(self, request: str) -> float:
-        """P(Yes) to another question of Yes or No, made where ``reply``'s request is made.
+        """Return P(Yes) for another question that the model answers with Yes or No.
 
-        Where the server lists no log-probabilities, 1 or 0 by the word that it says.
+        The question takes the same place as the request of ``reply``. If the server lists no log-probabilities, the
+        result is 1 or 0, from the word in the reply.
 
         Raises:
             WindowExceeded: the request does not fit; nothing was sent.
             ModelUnavailable: the server did not answer.
         """
-        talk = self._talk_with(request, says_yes=False)
+        talk = self._messages_with(request, says_yes=False)
         reply = self._model.endpoint.write(Ask(talk, max_tokens=WORD_TOKENS, top=TOP))
         self.usage += reply.usage
-        return verdict(reply.text, reply.top).p_yes
+        return read_verdict(reply.text, reply.top).p_yes
 
-    def _talk(self) -> list[dict[str, str]]:
-        """Question and nodes, which ask for Yes or No."""
+    def _messages(self) -> list[dict[str, str]]:
+        """Return the messages with the question and the nodes, which ask for Yes or No."""
         return [{"role": "user", "content": "".join(self._texts)}]
 
-    def _talk_with(self, request: str, *, says_yes: bool) -> list[dict[str, str]]:
-        """Question and nodes, a word to them, and a request behind it."""
+    def _messages_with(self, request: str, *, says_yes: bool) -> list[dict[str, str]]:
+        """Return the messages with the question, the nodes, a verdict and a request after it.
+
+        Raises:
+            WindowExceeded: the request does not fit.
+        """
         room = self._model.window - sum(self._costs) - _AROUND
-        check_request(estimated_tokens(request), room, self._model.window)
+        check_request(estimate_tokens(request), room, self._model.window)
         word = prompts.PROBE_YES if says_yes else prompts.PROBE_NO
-        return [*self._talk(), {"role": "assistant", "content": word}, {"role": "user", "content": request}]
+        return [*self._messages(), {"role": "assistant", "content": word}, {"role": "user", "content": request}]
 
     def __enter__(self) -> Self:
         return self

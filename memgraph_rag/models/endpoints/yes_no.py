@@ -1,6 +1,6 @@
-"""P(Yes) of a reply, from the log-probabilities that a server tells of its first token, or from its word.
+"""P(Yes) of a server's reply, from the log-probabilities of its first token, or from its word.
 
-It knows no server. Invariant: what is not listed is bounded, not guessed.
+The module does not know a server. Invariant: the probability of tokens that are not listed is bounded, never guessed.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ from dataclasses import dataclass
 
 from memgraph_rag.models.engine.prompts import PROBE_NO, PROBE_YES
 
-__all__ = ["TOP", "WORD_TOKENS", "Verdict", "verdict"]
+__all__ = ["TOP", "WORD_TOKENS", "Verdict", "read_verdict"]
 
 TOP = 20
-"""Log-probabilities to ask for: as many as OpenAI and vLLM give."""
+"""The number of log-probabilities to ask for; OpenAI and vLLM give at most this number."""
 
 WORD_TOKENS = 4
-"""Tokens to ask for: enough for Yes or No in any tokenizer."""
+"""The number of tokens to ask for; it is enough for Yes or No in any tokenizer."""
 
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a server's model said to a question of Yes or No.
+    """The reply of a server's model to a question of Yes or No.
 
     Attributes:
-        p_yes: P(Yes) / (P(Yes) + P(No)) over all spellings that are listed; 1 or 0 where only a word was said.
-        missing: of Yes and No with all that is not listed, the share of the latter: so far P(Yes) may be off at most.
-        is_graded: whether it comes from probabilities.
+        p_yes: P(Yes) / (P(Yes) + P(No)) over all listed spellings; 1 or 0 if there is only a word.
+        missing: U / (P(Yes) + P(No) + U), with U the probability of all tokens that are not listed. The error of
+            ``p_yes`` is at most this number.
+        is_graded: whether ``p_yes`` comes from probabilities.
     """
 
     p_yes: float
@@ -38,16 +39,16 @@ class Verdict:
     is_graded: bool
 
 
-def verdict(text: str, top: Iterable[tuple[str, float]]) -> Verdict:
-    """Of a reply and the log-probabilities of its first token.
+def read_verdict(text: str, top: Iterable[tuple[str, float]]) -> Verdict:
+    """Return the verdict in a reply, from its text and the log-probabilities of its first token.
 
-    Where more is missing than is listed of Yes and No together, the word counts. In 20 listed tokens so little is
-    missing that no server is asked for the two by their ids (``docs/decisions/models.md``).
+    If the tokens that are not listed are more probable than Yes and No together, the word counts. A list of 20 tokens
+    leaves so little out that the server need not be asked for Yes and No by their ids (``docs/decisions/models.md``).
 
-    >>> said = verdict("Yes", [("Yes", -0.5), (" yes", -3.0), ("No", -1.2)])
-    >>> round(said.p_yes, 3), round(said.missing, 3)
+    >>> verdict = read_verdict("Yes", [("Yes", -0.5), (" yes", -3.0), ("No", -1.2)])
+    >>> round(verdict.p_yes, 3), round(verdict.missing, 3)
     (0.685, 0.042)
-    >>> verdict("No.", [])
+    >>> read_verdict("No.", [])
     Verdict(p_yes=0.0, missing=1.0, is_graded=False)
     """
     yes = no = others = 0.0

@@ -1,12 +1,12 @@
-"""How much each token looks at each span of others, measured while the model runs.
+"""Attention from each token to spans of other tokens, measured while the model runs.
 
-The model's attention function is replaced by one that gives the same output and, where a measurement is on, adds up
-the probability mass that falls on each span. No attention matrix of a whole pass is ever kept: on a CPU, and of few
-queries, plain products have the probabilities at hand (``blocked_attention.py``); a fused kernel of a GPU leaves a
-log-sum-exp, which turns the scores of the wanted keys alone into probabilities (``span_mass.py``). It knows nothing of
-documents or prompts.
-Invariant: a measurement equals the mean over layers and heads of what ``output_attentions=True`` would give, summed
-over the span (tested against ``reference.py`` on each architecture).
+The module replaces the model's attention function. The new function gives the same output, and it also adds up the
+probability that falls on each span, if a meter asks for it. It never keeps the attention matrix of a whole pass. On a
+CPU, and for few queries, plain matrix products give the probabilities (``blocked_attention.py``). On a GPU, a fused
+kernel returns a log-sum-exp, which turns the scores of the measured keys into probabilities (``span_mass.py``). The
+module does not know documents or prompts.
+Invariant: a measurement equals the mean over layers and heads of the attention that ``output_attentions=True`` gives,
+summed over the span (the tests compare it with ``reference.py`` on each architecture).
 
 Source: PECAN, section 3.1 (attention averaged over all layers and heads, accumulated layer by layer).
 """
@@ -40,13 +40,14 @@ __all__ = [
 ]
 
 IMPLEMENTATION = "measured"
-"""The name under which the attention function and its mask are registered with transformers.
+"""The name under which transformers knows the attention function and its mask.
 
-Neutral on purpose: transformers branches on names that contain "sdpa" or "flash"."""
+The name is neutral because transformers treats names that contain "sdpa" or "flash" differently.
+"""
 
-_FEW_QUERIES = 96  # up to here plain products beat a GPU's fused kernel
-_BLOCK_SCORES = 1 << 24  # scores of plain products held at once: 64 MB
-_CPU_BLOCK_SCORES = 1 << 18  # so few stay in a CPU's cache
+_FEW_QUERIES = 96  # up to this number, plain products are faster than a GPU's fused kernel
+_BLOCK_SCORES = 1 << 24  # scores in memory at a time: 64 MB
+_CPU_BLOCK_SCORES = 1 << 18  # fewer scores, so that they fit in the cache of a CPU
 
 Span = tuple[int, int]
 
@@ -55,20 +56,20 @@ class Spans:
     """Half-open spans of key positions, one list for each row of a batch.
 
     Args:
-        spans: those of each row; they do not overlap. Rows may have fewer than the longest list.
-        length: no span reaches past this position.
-        room: for at least so many spans a row.
+        spans: a list for each row; spans of a row do not overlap. The lists may differ in length.
+        length: the number of key positions; no span ends after it.
+        room: the smallest number of spans that the tensors have room for in each row.
 
     Raises:
-        SpanError: a span is empty, or reaches past ``length``.
+        SpanError: a span is empty, or ends after ``length``.
     """
 
     def __init__(self, spans: Sequence[Sequence[Span]], *, length: int, device: torch.device, room: int = 0) -> None:
         self.count = max(room, *map(len, spans))
         owner = torch.full((len(spans), length), -1, dtype=torch.int32)
         tokens = torch.ones(len(spans), self.count)
-        for row, of_row in enumerate(spans):
-            for number, (start, end) in enumerate(of_row):
+        for row, row_spans in enumerate(spans):
+            for number, (start, end) in enumerate(row_spans):
                 if not 0 <= start < end <= length:
                     raise SpanError(
                         f"Expected token spans within 0..{length} that hold a token, got ({start}, {end}).",
@@ -76,25 +77,29 @@ class Spans:
                     )  # fmt: skip
                 owner[row, start:end] = number
                 tokens[row, number] = end - start
-        self.owner = owner.to(device)  # (B, length): the span of each position, -1 where it has none
+        self.owner = owner.to(device)  # (B, length): the span of each position, -1 for a position without a span
         self.tokens = tokens.to(device)  # (B, S)
         self._indicators = (self.owner[:, :, None] == torch.arange(self.count, device=device)).float()
 
-    def become(self, others: Spans) -> None:
-        """Take the values of other spans, of at most as many rows, positions and spans, into the same tensors."""
+    def copy_from(self, others: Spans) -> None:
+        """Copy other spans into the tensors of these spans, in place.
+
+        Args:
+            others: at most as many rows, positions and spans as these.
+        """
         rows, length, count = others._indicators.shape
         self.owner.fill_(-1)[:rows, :length] = others.owner
         self.tokens.fill_(1)[:rows, :count] = others.tokens
         self._indicators.zero_()[:rows, :length, :count] = others._indicators
 
     def members(self) -> Members:
-        """Which keys belong to which span, from the first that does to the last."""
+        """Return which keys belong to which span, from the first key of a span to the last."""
         places = (self.owner >= 0).any(dim=0).nonzero()
         first, end = (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
         return Members(first, self._indicators[:, first:end])
 
     def pool(self, probabilities: Tensor) -> Tensor:
-        """(B, Tq, S) mass on each span from (B, Tq, Tk) float32 probabilities."""
+        """Return the (B, Tq, S) float32 mass on each span, from (B, Tq, Tk) float32 probabilities."""
         length = min(probabilities.shape[-1], self._indicators.shape[1])
         return probabilities[..., :length] @ self._indicators[:, :length]
 
@@ -103,106 +108,121 @@ class AttentionMeter:
     """Adds up the attention to spans over the layers of one forward pass.
 
     Args:
-        spans: what is looked at.
-        by_head: keep each head's mass, at the price of (L, B, H, Tq, S) numbers.
+        spans: the spans of keys whose attention is measured.
+        by_head: also keep the mass of each head, which takes L x B x H x Tq x S numbers.
     """
 
     def __init__(self, spans: Spans, *, by_head: bool = False) -> None:
         self.spans = spans
         self.by_head = by_head
         self._sum: Tensor | None = None
-        self._of_heads: list[Tensor] = []
+        self._masses: list[Tensor] = []
         self._layers = 0
 
     @cached_property
     def members(self) -> Members:
-        """Which keys belong to which span, the same in all layers."""
+        """Which keys belong to which span; the same for all layers."""
         return self.spans.members()
 
     def pool(self, probabilities: Tensor) -> Tensor:
-        """(B, H, Tq, S) mass on the spans from (B, H, Tq, Tk) float32 probabilities; H is 1 unless heads are kept."""
+        """Return the mass on the spans, from (B, H, Tq, Tk) float32 probabilities.
+
+        The shape is (B, H, Tq, S) if the meter keeps heads, else (B, 1, Tq, S) with the mean of the heads.
+        """
         if not self.by_head:
             return self.spans.pool(probabilities.mean(dim=1))[:, None]
         return self.spans.pool(probabilities.flatten(1, 2)).unflatten(1, probabilities.shape[1:3])
 
     def add(self, mass: Tensor) -> None:
-        """One layer: (B, H, Tq, S) float32 mass on the spans."""
+        """Add the (B, H, Tq, S) float32 mass of one layer."""
         self._layers += 1
-        of_all = mass.mean(dim=1)
-        self._sum = of_all if self._sum is None else self._sum + of_all
+        mean = mass.mean(dim=1)
+        self._sum = mean if self._sum is None else self._sum + mean
         if self.by_head:
-            self._of_heads.append(mass)
+            self._masses.append(mass)
 
     def mean(self) -> Tensor:
-        """(B, Tq, S) float32: attention of each query to each span, mean over layers, heads and the span's tokens."""
+        """Return the (B, Tq, S) float32 attention of each query to each span.
+
+        It is the mean over layers, heads and the tokens of the span.
+
+        Raises:
+            ModelError: no layer of the model has called the measured attention.
+        """
         if self._sum is None:
             raise ModelError(
-                "Expected the model to call the measured attention, got one of which no layer did. Use a causal "
-                "model whose "
-                "attention goes through transformers' AttentionInterface."
+                "Expected a model that calls the measured attention, got a model without a layer that calls it. Use "
+                "a causal model whose attention goes through transformers' AttentionInterface."
             )
         return self._sum / self._layers / self.spans.tokens[:, None]
 
-    def of_heads(self) -> Tensor:
-        """(L, H, B, Tq, S) float32: as ``mean``, each head of each layer for itself."""
-        return torch.stack(self._of_heads).transpose(1, 2) / self.spans.tokens[:, None]
+    def mean_by_head(self) -> Tensor:
+        """Return the (L, H, B, Tq, S) float32 attention: the values of ``mean``, for each head of each layer."""
+        return torch.stack(self._masses).transpose(1, 2) / self.spans.tokens[:, None]
 
 
 class Visibility:
-    """Which keys each new token sees; a token sees itself and what its row held before, unless told otherwise.
+    """Which keys each new token sees. By default a token sees all tokens of its row up to itself.
 
     Args:
-        lengths: how many tokens each row held before the pass; the new ones lie behind them.
-        among: (t, t) bool, which of the new tokens a new token sees; those up to itself where it is None.
+        lengths: the number of tokens that each row held before the pass. The new tokens follow them.
+        among: (t, t) bool, which of the new tokens each new token sees; None means all new tokens up to itself.
     """
 
     def __init__(self, lengths: Sequence[int], *, among: Tensor | None = None) -> None:
-        self._held = lengths
+        self._lengths = lengths
         self._among = among
         self._longest = max(lengths)
         self._masks: dict[tuple[int, int | None], Tensor | None] = {}
 
     @property
     def is_causal(self) -> bool:
-        """Whether all rows are equally long, and each token sees all before it."""
-        return self._among is None and min(self._held) == max(self._held)
+        """Whether all rows have the same length and each token sees all tokens before it."""
+        return self._among is None and min(self._lengths) == max(self._lengths)
 
     def is_square(self, queries: int, window: int | None) -> bool:
-        """Whether nothing was held, and each token sees all up to itself: what kernels call causal."""
-        return self.is_causal and self._held[0] == 0 and not self._leaves(queries, window)
+        """Return whether the rows were empty and each token sees all tokens up to itself.
+
+        Kernels call this case causal.
+        """
+        return self.is_causal and self._lengths[0] == 0 and not self._exceeds_window(queries, window)
 
     def reach(self, queries: int) -> int:
-        """How many keys are real; a cache may show more."""
+        """Return the number of keys that hold a token. A cache may have more slots."""
         return self._longest + queries
 
     def mask(self, queries: int, keys: int, window: int | None, device: torch.device) -> Tensor | None:
-        """(B or 1, Tq, Tk) bool, True where a query sees a key; None where all see all. The same for many layers.
+        """Return a (B or 1, Tq, Tk) bool mask, True where a query sees a key; None if every query sees every key.
+
+        The mask is computed once for all layers with the same number of keys and the same window.
 
         Args:
-            keys: how many there are, those that are not real included.
-            window: a token sees only so many, itself included.
+            keys: the number of slots, empty ones included.
+            window: the number of last keys that a token sees, itself included; None means all.
         """
         if (keys, window) not in self._masks:
-            self._masks[keys, window] = self._made(queries, keys, window, device)
+            self._masks[keys, window] = self._build_mask(queries, keys, window, device)
         return self._masks[keys, window]
 
-    def _leaves(self, queries: int, window: int | None) -> bool:
+    def _exceeds_window(self, queries: int, window: int | None) -> bool:
         return window is not None and self._longest + queries > window
 
-    def _made(self, queries: int, count: int, window: int | None, device: torch.device) -> Tensor | None:
-        leaves = self._leaves(queries, window)
+    def _build_mask(self, queries: int, count: int, window: int | None, device: torch.device) -> Tensor | None:
+        leaves = self._exceeds_window(queries, window)
         if self.is_causal and queries == 1 and count == self.reach(1) and not leaves:
             return None
-        lengths = torch.tensor([self._longest] if self.is_causal else list(self._held), device=device)
-        return _seen(lengths, queries, count, window if leaves else None, self._among)
+        lengths = torch.tensor([self._longest] if self.is_causal else list(self._lengths), device=device)
+        return _find_visible(lengths, queries, count, window if leaves else None, self._among)
 
 
 class StaticVisibility(Visibility):
-    """The same by tensors that stay where they are; nothing is decided by their numbers but the mask's own.
+    """A ``Visibility`` whose lengths are a tensor at a fixed address, for passes that a CUDA graph replays.
+
+    The numbers in the tensor decide only the values of the mask, never which code runs.
 
     Args:
-        lengths: (B,) int64 on the device, how many tokens each row held before the pass.
-        among: (t, t) bool there.
+        lengths: (B,) int64 on the device, the number of tokens that each row held before the pass.
+        among: (t, t) bool on the device, as in ``Visibility``.
     """
 
     def __init__(self, lengths: Tensor, among: Tensor | None = None) -> None:
@@ -211,17 +231,17 @@ class StaticVisibility(Visibility):
 
     @property
     def is_causal(self) -> bool:
-        """Nobody knows, so no: rows may differ."""
+        """Always False: the lengths are not known in Python, so that rows may differ."""
         return False
 
-    def _made(self, queries: int, count: int, window: int | None, device: torch.device) -> Tensor:  # noqa: ARG002
-        return _seen(self._numbers, queries, count, window, self._among)
+    def _build_mask(self, queries: int, count: int, window: int | None, device: torch.device) -> Tensor:  # noqa: ARG002
+        return _find_visible(self._numbers, queries, count, window, self._among)
 
 
-def _seen(lengths: Tensor, queries: int, count: int, window: int | None, among: Tensor | None) -> Tensor:
-    """(B, Tq, Tk) bool: which of so many keys the new tokens see, behind rows of (B,) lengths."""
+def _find_visible(lengths: Tensor, queries: int, count: int, window: int | None, among: Tensor | None) -> Tensor:
+    """Return a (B, Tq, Tk) bool mask: which of ``count`` keys each new token sees after rows of (B,) lengths."""
     device = lengths.device
-    order = torch.arange(count, device=device) - lengths[:, None, None]  # (B, 1, Tk): among the new ones, or negative
+    order = torch.arange(count, device=device) - lengths[:, None, None]  # (B, 1, Tk): index of a new token, or negative
     if among is None:
         number = torch.arange(queries, device=device)[:, None]
         seen, distance = order <= number, number - order
@@ -230,16 +250,16 @@ def _seen(lengths: Tensor, queries: int, count: int, window: int | None, among: 
         among = among.to(device)
         of_new = among.expand(len(lengths), -1, -1).gather(2, inside)
         seen = (order < 0) | (of_new & (order < queries))
-        depth = among.sum(dim=1) - 1  # how many new tokens each has before it
+        depth = among.sum(dim=1) - 1  # the number of new tokens before each new token
         distance = depth[:, None] - torch.where(order < 0, order, depth[inside[:, :1]])
     return seen if window is None else seen & (distance < window)
 
 
 def require_attention_interface(model: PreTrainedModel) -> None:
-    """Check that the model's attention can be measured.
+    """Check that the attention of a model can be measured.
 
     Raises:
-        ModelError: its architecture does not go through ``AttentionInterface``.
+        ModelError: the architecture does not use the ``AttentionInterface`` of transformers.
     """
     name = type(model).__name__
     if not getattr(model, "_supports_attention_backend", False):
@@ -251,11 +271,12 @@ def require_attention_interface(model: PreTrainedModel) -> None:
 
 
 class Look(NamedTuple):
-    """How the new tokens of one cache look at its keys.
+    """The attention of the new tokens of one cache to its keys.
 
     Attributes:
         tokens: the number of new tokens.
-        meter: takes what they look at.
+        visibility: which keys they see.
+        meter: measures the attention; None for no measurement.
     """
 
     tokens: int
@@ -265,9 +286,13 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Scoring:
-    """How an architecture scores a key.
+    """The values with which an architecture computes the score of a key.
 
-    Gemma 2 caps its scores, gpt-oss has a sink, a score of each head's own (H,) that takes its share and gives nothing.
+    Attributes:
+        scale: factor of the dot products.
+        window: the number of last keys that a token sees, itself included; None means all.
+        softcap: Gemma 2 limits its scores to this value.
+        sinks: (H,), one extra score for each head of gpt-oss. It takes a share of the probability and adds no output.
     """
 
     scale: float
@@ -281,7 +306,7 @@ def _measured_attention(
     query: Tensor,
     key: Tensor | list[Tensor],
     value: Tensor | list[Tensor],
-    attention_mask: Tensor | None,  # noqa: ARG001 - ``looks`` says what it would say
+    attention_mask: Tensor | None,  # noqa: ARG001 - ``looks`` holds the same information
     *,
     looks: Sequence[Look],
     scaling: float | None = None,
@@ -290,29 +315,29 @@ def _measured_attention(
     s_aux: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Attention of (B, H, Tq, D) queries to (B, Hkv, Tk, D) keys; tells meters what was looked at.
+    """Return the attention output of (B, H, Tq, D) queries to (B, Hkv, Tk, D) keys, and pass masses to the meters.
 
-    The last keys may be those of empty slots: plain products would copy all keys to leave them out. With several
-    ``looks``, which are a keyword of the model's forward, B is 1, and each has its own tokens, keys and values.
+    The last keys may be empty slots, because plain products would copy all keys to remove them. With several
+    ``looks`` (a keyword of the model's forward), B is 1, and each look has its own tokens, keys and values.
     """
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     scoring = _Scoring(scale, sliding_window, softcap, s_aux)
     keys, values = (states if isinstance(states, list) else [states] for states in (key, value))
     parts = zip(query.split([look.tokens for look in looks], dim=2), keys, values, looks, strict=True)
-    outputs = [_attended(*part, scoring) for part in parts]
+    outputs = [_attend(*part, scoring) for part in parts]
     return (torch.cat(outputs, dim=2) if len(outputs) > 1 else outputs[0]).transpose(1, 2), None
 
 
-def _attended(query: Tensor, key: Tensor, value: Tensor, look: Look, scoring: _Scoring) -> Tensor:
-    """(B, H, Tq, D) output of one cache's new tokens."""
+def _attend(query: Tensor, key: Tensor, value: Tensor, look: Look, scoring: _Scoring) -> Tensor:
+    """Return the (B, H, Tq, D) output for the new tokens of one cache."""
     queries, visibility, meter = query.shape[2], look.visibility, look.meter
     if scoring.softcap is None and visibility.is_causal and queries > 1:
         reach = visibility.reach(queries)
         real_keys, real_values = key[:, :, :reach], value[:, :, :reach]
         if queries > _FEW_QUERIES and (kernel := varlen_kernel(query, value)) is not None:
-            return _packed(query, real_keys, real_values, scoring, meter, kernel)
+            return _attend_packed(query, real_keys, real_values, scoring, meter, kernel)
         if query.device.type == "cpu":
-            return _in_blocks(query, real_keys, real_values, scoring, meter)
+            return _attend_in_blocks(query, real_keys, real_values, scoring, meter)
         if queries > _FEW_QUERIES and meter is None and scoring.sinks is None:
             is_square = visibility.is_square(queries, scoring.window)
             mask = None if is_square else visibility.mask(queries, reach, scoring.window, query.device)
@@ -321,11 +346,13 @@ def _attended(query: Tensor, key: Tensor, value: Tensor, look: Look, scoring: _S
                 scale=scoring.scale, enable_gqa=True,
             )  # fmt: skip
     mask = visibility.mask(queries, key.shape[2], scoring.window, query.device)
-    return _plain(query, key, value, mask, scoring, meter)
+    return _attend_plainly(query, key, value, mask, scoring, meter)
 
 
-def _in_blocks(query: Tensor, key: Tensor, value: Tensor, scoring: _Scoring, meter: AttentionMeter | None) -> Tensor:
-    """(B, H, Tq, D) output of causal attention on a CPU."""
+def _attend_in_blocks(
+    query: Tensor, key: Tensor, value: Tensor, scoring: _Scoring, meter: AttentionMeter | None
+) -> Tensor:
+    """Return the (B, H, Tq, D) output of causal attention, computed on a CPU in blocks of queries."""
     members = None if meter is None else meter.members
     output, mass = blocked_attention(
         query, key, value, scale=scoring.scale, window=scoring.window, sinks=scoring.sinks, members=members
@@ -335,22 +362,22 @@ def _in_blocks(query: Tensor, key: Tensor, value: Tensor, scoring: _Scoring, met
     return output
 
 
-def _packed(
+def _attend_packed(
     query: Tensor, key: Tensor, value: Tensor, scoring: _Scoring, meter: AttentionMeter | None, kernel: Kernel
 ) -> Tensor:
-    """(B, H, Tq, D) output of causal attention by a fused kernel of a GPU."""
+    """Return the (B, H, Tq, D) output of causal attention, computed by a fused kernel on a GPU."""
     output, lse = packed_attention(query, key, value, scale=scoring.scale, window=scoring.window, kernel=kernel)
     if scoring.sinks is not None:
         with_sink = torch.logaddexp(lse, scoring.sinks.float()[:, None])
         output = output * torch.exp(lse - with_sink)[..., None].to(output.dtype)
         lse = with_sink
     if meter is not None:
-        owner = _widened(meter.spans.owner, key)
+        owner = _pad_owner(meter.spans.owner, key)
         meter.add(span_mass(query, key, lse, owner, meter.spans.count, scale=scoring.scale, window=scoring.window))
     return output
 
 
-def _plain(
+def _attend_plainly(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -358,7 +385,10 @@ def _plain(
     scoring: _Scoring,
     meter: AttentionMeter | None,
 ) -> Tensor:
-    """(B, H, Tq, D) output by plain products, heads of one key head packed together, in blocks of queries."""
+    """Return the (B, H, Tq, D) output of plain matrix products, in blocks of queries.
+
+    All query heads that share a key head are multiplied together.
+    """
     rows, heads, total, width = query.shape
     shared, keys = key.shape[1], key.shape[2]
     most = _CPU_BLOCK_SCORES if query.device.type == "cpu" else _BLOCK_SCORES
@@ -382,8 +412,8 @@ def _plain(
     return torch.cat(outputs, dim=2) if len(outputs) > 1 else outputs[0]
 
 
-def _widened(owner: Tensor, key: Tensor) -> Tensor:
-    """(B, Tk) owners where positions behind the last span belong to none."""
+def _pad_owner(owner: Tensor, key: Tensor) -> Tensor:
+    """Return the (B, Tk) span of each key; keys after the last span get -1."""
     return torch.nn.functional.pad(owner, (0, key.shape[2] - owner.shape[1]), value=-1)
 
 

@@ -1,6 +1,6 @@
-"""A prompt on its way through the model, among the others of its batch.
+"""A prompt that the model continues, as one row of a batch.
 
-It knows tokens and no weights. Invariant: what it guesses obeys its form.
+The module knows tokens, but no weights. Invariant: the guesses of a row obey its form.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ __all__ = ["BatchRow"]
 
 @dataclass(eq=False)
 class BatchRow:
-    """One prompt on its way through the model.
+    """A prompt that the model continues, with the tokens and the attention written so far.
 
     Attributes:
-        max_tokens: most tokens written to it.
-        stop: asked with prompt and text so far whether it ends there.
-        fed_to: behind its last slot in the cache that was written to; beyond ``held`` they do not count.
+        place: index among the prompts of its call.
+        max_tokens: the largest number of tokens to write.
+        stop: called with the prompt and the text so far; True ends the row.
+        seconds: the row's share of the time of its passes.
+        fed_to: the number of slots of the cache that have been written; the tokens after ``tokens_read`` do not count.
     """
 
-    place: int  # among the prompts
+    place: int
     prompt: Prompt
     ids: list[int]
     spans: list[tuple[int, int]]
@@ -38,7 +40,7 @@ class BatchRow:
     written: list[int] = field(default_factory=list)
     attention: list[np.ndarray] = field(default_factory=list)
     finish: str = ""
-    seconds: float = 0.0  # its share of the time of the passes it took part in
+    seconds: float = 0.0
     fed_to: int = 0
     _lookup: PromptLookup = field(init=False)
 
@@ -47,31 +49,31 @@ class BatchRow:
 
     @property
     def up_to_task(self) -> list[int]:
-        """The tokens up to the end of its inputs: those that prompts with another task begin with too."""
+        """The tokens up to the end of the inputs. Prompts that differ only in their task share these tokens."""
         return self.ids[: self.spans[-1][1]] if self.spans and self.prompt.task else []
 
     @property
-    def held(self) -> int:
-        """How many tokens were read: all but the last one written."""
+    def tokens_read(self) -> int:
+        """The number of tokens that the model has read: the prompt and all written tokens except the last one."""
         return len(self.ids) + len(self.written) - 1
 
     @property
-    def longest(self) -> int:
-        """How many tokens it may come to."""
+    def max_length(self) -> int:
+        """The largest number of tokens that the row can reach."""
         return len(self.ids) + self.max_tokens
 
     def write(self, token: int) -> None:
-        """Add a token to what is written."""
+        """Add a token to the written tokens."""
         self._lookup.extend([token])
         self.written.append(token)
         if self.form is not None:
             self.form.take(token)
 
     def best(self, likeliest: int, logits: Tensor) -> int:
-        """The token to write by (V,) logits, of which ``likeliest`` is the largest."""
+        """Return the next token for (V,) logits, of which ``likeliest`` is the largest."""
         return likeliest if self.form is None else self.form.best(likeliest, logits)
 
     def guess(self, most: int) -> list[int]:
-        """At most so many tokens that may well come next."""
+        """Return at most ``most`` tokens that are likely to come next."""
         guess = self._lookup.guess(most)
         return guess if self.form is None else self.form.guess(guess, most)

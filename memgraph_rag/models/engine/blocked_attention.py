@@ -1,12 +1,12 @@
-"""Causal attention of many queries on a CPU, by plain products of a block of queries at a time.
+"""Causal attention on a CPU, by plain products of one block of queries at a time.
 
-A block sees the keys up to its own and no others, so that half of a matrix is never computed, and its probabilities
-are at hand: what falls on spans of keys costs a narrow product more. In bfloat16 that takes a third of the time of
-torch's fused kernel for CPUs, in float32 the same. It knows nothing of models, caches or layers. Invariant: output and
-mass are those of the whole softmax matrix.
+A block of queries multiplies only the keys up to its own, so that half of the score matrix is never computed. The
+probabilities are in memory, so that the mass on spans of keys costs only one narrow product more. In bfloat16 this
+takes a third of the time of torch's fused kernel for CPUs, in float32 the same time. The module does not know models,
+caches or layers. Invariant: output and mass equal those of the whole softmax matrix.
 
-Source: SageAttention (Zhang et al., 2025), section 4.2: keys without their mean, which no softmax sees, leave smaller
-scores, of which bfloat16 cuts off less.
+Source: SageAttention (Zhang et al., 2025), section 4.2: subtracting the mean of the keys does not change the softmax.
+    It makes scores smaller, so that bfloat16 rounds them less.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from torch import Tensor
 
 __all__ = ["Members", "blocked_attention", "softmax"]
 
-_BLOCK = 64  # queries: with 32 products are slower, with 128 more scores are computed in vain
+_BLOCK = 64  # queries: with 32, products are slower; with 128, more scores of hidden keys are computed
 
 
 class Members(NamedTuple):
     """Which keys belong to which span.
 
     Attributes:
-        first: position of the first key that belongs to one.
-        of_spans: (B, n, S), 1 where one of the n keys from there on belongs to a span, else 0.
+        first: position of the first key that belongs to a span.
+        of_spans: (B, n, S), for the n keys from ``first`` on: 1 if the key belongs to the span, else 0.
     """
 
     first: int
-    of_spans: Tensor
+    indicators: Tensor
 
 
 def blocked_attention(
@@ -43,31 +43,31 @@ def blocked_attention(
     sinks: Tensor | None = None,
     members: Members | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """(B, H, Tq, Dv) output, and the (B, H, Tq, S) float32 mass that falls on spans of keys.
+    """Return the (B, H, Tq, Dv) attention output, and the (B, H, Tq, S) float32 mass on spans of keys.
 
-    Query i stands at key position Tk - Tq + i and sees the keys up to its own.
+    Query i is at key position Tk - Tq + i and sees the keys up to its own.
 
     Args:
         query: (B, H, Tq, D), after rotary embedding.
         key, value: (B, Hkv, Tk, D or Dv); H is a multiple of Hkv.
         scale: factor of the dot products.
-        window: only the last so many keys, the query's own included, are seen.
-        sinks: (H,), a score of each head's own that takes its share and gives nothing.
-        members: of spans; without them there is no mass.
+        window: the number of last keys that a query sees, its own included; None means all.
+        sinks: (H,), one extra score for each head; it takes a share of the probability and adds no output.
+        members: the spans; without them, the second result is None.
     """
     rows, heads, queries, width = query.shape
     shared, keys = key.shape[1:3]
-    if sinks is None and key.dtype != torch.float32:  # a sink is not moved with the scores
+    if sinks is None and key.dtype != torch.float32:  # a sink would not be shifted with the scores
         key = (key.float() - key.float().mean(dim=2, keepdim=True)).to(key.dtype)
     query = (query.float() * scale).to(query.dtype).view(rows, shared, -1, queries, width)
     transposed = key.transpose(2, 3)
     output = query.new_empty(*query.shape[:-1], value.shape[-1])
-    members = None if members is None else Members(members.first, members.of_spans.to(query.dtype))
+    members = None if members is None else Members(members.first, members.indicators.to(query.dtype))
     masses = []
     for start in range(0, queries, _BLOCK):
         some = slice(start, min(start + _BLOCK, queries))
         own = keys - queries + start  # position of the block's first query
-        # In whole blocks, as far as there are keys: oneDNN compiles products for each shape, and keeps them.
+        # Whole blocks of keys, because oneDNN compiles products for each shape and keeps them.
         last = min(keys, -(-(keys - queries + some.stop) // _BLOCK) * _BLOCK)
         first = 0 if window is None else max(0, own + 1 - window)
         scores = (query[:, :, :, some].flatten(2, 3) @ transposed[..., first:last]).view(rows, heads, -1, last - first)
@@ -81,7 +81,11 @@ def blocked_attention(
 
 
 def _hide(scores: Tensor, before: int, window: int | None) -> None:
-    """Make the scores of keys that a query does not see minus infinity; so many keys stand before the first query's."""
+    """Set the scores of keys that a query does not see to minus infinity.
+
+    Args:
+        before: the number of keys before the key of the first query.
+    """
     queries, keys = scores.shape[2:]
     place = torch.arange(before, before + queries)[:, None]
     scores[..., before + 1 :].masked_fill_(torch.arange(before + 1, keys) > place, float("-inf"))
@@ -91,7 +95,7 @@ def _hide(scores: Tensor, before: int, window: int | None) -> None:
 
 
 def softmax(scores: Tensor, sinks: Tensor | None) -> Tensor:
-    """(B, H, Tq, Tk) probabilities of the keys, beside a score of each head's own where there are (H,) sinks."""
+    """Return the (B, H, Tq, Tk) probabilities of the keys; with (H,) sinks, the sink takes its share first."""
     if sinks is None:
         return torch.softmax(scores, dim=-1)
     sink = sinks[:, None, None].to(scores.dtype).expand(len(scores), -1, scores.shape[2], 1)
@@ -99,9 +103,9 @@ def softmax(scores: Tensor, sinks: Tensor | None) -> Tensor:
 
 
 def _mass(probabilities: Tensor, first: int, members: Members) -> Tensor:
-    """(B, H, q, S) float32 of a block's probabilities for the keys from ``first`` on."""
+    """Return the (B, H, q, S) float32 mass of a block's probabilities for the keys from ``first`` on."""
     start = max(first, members.first)
-    end = min(first + probabilities.shape[-1], members.first + members.of_spans.shape[1])
-    of_spans = members.of_spans[:, start - members.first : max(start, end) - members.first]
+    end = min(first + probabilities.shape[-1], members.first + members.indicators.shape[1])
+    indicators = members.indicators[:, start - members.first : max(start, end) - members.first]
     owned = probabilities[..., start - first : max(start, end) - first]
-    return (owned.flatten(1, 2) @ of_spans).unflatten(1, owned.shape[1:3]).float()
+    return (owned.flatten(1, 2) @ indicators).unflatten(1, owned.shape[1:3]).float()

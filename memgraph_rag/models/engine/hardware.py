@@ -1,6 +1,6 @@
 """The device on which models compute, and their number format.
 
-It knows no model. Invariant: the hardware computes in the chosen format itself; nothing is emulated.
+The module does not know a model. Invariant: the hardware itself computes in the chosen format, without emulation.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 INT8 = "int8"
-"""The name of 8-bit integers, in which linear layers alone compute (``int8_linear.py``; on a GPU, bitsandbytes)."""
+"""The name of the 8-bit integer format of linear layers (``int8_linear.py``; bitsandbytes on a GPU)."""
 
 INT4 = "int4"
-"""The name of 4-bit weights of linear layers (bitsandbytes), for a model that would not fit otherwise."""
+"""The name of the format with 4-bit weights in linear layers (bitsandbytes), for models that do not fit otherwise."""
 
 _FORMATS = ("auto", "float32", "bfloat16", "float16", INT8, INT4)
 
 
 def find_device(name: str) -> torch.device:
-    """The device of that name; "auto" is a GPU where there is one that computes.
+    """Return the device with this name; "auto" is a GPU that torch can use, else the CPU.
 
     Raises:
-        SettingsError: there is no such device, or this torch has no kernels for it.
+        SettingsError: the device does not exist, or this torch has no kernels for it.
     """
     if name == "auto":
         if not torch.cuda.is_available():
@@ -53,8 +53,8 @@ def find_device(name: str) -> torch.device:
             return torch.device("cpu")
     try:
         device = torch.device(name)
-        torch.ones(1, device=device).add_(1).item()  # a torch without kernels for this GPU fails here, not before
-    except (RuntimeError, AssertionError, NotImplementedError) as error:  # each backend has its own
+        torch.ones(1, device=device).add_(1).item()  # a torch without kernels for this GPU fails here
+    except (RuntimeError, AssertionError, NotImplementedError) as error:  # the error depends on the backend
         raise SettingsError(
             f"Expected a device that this machine and its torch have, such as 'auto', 'cpu', 'cuda' or 'mps', got "
             f"{show(name)}: {str(error).splitlines()[0]}",
@@ -64,10 +64,12 @@ def find_device(name: str) -> torch.device:
 
 
 def find_dtype(name: str, device: torch.device) -> torch.dtype:
-    """The number format of that name; "auto" is ``best_dtype``, and so is what flows between layers of integers.
+    """Return the number format with this name.
+
+    "auto" is ``best_dtype``. For "int8" and "int4" the result is the format between the layers, also ``best_dtype``.
 
     Raises:
-        SettingsError: there is no such format, this device does not serve it, or the package that does is missing.
+        SettingsError: the format does not exist, the device does not support it, or a package for it is missing.
     """
     if name not in _FORMATS:
         raise SettingsError(
@@ -101,12 +103,12 @@ def _check_integers(name: str, device: torch.device) -> None:
 
 
 def multiplies_integers() -> bool:
-    """Whether torch has fast products of 8-bit integers for this machine's CPU."""
+    """Return whether torch has fast products of 8-bit integers on the CPU of this machine."""
     return torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
 
 
 def best_dtype(device: torch.device) -> torch.dtype:
-    """bfloat16 where the hardware computes in it, else float16 on a GPU and float32 elsewhere."""
+    """Return bfloat16 if the hardware computes in it, else float16 on a GPU and float32 on other devices."""
     if device.type == "cuda":
         with torch.cuda.device(device):
             return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float16
@@ -117,7 +119,7 @@ def best_dtype(device: torch.device) -> torch.dtype:
 
 
 def free_bytes(device: torch.device) -> int | None:
-    """What a GPU's memory has room for, torch's own unused blocks included; None for another device."""
+    """Return the free memory of a GPU in bytes, including unused blocks that torch holds; None for other devices."""
     if device.type != "cuda":
         return None
     free, _ = torch.cuda.mem_get_info(device)
@@ -126,19 +128,19 @@ def free_bytes(device: torch.device) -> int | None:
 
 @contextmanager
 def memory_errors(device: torch.device, what: str) -> Iterator[None]:
-    """Turn a GPU's lack of memory into an error of ours.
+    """Turn an out-of-memory error of a GPU into a ModelError.
 
     Args:
-        what: that needs the memory, "weights of NAME".
+        what: the noun phrase for the error message, such as "weights of NAME".
 
     Raises:
-        ModelError: the device's memory was too small for what was done within.
+        ModelError: the memory of the device was too small for the block.
     """
     try:
         yield
     except torch.OutOfMemoryError as error:
         raise ModelError(
             f"Expected enough memory on {device} for the {what}, got none left: {str(error).splitlines()[0]} Close "
-            "what else uses it, take a smaller model or window, or the setting device='cpu'.",
+            "other programs that use it, choose a smaller model or window, or set device='cpu'.",
             device=str(device),
         ) from error

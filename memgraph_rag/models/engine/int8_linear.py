@@ -1,14 +1,14 @@
-"""Linear layers that multiply 8-bit integers on a CPU: weights with a scale a channel, inputs with a scale a token.
+"""Linear layers that multiply 8-bit integers on a CPU, with one scale for each weight channel and each input token.
 
-It knows linear layers, no model and no tokens. A processor with VNNI multiplies bytes twice as fast as bfloat16 and
-reads half as much; one with AVX2 alone multiplies them twice as fast as float32. Everything between the linear layers
-(norms, attention, activations) stays as it was, so what is measured of attention is measured in the same way.
-Invariants: a token's output depends on no other token of its pass; what is not finite stays so; no sum overflows; one
-packed form of the weights serves passes of one token and of thousands.
+The module knows linear layers, but no model and no tokens. A processor with VNNI multiplies bytes twice as fast as
+bfloat16 and reads half as much. A processor with only AVX2 multiplies bytes twice as fast as float32. The layers
+between the linear layers (norms, attention, activations) do not change, so that attention is measured in the same way.
+Invariants: the output of a token depends on no other token of its pass; values that are not finite stay so; no sum
+    overflows; the same packed weights serve passes of one token and of thousands.
 
 Sources: SmoothQuant (Xiao et al., 2023), section 2, per-channel weights and per-token inputs; QuaRot (Ashkboos et al.,
-2024), section 4: inputs and weights are turned by a Hadamard matrix, which spreads the few large inputs that would
-take the others' digits. Here each layer turns its own inputs, in short blocks, so that nothing else has to change.
+2024), section 4: a Hadamard matrix rotates inputs and weights. This spreads the few large inputs, which would otherwise
+take the digits of the others. Here each layer rotates its own inputs in short blocks, so that no other layer changes.
 """
 
 from __future__ import annotations
@@ -26,35 +26,41 @@ from torch import Tensor, nn
 
 __all__ = ["Int8Linear", "Int8Output", "is_faster", "use_int8"]
 
-_AT_ONCE = 1 << 21  # numbers made integers together: more are page faults, fewer keep cores waiting for each other
-_EXACT_ROWS = 16  # whose likeliest logits are computed in full together: 3 MB of the 1.5B's weights
-_LIKELIEST = 64  # tokens; by integers the 1.5B's logits are off by 0.1 at most
-_TURNED = 64  # inputs that are turned together, at most
-_TRIED_ROWS = (4, 64)  # a step that writes, a pass that reads; one row waits for memory, in integers never longer
+_AT_ONCE = 1 << 21  # numbers converted at a time: more cause page faults, fewer keep cores waiting
+_EXACT_ROWS = 16  # rows whose likeliest logits are computed exactly at a time: 3 MB of the 1.5B's weights
+_LIKELIEST = 64  # tokens; with integers, the 1.5B's logits are wrong by at most 0.1
+_TURNED = 64  # the largest number of inputs in a rotated block
+_TRIED_ROWS = (4, 64)  # the rows of a writing step and of a reading pass; one row only waits for memory
 _TRIED_TIMES = 5
-_MARGIN = 1.2  # by which integers must be faster
-_LEAST_SHARE = 20  # smaller layers than this part of the largest win nothing: keys and values of few heads
+_MARGIN = 1.2  # integers must be faster by this factor
+_LEAST_SHARE = 20  # layers smaller than this part of the largest gain nothing, such as keys of few heads
 
 
 class _Range(NamedTuple):
-    """Which integers stand for a row: its largest is so many levels; oneDNN is fast where inputs are unsigned."""
+    """The integers that represent a row.
+
+    Attributes:
+        levels: the integer of the row's largest absolute value.
+        zero: the unsigned integer that represents 0 in the inputs; oneDNN is fast only for unsigned inputs.
+    """
 
     levels: float
-    zero: int  # what stands for 0 in the inputs
+    zero: int
 
 
-# A scale, rounded to bfloat16, may be too small by 1/256, and 127 is the most that a byte holds.
+# A scale, rounded to bfloat16, may be too small by 1/256, and the largest value of a byte is 127.
 _WHOLE = _Range(126.5, 128)
-# Without VNNI two products are summed in 16 bits: 2 x 181 x 90 still fits.
+# Without VNNI the processor sums two products in 16 bits: 2 x 181 x 90 still fits.
 _SHORT = _Range(90.0, 91)
 
 
 class Int8Linear(nn.Module):
-    """What a linear layer gives, from products of integers.
+    """A linear layer that computes with products of integers.
 
-    ``y = s_x s_w (q_x q_w^T) + b`` with ``q = round(H row / s)``. H turns blocks of 64 inputs (of as large a power of
-    4 as divides them where 64 does not) and is its own inverse, so that ``H x`` times ``H w`` is ``x`` times ``w``.
-    The largest absolute value of a turned row is 126.5 ``s``, or 90 ``s`` on a processor without VNNI.
+    ``y = s_x s_w (q_x q_w^T) + b`` with ``q = round(H row / s)``. The Hadamard matrix H rotates blocks of 64 inputs (or
+    of the largest power of 4 that divides the number of inputs). It is its own inverse, so that ``H x`` times ``H w``
+    is ``x`` times ``w``. The largest absolute value of a rotated row is 126.5 ``s``, or 90 ``s`` on a processor without
+    VNNI.
 
     Args:
         linear: the layer that it stands for; its weights are copied.
@@ -66,8 +72,8 @@ class Int8Linear(nn.Module):
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         self.in_features, self.out_features = linear.in_features, linear.out_features
-        self.levels, self._zero = _range()
-        self._turn = _turn(linear.in_features).to(linear.weight.dtype)
+        self.levels, self._zero = _find_range()
+        self._hadamard_matrix = _hadamard_matrix(linear.in_features).to(linear.weight.dtype)
         integers, scales = self._integers(linear.weight.detach())
         self.weight = nn.Parameter(_packed(integers), requires_grad=False)  # a parameter, so that it counts as such
         self._scales = scales[:, 0].float()
@@ -75,7 +81,7 @@ class Int8Linear(nn.Module):
         self.bias = linear.bias
 
     def forward(self, states: Tensor) -> Tensor:
-        """(..., out_features) from (..., in_features), in the format of the input."""
+        """Return the (..., out_features) output for (..., in_features) inputs, in the dtype of the input."""
         integers, scales = self._integers(states.reshape(-1, self.in_features))
         unsigned = integers.view(torch.uint8).add_(self._zero)
         output = _product(unsigned, self.weight, self._scales, self._zeros, zero=self._zero, dtype=states.dtype)
@@ -85,9 +91,13 @@ class Int8Linear(nn.Module):
         return output.view(*states.shape[:-1], self.out_features)
 
     def _integers(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """(n, d) int8 and (n, 1) scales of the rows' format, whose product is nearly the turned rows."""
+        """Rotate (n, d) rows and convert them to integers.
+
+        Returns:
+            (n, d) int8, and (n, 1) scales in the dtype of the rows; their product is close to the rotated rows.
+        """
         integers, scales = torch.empty(rows.shape, dtype=torch.int8), rows.new_empty(len(rows), 1)
-        turn, least = self._turn.to(rows.dtype), torch.finfo(rows.dtype).tiny
+        turn, least = self._hadamard_matrix.to(rows.dtype), torch.finfo(rows.dtype).tiny
         at_once = max(1, _AT_ONCE // rows.shape[1])
         parts = zip(rows.split(at_once), integers.split(at_once), scales.split(at_once), strict=True)
         for some, some_integers, some_scales in parts:
@@ -98,22 +108,23 @@ class Int8Linear(nn.Module):
 
 
 class Int8Output(nn.Module):
-    """The logits of a network's output layer: of all tokens by integers, of the likeliest by the weights themselves.
+    """The output layer of a network: integers compute all logits, and the weights compute the largest logits again.
 
-    So what is written, and how sure the network is of it, are as exact as the weights, of which a pass reads few rows:
-    where they are mapped from a file, only these are in memory.
+    So the chosen tokens and their probabilities are as exact as the weights, although a pass reads few rows of the
+    weights. If the weights are mapped from a file, only these rows are in memory.
 
     Args:
-        linear: the output layer; its weights are kept as well, as they may be those of the input embedding.
+        linear: the output layer. Its weights are kept too, because the input embedding may share them.
     """
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         self.weight, self.bias = linear.weight, linear.bias
-        self._roughly = Int8Linear(linear).__call__  # no part of the network: it would count weights twice
+        # A bound method is no submodule: the network would count the weights of a submodule twice.
+        self._roughly = Int8Linear(linear).__call__
 
     def forward(self, states: Tensor) -> Tensor:
-        """(..., tokens) logits from (..., in_features)."""
+        """Return (..., tokens) logits from (..., in_features) states."""
         logits = self._roughly(states)
         rows = zip(states.flatten(0, -2).split(_EXACT_ROWS), logits.flatten(0, -2).split(_EXACT_ROWS), strict=True)
         for some_states, some_logits in rows:
@@ -124,10 +135,10 @@ class Int8Output(nn.Module):
 
 
 def use_int8(network: nn.Module, *, output: nn.Module | None = None) -> None:
-    """Put an ``Int8Linear`` in the place of each linear layer that wins by it, one after another: no second network.
+    """Replace each linear layer that gains from integers by an ``Int8Linear``, one after another, in place.
 
     Args:
-        output: the layer that gives the logits, which becomes an ``Int8Output``.
+        output: the layer that computes the logits; an ``Int8Output`` replaces it.
     """
     linears = {name: layer for name, layer in network.named_modules() if type(layer) is nn.Linear}
     least = max((layer.weight.numel() for layer in linears.values() if layer is not output), default=0) / _LEAST_SHARE
@@ -136,7 +147,7 @@ def use_int8(network: nn.Module, *, output: nn.Module | None = None) -> None:
         layer = linears.pop(name)
         replacement = Int8Output(layer) if layer is output else Int8Linear(layer)
         setattr(network.get_submodule(place), own_name, replacement)
-    # Of what was freed between the layers glibc, which alone has the call, keeps some 500 MB.
+    # Return about 500 MB of freed memory to the system; only glibc has this call.
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -169,8 +180,11 @@ def _seconds(layer: Int8Linear | nn.Linear, rows: int, dtype: torch.dtype) -> fl
 
 
 @cache
-def _turn(features: int) -> Tensor:
-    """(n, n) float32, n a power of 4: only then are its entries, 1 / sqrt(n), exact in every format."""
+def _hadamard_matrix(features: int) -> Tensor:
+    """Return the (n, n) float32 Hadamard matrix for layers with so many inputs.
+
+    n is a power of 4, because only then 1 / sqrt(n) is exact in every number format.
+    """
     size = _TURNED
     while features % size:
         size //= 4
@@ -178,8 +192,8 @@ def _turn(features: int) -> Tensor:
 
 
 @cache
-def _range() -> _Range:
-    """What this processor adds up without loss, found out by products of which two do not fit in 16 bits."""
+def _find_range() -> _Range:
+    """Measure which integers this processor adds up without loss, with products of which two do not fit in 16 bits."""
     largest, weights = torch.full((64, 64), 255, dtype=torch.uint8), torch.full((64, 64), 127, dtype=torch.int8)
     packed = _packed(weights)
     scales, zeros = torch.ones(64), torch.zeros(64, dtype=torch.int32)

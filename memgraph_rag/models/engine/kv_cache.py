@@ -1,8 +1,8 @@
-"""The KV cache: the only module that touches its layout.
+"""The KV cache. No other module touches its memory layout.
 
-It knows nothing of nodes, questions or attention. Invariants: a row's tokens lie at the slots from 0 on, without
-padding, however long the other rows are; buffers grow in blocks, so appending one token copies one token, and taking
-tokens back or letting a row go copies nothing of the others.
+The module does not know nodes, questions or attention. Invariants: the tokens of a row fill its slots from slot 0 on,
+without padding, whatever the length of other rows. Buffers grow in blocks, so that adding a token copies one token.
+Removing tokens or a row copies no tokens of other rows, except of the row that moves into the free place.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ _BLOCK = 256  # positions; a 1.5B model's block is 7 MB in bf16
 
 
 class RowCache(Cache):
-    """Keys and values of some rows, each with its own length.
+    """Keys and values of several rows, each row with its own length.
 
-    A forward pass over (B, t) new tokens needs ``len(lengths) == B``; it writes behind each row's last token, and
-    ``advance`` makes these tokens count. A pass that fails before that has changed nothing that is visible.
+    A forward pass over (B, t) new tokens needs ``len(lengths) == B``. It writes the new tokens after the last token of
+    each row, and ``advance`` then adds them to the lengths. A pass that fails before ``advance`` changes nothing
+    visible.
 
     Args:
-        rows: how many there are at first, all empty.
+        rows: the number of rows at first, all empty.
     """
 
     def __init__(self, rows: int = 1) -> None:
         super().__init__(layers=[])
         self.lengths = [0] * rows
-        self._buffers: list[tuple[Tensor, Tensor]] = []  # of each layer: keys and values, (rows, H, slots, D)
+        self._buffers: list[tuple[Tensor, Tensor]] = []  # for each layer: keys and values, (rows, H, slots, D)
 
-    # ── what transformers asks for ───────────────────────────────────────────────────────────────────────
+    # ── the interface that transformers calls ────────────────────────────────────────────────────────────
 
     @torch.inference_mode()
     def update(
@@ -48,9 +49,9 @@ class RowCache(Cache):
         *args: object,  # noqa: ARG002 - the base class's signature
         **kwargs: object,  # noqa: ARG002
     ) -> tuple[Tensor, Tensor]:
-        """Write (B, H, t, D) states of one layer; all slots of all rows, (B, H, at least longest + t, D).
+        """Write (B, H, t, D) states of one layer; return all slots of all rows, (B, H, at least longest + t, D).
 
-        What lies behind the end of a row is arbitrary, but finite.
+        The values after the end of a row are arbitrary, but finite.
         """
         rows, _, new, _ = key_states.shape
         end = max(self.lengths) + new
@@ -59,7 +60,7 @@ class RowCache(Cache):
                 states.new_zeros(rows, states.shape[1], 0, states.shape[3]) for states in (key_states, value_states)
             ]
             self._buffers.append((empty[0], empty[1]))
-        buffers = self._buffers[layer_idx] = self._with_room(self._buffers[layer_idx], rows, end)
+        buffers = self._buffers[layer_idx] = self._grow(self._buffers[layer_idx], rows, end)
         if min(self.lengths) == end - new:
             for buffer, states in zip(buffers, (key_states, value_states), strict=True):
                 buffer[:rows, :, end - new : end] = states
@@ -72,53 +73,54 @@ class RowCache(Cache):
         return buffers[0][:rows], buffers[1][:rows]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:  # noqa: ARG002 - the base class's signature
-        """Tokens of the longest row."""
+        """Return the number of tokens of the longest row."""
         return max(self.lengths)
 
     def get_mask_sizes(self, query_length: int, layer_idx: int) -> tuple[int, int]:  # noqa: ARG002
-        """Number of keys, and the position of the first."""
+        """Return the number of keys, and the position of the first key."""
         return max(self.lengths) + query_length, 0
 
-    # ── what this library asks for ───────────────────────────────────────────────────────────────────────
+    # ── the interface that this library calls ────────────────────────────────────────────────────────────
 
     @property
     def nbytes(self) -> int:
-        """What its buffers take."""
+        """The size of the buffers in bytes."""
         return sum(states.nbytes for buffers in self._buffers for states in buffers)
 
     def tokens_within(self, free: int) -> int:
-        """How many tokens of rows together it may hold with so many bytes more; no limit before a layer was written.
+        """Return how many tokens all rows together may hold if the buffers may grow by ``free`` bytes.
 
-        Half of the memory is counted on: buffers grow by more than is asked for, beside the ones that they replace.
+        Returns ``sys.maxsize`` before the first layer was written. The calculation uses half of the memory, because
+        buffers grow by more than was asked for, and old buffers exist until their replacement is filled.
         """
         per_token = sum(states.itemsize * states.shape[1] * states.shape[3] for states in chain(*self._buffers))
         return (free + self.nbytes) // (2 * per_token) if per_token else sys.maxsize
 
     def advance(self, tokens: int) -> None:
-        """So many tokens were written behind each row."""
+        """Add this number of new tokens to the length of each row."""
         self.lengths = [length + tokens for length in self.lengths]
 
     def take_back(self, tokens: int | Sequence[int]) -> None:
-        """Forget the last tokens of each row: as many of all, or so many of each."""
+        """Remove the last tokens of each row: one number for all rows, or a number for each row."""
         counts = [tokens] * len(self.lengths) if isinstance(tokens, int) else tokens
         self.lengths = [length - count for length, count in zip(self.lengths, counts, strict=True)]
 
     @torch.inference_mode()
     def add_row(self, other: RowCache) -> None:
-        """Copy the one row of another cache behind the rows here."""
+        """Copy the only row of another cache as a new last row."""
         (length,) = other.lengths
         row = len(self.lengths)
         self.lengths.append(length)
         for index, theirs in enumerate(other._buffers):
             if index == len(self._buffers):
-                self._buffers.append((_no_slots(theirs[0]), _no_slots(theirs[1])))
-            buffers = self._buffers[index] = self._with_room(self._buffers[index], row + 1, length)
+                self._buffers.append((_make_empty_buffer(theirs[0]), _make_empty_buffer(theirs[1])))
+            buffers = self._buffers[index] = self._grow(self._buffers[index], row + 1, length)
             for buffer, states in zip(buffers, theirs, strict=True):
                 buffer[row, :, :length] = states[0, :, :length]
 
     @torch.inference_mode()
     def remove_row(self, row: int) -> None:
-        """Let a row go; the last one takes its place."""
+        """Remove a row. The last row takes its place."""
         last = len(self.lengths) - 1
         length = self.lengths[row] = self.lengths[last]
         self.lengths.pop()
@@ -129,60 +131,61 @@ class RowCache(Cache):
 
     @torch.inference_mode()
     def make_room(self, rows: int, slots: int) -> None:
-        """Let its buffers hold so many rows of so many tokens, the ones that are there included."""
-        for index, buffers in enumerate(self._buffers):  # one layer after another: old and new are not there twice
-            self._buffers[index] = self._with_room(buffers, rows, slots)
+        """Grow the buffers until they have room for ``rows`` rows of ``slots`` tokens, existing tokens included."""
+        for index, buffers in enumerate(self._buffers):  # one layer at a time, so that only one exists twice
+            self._buffers[index] = self._grow(buffers, rows, slots)
 
     def has_room(self, rows: int, slots: int) -> bool:
-        """Whether its buffers hold so many rows of so many tokens without growing."""
+        """Return whether the buffers have room for ``rows`` rows of ``slots`` tokens without growing."""
         return all(rows <= keys.shape[0] and slots <= keys.shape[2] for keys, _ in self._buffers)
 
     def room_with(self, rows: int, slots: int) -> int:
-        """For how many tokens its buffers have room, once they hold so many rows of so many tokens."""
-        held = self._buffers[0][0].shape if self._buffers else (0, 0, 0)
-        return max(rows, held[0]) * max(slots, held[2])
+        """Return the number of tokens that the buffers have room for after ``make_room(rows, slots)``."""
+        old_shape = self._buffers[0][0].shape if self._buffers else (0, 0, 0)
+        return max(rows, old_shape[0]) * max(slots, old_shape[2])
 
     @torch.inference_mode()
     def trim(self) -> None:
-        """Give back the room that its rows do not need."""
+        """Free the memory that the current rows do not need."""
         rows, slots = len(self.lengths), max(self.lengths, default=0)
         for index, (keys, values) in enumerate(self._buffers):
             self._buffers[index] = keys[:rows, :, :slots].clone(), values[:rows, :, :slots].clone()
 
     def static(self, places: Tensor, *, slots: int | None = None) -> StaticRows:
-        """The first rows, for passes whose (rows, t) int64 ``places`` say to which slots the new tokens go.
+        """Return a view of the first rows for passes in which no buffer grows or moves.
 
         Args:
-            slots: only so many of each row are looked at; all by default.
+            places: (rows, t) int64 on the device, the slot of each new token.
+            slots: the number of slots of each row that attention reads; None means all.
         """
         return StaticRows(self._buffers, places, slots)
 
-    def _with_room(self, buffers: tuple[Tensor, Tensor], rows: int, slots: int) -> tuple[Tensor, Tensor]:
-        """These buffers, or larger ones with the same content, for so many rows and slots."""
-        held_rows, _, held_slots, _ = buffers[0].shape
-        if rows <= held_rows and slots <= held_slots:
+    def _grow(self, buffers: tuple[Tensor, Tensor], rows: int, slots: int) -> tuple[Tensor, Tensor]:
+        """Return these buffers, or larger buffers with the same content, for ``rows`` rows of ``slots`` tokens."""
+        old_rows, _, old_slots, _ = buffers[0].shape
+        if rows <= old_rows and slots <= old_slots:
             return buffers
-        if slots > held_slots:
-            slots = max(-(-slots // _BLOCK) * _BLOCK, held_slots * 5 // 4)
-        if rows > held_rows:
-            rows = max(rows, held_rows * 2)
+        if slots > old_slots:
+            slots = max(-(-slots // _BLOCK) * _BLOCK, old_slots * 5 // 4)
+        if rows > old_rows:
+            rows = max(rows, old_rows * 2)
         grown = []
         for buffer in buffers:
-            bigger = buffer.new_zeros(max(rows, held_rows), buffer.shape[1], max(slots, held_slots), buffer.shape[3])
-            bigger[:held_rows, :, :held_slots] = buffer
+            bigger = buffer.new_zeros(max(rows, old_rows), buffer.shape[1], max(slots, old_slots), buffer.shape[3])
+            bigger[:old_rows, :, :old_slots] = buffer
             grown.append(bigger)
         return grown[0], grown[1]
 
 
 class StaticRows(Cache):
-    """Rows of a ``RowCache`` for passes in which nothing grows or moves.
+    """Rows of a ``RowCache`` for passes in which no buffer grows or moves.
 
-    The cache hears of the new tokens by its own ``advance``.
+    After a pass, the caller calls ``advance`` of the ``RowCache``.
 
     Args:
-        buffers: the cache's own.
-        places: (rows, t) int64 on the device, the slot of each new token; read anew by each pass.
-        slots: of each row; all where it is None.
+        buffers: the buffers of the ``RowCache``.
+        places: (rows, t) int64 on the device, the slot of each new token; each pass reads the tensor again.
+        slots: the number of slots of each row that attention reads; None means all.
     """
 
     def __init__(self, buffers: Sequence[tuple[Tensor, Tensor]], places: Tensor, slots: int | None) -> None:
@@ -192,7 +195,7 @@ class StaticRows(Cache):
         self.slots = buffers[0][0].shape[2] if slots is None else slots
 
     def is_part_of(self, cache: RowCache) -> bool:
-        """Whether the cache still uses these buffers, and has replaced none of them by a larger one."""
+        """Return whether the cache still uses these buffers, and has not replaced one of them by a larger buffer."""
         return all(mine is theirs for mine, theirs in zip(self._buffers, cache._buffers, strict=True))
 
     def update(
@@ -203,7 +206,7 @@ class StaticRows(Cache):
         *args: object,  # noqa: ARG002 - the base class's signature
         **kwargs: object,  # noqa: ARG002
     ) -> tuple[Tensor, Tensor]:
-        """Write (rows, H, t, D) states of one layer; the slots of these rows, (rows, H, slots, D)."""
+        """Write (rows, H, t, D) states of one layer; return the slots of these rows, (rows, H, slots, D)."""
         keys, values = (buffer[: len(self._places), :, : self.slots] for buffer in self._buffers[layer_idx])
         for buffer, states in ((keys, key_states), (values, value_states)):
             buffer.scatter_(2, self._places.expand_as(states), states)
@@ -211,10 +214,10 @@ class StaticRows(Cache):
 
 
 class JoinedCaches(Cache):
-    """Several caches of one row each, whose new tokens lie side by side in one row of a pass.
+    """Several caches of one row each, for a pass that reads the new tokens of all caches as one row.
 
     Args:
-        caches: each with how many of the new tokens are its own; theirs come first that stand first.
+        caches: each cache with its number of new tokens. The new tokens are in the order of the caches.
     """
 
     def __init__(self, caches: Sequence[tuple[RowCache, int]]) -> None:
@@ -224,23 +227,30 @@ class JoinedCaches(Cache):
     def update(  # type: ignore[override]
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: object, **kwargs: object
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """Write (1, H, t, D) states of one layer, each cache its own; the keys and the values of each cache."""
+        """Write (1, H, t, D) states of one layer, to each cache its own part.
+
+        Returns:
+            The keys and the values, each as a list with one tensor for each cache.
+        """
         counts = [count for _, count in self._caches]
         parts = zip(self._caches, key_states.split(counts, dim=2), value_states.split(counts, dim=2), strict=True)
         updated = [cache.update(keys, values, layer_idx, *args, **kwargs) for (cache, _), keys, values in parts]
         return [keys for keys, _ in updated], [values for _, values in updated]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:  # noqa: ARG002 - the base class's signature
-        """Tokens that were held before the pass, of all."""
+        """Return the number of tokens that all caches together old_shape before the pass."""
         return sum(cache.get_seq_length() for cache, _ in self._caches)
 
     def get_mask_sizes(self, query_length: int, layer_idx: int) -> tuple[int, int]:  # noqa: ARG002
-        """Number of keys, and the position of the first."""
+        """Return the number of keys, and the position of the first key."""
         return self.get_seq_length() + query_length, 0
 
 
 def cache_argument(network: torch.nn.Module) -> str:
-    """What a network's ``forward`` calls its cache: "past_key_values" until transformers 5.23, "cache" from 5.24 on."""
+    """Return the name of the cache argument of a network's ``forward``.
+
+    It is "past_key_values" until transformers 5.23, and "cache" from 5.24 on.
+    """
     return _cache_argument(type(network))
 
 
@@ -249,6 +259,6 @@ def _cache_argument(kind: type[torch.nn.Module]) -> str:
     return "cache" if "cache" in signature(kind.forward).parameters else "past_key_values"
 
 
-def _no_slots(states: Tensor) -> Tensor:
-    """A buffer for such states, (B, H, T, D), without room."""
+def _make_empty_buffer(states: Tensor) -> Tensor:
+    """Return an empty buffer for states of shape (B, H, T, D)."""
     return states.new_zeros(0, states.shape[1], 0, states.shape[3])

@@ -1,8 +1,8 @@
 """A causal language model of transformers whose attention is measured while it writes and reads.
 
-It knows neither documents nor questions; ``session.py`` reads, ``layers`` summarise. Invariants: rows of a batch
-do not see one another; weights are loaded once, when first needed, and count as read-only from then on, so
-that several threads may use one model.
+The module does not know documents or questions. ``session.py`` reads, and ``layers`` summarises. Invariants: the rows
+of a batch do not see one another; the weights are loaded once, at the first use, and never change afterwards, so that
+several threads may use one model.
 """
 
 from __future__ import annotations
@@ -45,22 +45,23 @@ from memgraph_rag.types import Generation, Prompt, Usage
 
 __all__ = ["TransformersModel"]
 
-_ROUNDED = 16  # tokens: a CPU's products are compiled for each length and kept, 200 MB after 128 prompts of all lengths
-_MOST_GUESSED = 6  # tokens of a row and a pass: the more there are, the more are fed in vain
+_ROUNDED = 16  # tokens: a CPU compiles its products for each length and keeps them, 200 MB after 128 lengths
+_MOST_GUESSED = 6  # tokens of a row in a pass: of more guesses, more are wrong
 
 
 class TransformersModel:
     """A local causal language model.
 
     Args:
-        folder: weights and tokenizer in the format of transformers, or their name on a hub.
-        name: what receipts and documents call it.
-        window: the largest number of tokens in the cache; the model's own limit where that is smaller.
-        device: "auto" takes a GPU where there is one.
-        dtype: "int8" has linear layers compute in 8-bit integers, "int4" keeps their weights in 4 bits; all else is in
-            bfloat16 where the hardware computes in it, else in float32. "auto" is "int8" on a CPU that is faster so.
-        calibration: what is known of its heads and of its Yes; without it sessions give the mean of all heads.
-        journal: keeps what ``generate`` has finished; its owner clears it.
+        folder: the folder with weights and tokenizer in the format of transformers, or their name on a hub.
+        name: the model's name in receipts and documents.
+        window: the largest number of tokens in the cache; the model's own limit if that is smaller.
+        device: "auto" takes a GPU if there is one.
+        dtype: "int8" lets linear layers compute with 8-bit integers, and "int4" keeps their weights in 4 bits. The
+            other layers compute in bfloat16 if the hardware can, else in float32. "auto" is "int8" on a CPU that is
+            faster with integers.
+        calibration: the heads to measure and the meaning of P(Yes); without it, sessions return the mean of all heads.
+        journal: stores finished results of ``generate``; its owner clears it.
     """
 
     def __init__(
@@ -94,27 +95,27 @@ class TransformersModel:
         self._grammars = Grammars(self.tokens, self._config.vocab_size)
         self.device = find_device(device)
         self.dtype = find_dtype(dtype, self.device)
-        self._wanted_format = dtype
+        self._dtype_name = dtype
         is_gpu = self.device.type == "cuda"
         self._decoding = GraphedDecoding(capture_on_gpu) if is_gpu else None
         self._reading = GraphedReading(capture_on_gpu) if is_gpu else None
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, without special tokens; needs no weights."""
+        """Return the number of tokens of each text, without special tokens. This loads no weights."""
         return self.tokens.count(texts)
 
     @cached_property
     def number_format(self) -> str:
-        """In which its linear layers compute, such as "bfloat16"; for "auto" that is tried."""
-        return find_number_format(self._wanted_format, self.device, self._config)
+        """The format in which the linear layers compute, such as "bfloat16". For "auto" the processor is measured."""
+        return find_number_format(self._dtype_name, self.device, self._config)
 
     @property
     def parameters(self) -> int:
-        """How many weights it has; loads them."""
+        """The number of weights of the model. Reading it loads the weights."""
         return self.network.num_parameters()
 
     def open_session(self, question: str) -> KVSession:
-        """A reading session that holds the question and no node; it is read with the first.
+        """Return a reading session that holds the question and no node. The question is read with the first node.
 
         Raises:
             QuestionError: the question alone does not fit the window.
@@ -125,7 +126,7 @@ class TransformersModel:
 
     @property
     def network(self) -> PreTrainedModel:
-        """The weights, loaded at the first use."""
+        """The network with its weights, loaded at the first use."""
         with self._loading:
             if self._network is None:
                 self._network = self._load()
@@ -151,13 +152,13 @@ class TransformersModel:
         meter: AttentionMeter | None = None,
         logits_of: Sequence[int] = (-1,),
     ) -> Tensor:
-        """Read tokens on top of a cache; (B, len(logits_of), V) logits.
+        """Read tokens after the tokens of a cache; return (B, len(logits_of), V) logits.
 
         Args:
             ids: B rows of t new tokens each.
-            past: B rows; grows by these tokens.
-            meter: told what each new token attends to.
-            logits_of: after which of the new tokens, as indices into them.
+            past: a cache of B rows; the new tokens are added to it.
+            meter: measures the attention of each new token.
+            logits_of: the indices of the new tokens whose logits are returned.
         """
         network, new = self.network, len(ids[0])
         positions = torch.tensor(past.lengths)[:, None] + torch.arange(new)
@@ -168,12 +169,15 @@ class TransformersModel:
         return logits
 
     def read(self, wanted: Pass) -> Tensor:
-        """Read tokens on top of a cache of one row, together with what other threads read; (len(logits_of), V)."""
-        _ = self.network  # loaded before the turn is taken
+        """Read tokens after the tokens of a one-row cache; return (len(logits_of), V) logits.
+
+        Passes that other threads ask for at the same time run together with this pass.
+        """
+        _ = self.network  # load the weights before the pass waits for its turn
         return self._passes(wanted)
 
     def _read_together(self, passes: Sequence[Pass]) -> list[Tensor]:
-        """The logits of each. The large products are one; attention is each one's own."""
+        """Return the logits of each pass. The passes share the linear layers; each pass has its own attention."""
         if self._reading is not None and len(passes) == 1 and self._reading.serves(passes[0]):
             with memory_errors(self.device, f"pass of {self.name} over {len(passes[0].ids)} tokens"):
                 return [self._reading(self.network, passes[0])]
@@ -214,22 +218,25 @@ class TransformersModel:
             )
         return output.logits
 
-    def beginning(self, ids: Sequence[int]) -> RowCache:
-        """A cache of one row that holds these tokens, to be copied: what many prompts begin with is read once."""
-        known = self.prefixes.find(ids)
-        if known is None:
-            known = RowCache()
+    def read_prefix(self, ids: Sequence[int]) -> RowCache:
+        """Return a one-row cache that holds these tokens; callers copy it and do not change it.
+
+        Prompts that begin with the same tokens share the cache, so that the model reads these tokens once.
+        """
+        cache = self.prefixes.find(ids)
+        if cache is None:
+            cache = RowCache()
             if ids:
-                self.forward([ids], known)
-            self.prefixes.keep(ids, known)
-        return known
+                self.forward([ids], cache)
+            self.prefixes.keep(ids, cache)
+        return cache
 
     def borrow_cache(self) -> RowCache:
-        """A cache without rows, for a session, which gives it back."""
+        """Return a cache without rows for a session. The session gives it back with ``give_back``."""
         return RowCache(rows=0) if self._reading is None else self._reading.borrow()
 
     def give_back(self, cache: RowCache) -> None:
-        """A session has ended; what it read is forgotten."""
+        """Take back the cache of a session that has ended, and forget its tokens."""
         if self._reading is not None:
             self._reading.give_back(cache)
 
@@ -244,25 +251,26 @@ class TransformersModel:
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
-        """Greedy continuations, in prompt order, with the attention that was paid to each input.
+        """Return a greedy continuation of each prompt, in prompt order, with its attention to each input.
 
-        What all prompts begin with is read once, and so is what one of the last prompts began with, as far as its
-        ``task``. Each prompt is read alone (no padding), then the rows write together, with those of other threads; a
-        row that is finished leaves at once, and the next prompt takes its place. What the journal knows is not written
-        again.
+        The model reads the common beginning of all prompts once. If prompts differ only in their ``task``, it also
+        reads their common part up to the task once. Each prompt is read alone (without padding). Then the rows write
+        together, also with rows of other threads. A finished row leaves at once, and the next prompt takes its place.
+        Results that the journal holds are not written again.
 
         Args:
-            max_tokens: most tokens written to one prompt.
-            stop: asked with prompt and text so far at each line end, under a schema at each end of a list or an object;
-                True ends that one.
-            schema: a JSON Schema that what is written is a beginning of, and follows whole unless it is cut.
-            progress: told of finished prompts.
+            max_tokens: the largest number of tokens written for one prompt.
+            stop: called with the prompt and the text so far at each line end, or under a schema at each end of a list
+                or an object; True ends this continuation.
+            schema: a JSON Schema. The output follows it, unless the output is cut at ``max_tokens``: then the output is
+                the beginning of a text that follows it.
+            progress: called with the number of finished prompts.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
-            ModelError: the schema is none, or a GPU's memory is too small.
+            ModelError: the schema is invalid, or the memory of a GPU is too small.
         """
-        keys = [self._key(prompt, max_tokens, stop, schema) for prompt in prompts]
+        keys = [self._journal_key(prompt, max_tokens, stop, schema) for prompt in prompts]
         written = self._journal.find_all(keys) if self._journal is not None else {}
         rows = [
             BatchRow(
@@ -287,14 +295,14 @@ class TransformersModel:
             progress("summarising", len(written), len(prompts))
         with closing(self._writing(rows)) as finished:
             for row in finished:
-                written[row.place] = self._generation(row)
+                written[row.place] = self._build_generation(row)
                 if self._journal is not None:
                     self._journal.keep(keys[row.place], written[row.place])
                 if progress is not None:
                     progress("summarising", len(written), len(prompts))
         return [written[place] for place in range(len(prompts))]
 
-    def _key(
+    def _journal_key(
         self,
         prompt: Prompt,
         max_tokens: int,
@@ -304,22 +312,25 @@ class TransformersModel:
         return journal_key(f"{self.name} {self._folder} {self.number_format}", prompt, max_tokens, stop, schema)
 
     def padding(self, new: int, total: int) -> int:
-        """How many tokens to read behind so many new ones, of which a row then holds ``total``."""
+        """Return how many tokens of padding to read after ``new`` tokens of a row with ``total`` tokens."""
         return min(-new % _ROUNDED, self.window - total)
 
     @property
-    def most_guessed(self) -> int:
-        """How many guesses of its next tokens a pass may feed a row; none where a captured step has one shape."""
+    def max_guesses(self) -> int:
+        """The largest number of guessed tokens that a pass reads for a row.
+
+        It is 0 on a GPU, because a captured step has a fixed shape.
+        """
         return _MOST_GUESSED if self._decoding is None else 0
 
-    def common_beginning(self, rows: Sequence[BatchRow]) -> RowCache:
-        """A cache that holds what all prompts begin with: the template and the instruction."""
+    def read_common_prefix(self, rows: Sequence[BatchRow]) -> RowCache:
+        """Return a one-row cache with the tokens that all prompts begin with: the template and the instruction."""
         before_inputs = (row.ids[: row.spans[0][0]] if row.spans else [] for row in rows)
         equal = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*before_inputs, strict=False))
-        return self.beginning([tokens[0] for tokens in equal])
+        return self.read_prefix([tokens[0] for tokens in equal])
 
     def feed_back(self, fed: Sequence[Sequence[int]], past: RowCache, spans: Spans) -> tuple[Tensor, Tensor]:
-        """(B, t, V) logits after each token of B rows, and the (B, t, at least S) attention it pays to the spans."""
+        """Read t tokens for each of B rows; return (B, t, V) logits and (B, t, at least S) attention to the spans."""
         if self._decoding is None:
             meter = AttentionMeter(spans)
             return self.forward(fed, past, meter=meter, logits_of=range(len(fed[0]))), meter.mean()
@@ -330,7 +341,9 @@ class TransformersModel:
     # ── reading what was written elsewhere ───────────────────────────────────────────────────────────────
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
-        """The texts as if this model had written them behind these prompts, with the attention paid to each input.
+        """Return a generation for each text, as if this model had written the text after the prompt.
+
+        Each generation holds the attention of the text's tokens to each input of the prompt.
 
         Raises:
             WindowExceeded: a prompt and its text do not fit the window.
@@ -339,17 +352,21 @@ class TransformersModel:
         written = [self.tokens.encode(text) for text in texts]
         for row, text in zip(rows, written, strict=True):
             check_window(len(row.ids) + len(text.ids), self.window)
-        beginning = self.common_beginning(rows)
+        prefix = self.read_common_prefix(rows)
         return [
-            Generation(text, np.array(tokens.offsets, np.int64).reshape(-1, 2), *self._forced(row, tokens, beginning))
+            Generation(text, np.array(tokens.offsets, np.int64).reshape(-1, 2), *self._read_text(row, tokens, prefix))
             for row, text, tokens in zip(rows, texts, written, strict=True)
         ]
 
-    def _forced(self, row: BatchRow, text: Encoded, beginning: RowCache) -> tuple[np.ndarray, Literal["end"], Usage]:
-        """(T, S) attention of a text's tokens behind a prompt, from one pass; that the text ends; what it cost."""
+    def _read_text(self, row: BatchRow, text: Encoded, prefix: RowCache) -> tuple[np.ndarray, Literal["end"], Usage]:
+        """Read a prompt and its text in one pass.
+
+        Returns:
+            (T, S) attention of the text's tokens to each input, the finish "end", and the cost.
+        """
         started = time.perf_counter()
         past = RowCache(rows=0)
-        past.add_row(beginning)
+        past.add_row(prefix)
         new = [*row.ids[past.lengths[0] :], *text.ids]
         more = self.padding(len(new), len(row.ids) + len(text.ids))
         meter = AttentionMeter(Spans([row.spans], length=len(row.ids), device=self.device))
@@ -358,7 +375,7 @@ class TransformersModel:
         usage = Usage(len(row.ids) + len(text.ids), 0, 1, time.perf_counter() - started)
         return measured, "end", usage
 
-    def _generation(self, row: BatchRow) -> Generation:
+    def _build_generation(self, row: BatchRow) -> Generation:
         text, offsets = self.tokens.decode_with_offsets(row.written)
         measured = np.array(row.attention, np.float32).reshape(len(row.written), len(row.spans))
         usage = Usage(len(row.ids), len(row.written), 1, row.seconds)

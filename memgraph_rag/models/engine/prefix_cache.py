@@ -1,7 +1,7 @@
-"""KV caches of recent beginnings of prompts: template and instruction, or all up to the end of the inputs.
+"""KV caches of recent prompt beginnings: the template and the instruction, or the prompt up to the end of its inputs.
 
-It knows tokens and caches; no layer. Invariants: the caches never take more than their limit; a cache is found only by
-exactly the tokens that it holds.
+The module knows tokens and caches, but no layer. Invariants: the caches never take more memory than their limit; a
+cache is found only by exactly the tokens that it holds.
 """
 
 from __future__ import annotations
@@ -18,37 +18,41 @@ _MOST_BYTES = 512 * 2**20  # 18,000 tokens of the 1.5B model in bf16
 
 
 class Prefixes:
-    """Caches of one row, by the tokens that they hold; those not used for longest go first."""
+    """One-row caches by their tokens. If memory runs out, the cache that was not used for the longest time goes first.
+
+    Args:
+        most_bytes: the largest total size of the caches.
+    """
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._kept: OrderedDict[tuple[int, ...], RowCache] = OrderedDict()
+        self._caches: OrderedDict[tuple[int, ...], RowCache] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
     def __contains__(self, ids: Sequence[int]) -> bool:
-        """Whether these tokens were read lately, and nothing of them is forgotten."""
-        return tuple(ids) in self._kept
+        """Return whether a cache for exactly these tokens is stored."""
+        return tuple(ids) in self._caches
 
     def find(self, ids: Sequence[int]) -> RowCache | None:
-        """A new cache that holds just these tokens; None where they were not read lately."""
+        """Return a new cache that holds exactly these tokens; None if they are not stored."""
         with self._lock:
-            if tuple(ids) not in self._kept:
+            if tuple(ids) not in self._caches:
                 return None
-            self._kept.move_to_end(tuple(ids))
-            kept = self._kept[tuple(ids)]
+            self._caches.move_to_end(tuple(ids))
+            stored = self._caches[tuple(ids)]
         cache = RowCache(rows=0)
-        cache.add_row(kept)
+        cache.add_row(stored)
         cache.take_back(cache.lengths[0] - len(ids))
         return cache
 
     def keep(self, ids: Sequence[int], cache: RowCache) -> None:
-        """Remember a cache that begins with these tokens, and is not changed any more."""
+        """Store a cache that begins with these tokens. The caller must not change the cache afterwards."""
         with self._lock:
-            if not ids or tuple(ids) in self._kept or cache.nbytes > self._most_bytes:
+            if not ids or tuple(ids) in self._caches or cache.nbytes > self._most_bytes:
                 return
-            self._kept[tuple(ids)] = cache
+            self._caches[tuple(ids)] = cache
             self._bytes += cache.nbytes
             while self._bytes > self._most_bytes:
-                _, oldest = self._kept.popitem(last=False)
+                _, oldest = self._caches.popitem(last=False)
                 self._bytes -= oldest.nbytes

@@ -1,8 +1,9 @@
-"""Guesses of the next tokens: what followed the last two where they stood together before.
+"""Guesses of the next tokens: the tokens that followed the last occurrence of the same two tokens.
 
-It knows tokens and no weights. Invariant: what is guessed stood behind the same two tokens, where they last did.
+The module knows tokens, but no weights. Invariant: a guess is a copy of tokens that have followed the last two tokens
+before.
 
-Source: prompt lookup decoding (Saxena, 2023). What is written about a text repeats what the text says.
+Source: prompt lookup decoding (Saxena, 2023). A text about another text repeats its words.
 """
 
 from __future__ import annotations
@@ -13,22 +14,22 @@ __all__ = ["PromptLookup"]
 
 
 class PromptLookup:
-    """The tokens so far, read or written."""
+    """All tokens so far, both read and written, in order."""
 
     def __init__(self, ids: Iterable[int] = ()) -> None:
         self._ids: list[int] = []
-        self._followed: dict[tuple[int, ...], int] = {}  # two tokens, and where a third last came next
+        self._followed: dict[tuple[int, ...], int] = {}  # two tokens, and the last position after them
         self.extend(ids)
 
     def extend(self, ids: Iterable[int]) -> None:
-        """The next tokens."""
+        """Add the next tokens."""
         for token in ids:
             if len(self._ids) > 1:
                 self._followed[self._last_two()] = len(self._ids)
             self._ids.append(token)
 
     def guess(self, most: int) -> list[int]:
-        """At most so many tokens that may well come next."""
+        """Return at most ``most`` tokens that are likely to come next; an empty list without a guess."""
         place = self._followed.get(self._last_two())
         return [] if place is None else self._ids[place : place + most]
 

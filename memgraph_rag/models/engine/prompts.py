@@ -1,7 +1,7 @@
-"""What the model is told when it reads: the words only.
+"""The texts of the prompts with which the model reads.
 
-Written in our own words after PECAN, appendix (search prompt). It knows no template and no token. Invariant:
-the part that never changes comes first, so that its cache can be reused; the nodes come last.
+The texts follow PECAN, appendix (search prompt), in our own words. The module does not know templates or tokens.
+Invariant: the part that never changes comes first, so that its cache can be reused; the nodes come last.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _QUESTION = (
 
 
 def prompt_text(prompt: Prompt) -> tuple[str, list[tuple[int, int]]]:
-    """A prompt as one message, and the characters of it that are each input."""
+    """Return a prompt as one message, and the half-open character range of each input in it."""
     text, characters = prompt.instruction + "\n\n", []
     for line in prompt.inputs:
         characters.append((len(text), len(text) + len(line)))
@@ -32,19 +32,19 @@ def prompt_text(prompt: Prompt) -> tuple[str, list[tuple[int, int]]]:
 
 
 def question_head(question: str) -> tuple[str, tuple[int, int]]:
-    """Everything before the first node, and the characters of it that are the question."""
+    """Return the text before the first node, and the half-open character range of the question in it."""
     start = _QUESTION.index("{question}")
     return _QUESTION.replace("{question}", question), (start, start + len(question))
 
 
 def node_line(text: str) -> tuple[str, tuple[int, int]]:
-    """A node as a bullet line, and the characters of it that are the node's text."""
+    """Return a node as a bullet line, and the half-open character range of the node's text in it."""
     return f"* {text}\n", (2, 2 + len(text))
 
 
 def answer_request(question: str) -> str:
-    """What is said after the probe to get the answer.
+    """Return the request for the answer, which follows the probe.
 
-    The question is said again: without it the 1.5B model answers the probe ("No") or with one name.
+    The request repeats the question. Without it, the 1.5B model answers the probe ("No"), or gives only a name.
     """
     return f"Answer the question from the information above, in one short sentence.\n\nQuestion: {question}"

@@ -1,9 +1,9 @@
-"""The plain twin of ``language_model.py`` and ``session.py``: the papers as written, slow and short.
+"""The plain twin of ``language_model.py`` and ``session.py``: the algorithms of the papers, slow and short.
 
-One prompt at a time, transformers' own greedy decoding, whole attention matrices, and a session that reads
-everything again at each step. It knows no batch, no cache and no measuring. Invariant: it gives what the fast engine
-gives, up to rounding (the tests compare them); its ``usage`` counts the tokens that the fast engine would read. It
-serves any causal model that transformers runs with eager attention.
+It reads one prompt at a time, uses the greedy decoding of transformers and whole attention matrices, and its session
+reads everything again at each step. The module does not know batches, caches or meters. Invariant: it gives the same
+results as the fast engine, up to rounding (the tests compare them), and its ``usage`` counts the tokens that the fast
+engine would read. It serves any causal model that transformers runs with eager attention.
 
 Source: PECAN, sections 3.1 (attention averaged over all layers and heads) and 3.2 (search loop).
 """
@@ -28,7 +28,7 @@ from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.models.engine import prompts
 from memgraph_rag.models.engine.grammar import Form, Grammars, asks_to_stop
 from memgraph_rag.models.engine.hardware import find_device, find_dtype
-from memgraph_rag.models.engine.sampling import Draw
+from memgraph_rag.models.engine.sampling import Sampler
 from memgraph_rag.models.engine.tokens import Tokens
 from memgraph_rag.models.engine.weights import read_weights
 from memgraph_rag.models.engine.window import ANSWER_ROOM, check_nodes, check_question, check_request, check_window
@@ -55,22 +55,26 @@ class PlainModel:
 
     @cached_property
     def network(self) -> PreTrainedModel:
-        """The weights, loaded at the first use."""
+        """The network with its weights, loaded at the first use."""
         network = read_weights(self._folder, self._number_format, device=self.device, attention="eager")
-        network.generation_config = GenerationConfig()  # the checkpoint's own may sample, or punish repetition
+        network.generation_config = GenerationConfig()  # the checkpoint's own may sample or penalise repetition
         return network
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, without special tokens; needs no weights."""
+        """Return the number of tokens of each text, without special tokens. This loads no weights."""
         return self.tokens.count(texts)
 
     @property
     def parameters(self) -> int:
-        """How many weights it has; loads them."""
+        """The number of weights of the model. Reading it loads the weights."""
         return self.network.num_parameters()
 
     def open_session(self, question: str) -> PlainSession:
-        """A reading session that holds the question and no node; QuestionError where that alone does not fit."""
+        """Return a reading session that holds the question and no node.
+
+        Raises:
+            QuestionError: the question alone does not fit the window.
+        """
         return PlainSession(self, question)
 
     def generate(
@@ -82,11 +86,11 @@ class PlainModel:
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
-        """Greedy continuations, in prompt order, with the attention that was paid to each input.
+        """Return a greedy continuation of each prompt, in prompt order, with its attention to each input.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
-            ModelError: the schema is none.
+            ModelError: the schema is invalid.
         """
         encoded = [self.tokens.prompt(prompt) for prompt in prompts]
         most = self.window - max_tokens
@@ -113,7 +117,13 @@ class PlainModel:
         return generations
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
-        """The texts as if this model had written them behind these prompts, with the attention paid to each input."""
+        """Return a generation for each text, as if this model had written the text after the prompt.
+
+        Each generation holds the attention of the text's tokens to each input of the prompt.
+
+        Raises:
+            WindowExceeded: a prompt and its text do not fit the window.
+        """
         generations: list[Generation] = []
         for prompt, text in zip(prompts, texts, strict=True):
             started, (ids, spans), written = time.perf_counter(), self.tokens.prompt(prompt), self.tokens.encode(text)
@@ -134,7 +144,7 @@ class PlainModel:
         stop: Callable[[str], bool] | None = None,
         form: Form | None = None,
     ) -> tuple[list[int], str]:
-        """The tokens that transformers' greedy decoding writes after these, and why it ended."""
+        """Return the tokens that greedy decoding writes after ``ids``, and the reason why it ended."""
         finish = ""
 
         def allowed(_: int, sequence: Tensor) -> list[int]:
@@ -155,7 +165,7 @@ class PlainModel:
 
         network: Any = self.network
         tokens = torch.tensor([ids], device=self.device)
-        most = max_tokens + 1  # one more, to see whether the model would have ended there
+        most = max_tokens + 1  # one more, to see whether the model ends there
         output = network.generate(
             tokens, attention_mask=torch.ones_like(tokens), do_sample=False, max_new_tokens=most,
             stopping_criteria=[is_over], prefix_allowed_tokens_fn=allowed if form is not None else None,
@@ -163,16 +173,19 @@ class PlainModel:
         return output[0, len(ids) : -1].tolist(), finish
 
     def attention(self, ids: list[int]) -> Tensor:
-        """(T, T) float32: of each token, as the query, to each; one forward pass, mean over layers and heads."""
+        """Return the (T, T) float32 attention of each token, as the query, to each token.
+
+        It comes from one forward pass and is the mean over layers and heads.
+        """
         layers = self._forward(ids, output_attentions=True).attentions  # of (1, H, T, T)
         return torch.stack([layer[0].float().mean(dim=0) for layer in layers]).mean(dim=0).cpu()
 
     def logits(self, ids: list[int]) -> Tensor:
-        """(V,): of each token to follow these, from one forward pass."""
+        """Return the (V,) logits of the next token after ``ids``, from one forward pass."""
         return self._forward(ids).logits[0, -1]
 
     def probabilities(self, ids: list[int]) -> Tensor:
-        """(V,) float32: of each token to follow these."""
+        """Return the (V,) float32 probabilities of the next token after ``ids``."""
         return torch.softmax(self.logits(ids).float(), dim=-1)
 
     def log_probabilities(self, ids: list[int]) -> Tensor:
@@ -185,17 +198,17 @@ class PlainModel:
 
 
 class PlainSession:
-    """A reading session that keeps the tokens read, and reads them all again at each step."""
+    """A reading session that keeps the tokens read so far and reads all of them again at each step."""
 
     attends = True
     is_graded = True
-    calibration = None  # the papers know none
+    calibration = None  # the papers have no calibration
 
     def __init__(self, model: PlainModel, question: str) -> None:
         self._model, self._tokens = model, model.tokens
-        self._asked = question
-        self._p_yes: float | None = None  # of what is read now
-        self._ends: list[int] = []  # tokens held before each call of append
+        self._question_text = question
+        self._p_yes: float | None = None  # for the tokens read so far
+        self._ends: list[int] = []  # the number of tokens before each call of append
         self._ids, self._question = self._tokens.question(question)
         self._room = ANSWER_ROOM + len(self._tokens.answer_turn(question, says_yes=False))
         self.usage = Usage(len(self._ids), 0, 1)
@@ -203,17 +216,17 @@ class PlainSession:
 
     @property
     def tokens_left(self) -> int:
-        """How many tokens of nodes still fit, with room kept for the probe and the answer."""
+        """The number of node tokens that still fit; the session keeps room for the probe and the answer."""
         return self._model.window - len(self._ids) - self._room
 
     def ignore_calibration(self) -> None:
-        """There is none."""
+        """Do nothing: the session has no calibration."""
 
     def append(self, texts: Sequence[str]) -> Vector:
-        """Read nodes; (n,) mean attention of each new node's tokens to the question's tokens.
+        """Read nodes; return the (n,) mean attention of each new node's tokens to the question's tokens.
 
         Raises:
-            WindowExceeded: they do not fit; nothing was read.
+            WindowExceeded: the nodes do not fit; the session has read nothing.
         """
         ids, spans = self._tokens.nodes(texts)
         if not ids:
@@ -228,7 +241,10 @@ class PlainSession:
         return np.array([float(to_question[start:end].mean()) for start, end in spans], np.float32)
 
     def probability_of_yes(self) -> float:
-        """P(Yes) / (P(Yes) + P(No)) over all token spellings, that what was read answers the question."""
+        """Return the probability that the nodes read so far answer the question.
+
+        It is P(Yes) / (P(Yes) + P(No)), each summed over all tokens that spell the word.
+        """
         if self._p_yes is None:
             started = time.perf_counter()
             self._p_yes = self._probe()
@@ -236,7 +252,7 @@ class PlainSession:
         return self._p_yes
 
     def take_back(self, calls: int) -> None:
-        """Forget the nodes of the last calls of ``append``."""
+        """Remove the nodes of the last ``calls`` calls of ``append``."""
         for _ in range(calls):
             self._ids = self._ids[: self._ends.pop()]
             self._p_yes = None
@@ -250,8 +266,11 @@ class PlainSession:
         return yes / (yes + no) if yes + no > 0 else 0.0
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
-        """The answer, in one piece, from what was read; the probe's own turn, answered Yes, stands before it."""
-        request = request or prompts.answer_request(self._asked)
+        """Yield the answer in one piece, from the nodes read so far.
+
+        The request follows the turn of the probe, in which the assistant answers Yes.
+        """
+        request = request or prompts.answer_request(self._question_text)
         turn = self._tokens.request_turn(request, says_yes=True)
         started = time.perf_counter()
         max_tokens = min(max_tokens, self._model.window - len(self._ids) - len(turn))
@@ -261,10 +280,10 @@ class PlainSession:
             yield self._tokens.decode_with_offsets(written)[0]
 
     def judge(self, request: str) -> float:
-        """P(Yes) to another question of Yes or No, behind what was read.
+        """Return P(Yes) for another question that the model answers with Yes or No, after the nodes read so far.
 
         Raises:
-            WindowExceeded: the request does not fit; nothing was read.
+            WindowExceeded: the request does not fit; the session has read nothing.
         """
         turn = self._tokens.request_turn(request, says_yes=False)
         check_request(len(turn), self._model.window - len(self._ids), self._model.window)
@@ -274,15 +293,15 @@ class PlainSession:
         return p_yes
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
-        """What the model says to a request made behind what was read, greedy or drawn.
+        """Return the model's reply to a request after the nodes read so far, greedy or sampled.
 
         Raises:
-            WindowExceeded: the request does not fit; nothing was read.
+            WindowExceeded: the request does not fit; the session has read nothing.
         """
         turn = self._tokens.request_turn(request, says_yes=False)
         room = self._model.window - len(self._ids)
         check_request(len(turn), room, self._model.window)
-        started, draw = time.perf_counter(), Draw(temperature, seed)
+        started, draw = time.perf_counter(), Sampler(temperature, seed)
         ids = [*self._ids, *turn]
         written: list[int] = []
         while len(written) < min(max_tokens, room - len(turn)):

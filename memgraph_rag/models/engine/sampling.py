@@ -1,6 +1,6 @@
-"""The next token from its logits: the best one, or one drawn at a temperature.
+"""The choice of the next token from its logits: the likeliest token, or a token sampled at a temperature.
 
-It knows no model. Invariant: the same logits, temperature and seed give the same tokens, on every device.
+The module does not know a model. Invariant: the same logits, temperature and seed give the same tokens on every device.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import random
 import torch
 from torch import Tensor
 
-__all__ = ["Draw", "greedy"]
+__all__ = ["Sampler", "greedy"]
 
 
-class Draw:
+class Sampler:
     """Chooses the tokens of one reply.
 
     Args:
-        temperature: 0 is greedy.
-        seed: of what is drawn above 0.
+        temperature: 0 always takes the likeliest token.
+        seed: seed of the random numbers for a temperature above 0.
     """
 
     def __init__(self, temperature: float = 0.0, seed: int = 0) -> None:
@@ -26,7 +26,7 @@ class Draw:
         self._random = random.Random(seed)  # noqa: S311 - nothing secret depends on it
 
     def __call__(self, logits: Tensor) -> int:
-        """A token by its (V,) logits."""
+        """Return the next token for its (V,) logits."""
         if self._temperature <= 0:
             return int(greedy(logits))
         reached = torch.softmax(logits.cpu().double() / self._temperature, dim=-1).cumsum(dim=-1)
@@ -35,8 +35,8 @@ class Draw:
 
 
 def greedy(logits: Tensor) -> Tensor:
-    """(...) the tokens with the largest of (..., V) logits, the first of several.
+    """Return the tokens with the largest of (..., V) logits; the first token if several are equal.
 
-    As ``argmax``, which takes ten times as long on a CPU in bfloat16: 18 ms for 24 rows of 152,000.
+    The result is that of ``argmax``, which takes ten times as long on a CPU in bfloat16: 18 ms for 24 rows of 152,000.
     """
     return logits.max(dim=-1).indices

@@ -1,8 +1,8 @@
-"""Reading: one question, then node after node, in one KV cache.
+"""A reading session: one question, then node after node, in one KV cache.
 
-It knows neither the graph nor why a node was chosen. Invariants: after every call the cache holds the question
-and the nodes read, in order, and nothing else (probe and answer turns are taken back); appending nodes one by
-one or together gives what one fresh forward pass over all of them would give.
+The module does not know the graph or why a node was chosen. Invariants: after every call the cache holds exactly the
+question and the nodes that were read, in this order (the tokens of the probe and of the answer are removed again).
+Reading nodes in several calls or in one call gives the same result as one new forward pass over all of them.
 
 Source: PECAN, section 3.2 (search loop, steps 2, 5 to 7).
 """
@@ -26,7 +26,7 @@ from memgraph_rag.models.engine import prompts
 from memgraph_rag.models.engine.attention import AttentionMeter, Spans
 from memgraph_rag.models.engine.kv_cache import RowCache
 from memgraph_rag.models.engine.prompt_lookup import PromptLookup
-from memgraph_rag.models.engine.sampling import Draw
+from memgraph_rag.models.engine.sampling import Sampler
 from memgraph_rag.models.engine.shared_batches import Pass
 from memgraph_rag.models.engine.window import ANSWER_ROOM, check_nodes, check_question, check_request
 from memgraph_rag.types import Usage, Vector
@@ -40,11 +40,11 @@ __all__ = ["KVSession"]
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What the nodes of one pass attended to.
+    """The measured attention of the nodes of one pass.
 
     Attributes:
-        spans: each node's tokens among those of the pass.
-        depths: tokens from the question's end to the middle of each node.
+        spans: the half-open token range of each node, counted from the start of the pass.
+        depths: for each node, the number of tokens from the end of the question to the middle of the node.
     """
 
     meter: AttentionMeter
@@ -52,15 +52,15 @@ class _Reading:
     depths: list[float]
 
     def mean(self) -> Vector:
-        """(n,) over all layers and heads."""
+        """Return the (n,) attention of each node, as the mean over all layers and heads."""
         attended = self.meter.mean()[0, :, 0]
         return np.array([float(attended[first:last].mean()) for first, last in self.spans], np.float32)
 
     def by_head(self) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """(n, L, H) by layer and head, and the (n,) depths."""
-        attended = self.meter.of_heads()[:, :, 0, :, 0].cpu()  # (L, H, T)
-        of_nodes = [attended[..., first:last].mean(dim=2) for first, last in self.spans]
-        return torch.stack(of_nodes).numpy(), np.array(self.depths)
+        """Return the (n, L, H) attention of each node by layer and head, and the (n,) depths."""
+        attended = self.meter.mean_by_head()[:, :, 0, :, 0].cpu()  # (L, H, T)
+        by_node = [attended[..., first:last].mean(dim=2) for first, last in self.spans]
+        return torch.stack(by_node).numpy(), np.array(self.depths)
 
 
 class KVSession:
@@ -82,67 +82,74 @@ class KVSession:
         self.usage = Usage()
         self._ids, self._question = self._tokens.question(question)
         self._lookup = PromptLookup(self._ids)
-        """All that was read and said, also what was taken back: a phrase repeats words of the sentence before it."""
+        """All tokens read and written so far, including removed ones: they let the model guess repeated phrases."""
         first, last = self._question
         check_question(last - first, len(self._ids) + self._room, model.window)
         self._stages: list[tuple[int, float | None]] = [(len(self._ids), None)]
-        """Tokens held and P(Yes), after the question and each call of ``append``."""
+        """The number of tokens in the cache and P(Yes): first for the question, then after each call of ``append``."""
 
     @cached_property
     def _cache(self) -> RowCache:
-        """Begins with the question, which is read when something else is: weights load beside what looks for it."""
+        """Borrow a cache and read the question into it, at the first use.
+
+        The question is not read earlier, so that the weights can load while another thread searches.
+        """
         started, first = time.perf_counter(), self._question[0]
         cache = self.model.borrow_cache()
-        cache.add_row(self.model.beginning(self._ids[:first]))
+        cache.add_row(self.model.read_prefix(self._ids[:first]))
         self.model.read(Pass(self._ids[first:], cache, None))
         self.usage += Usage(len(self._ids), 0, 1, time.perf_counter() - started)
         return cache
 
     @property
     def tokens_left(self) -> int:
-        """How many tokens of nodes still fit, with room kept for the probe and the answer."""
+        """The number of node tokens that still fit; the session keeps room for the probe and the answer."""
         return self.model.window - self._stages[-1][0] - self._room
 
     @property
     def calibration(self) -> HeadCalibration | None:
-        """The model's; where there is one, ``append`` has the distance taken out."""
+        """The calibration of the model. With a calibration, ``append`` corrects the attention for distance."""
         return self._calibration
 
     def ignore_calibration(self) -> None:
-        """Give the mean attention of all heads from now on, as the papers do."""
+        """From now on, return the mean attention of all heads, as the papers do."""
         self._calibration = None
 
     def append(self, texts: Sequence[str]) -> Vector:
-        """Read nodes; (n,) attention of each new node's tokens to the question's tokens.
+        """Read nodes; return the (n,) attention of each new node's tokens to the question's tokens.
 
-        Mean over layers, heads, the node's tokens and the question's tokens; the bullet mark is not counted. With a
-        calibration, mean over its heads of each one's attention divided by what is usual at that distance. The
-        probe is read in the same pass: ``probability_of_yes`` costs nothing then.
+        The attention is the mean over layers, heads, the node's tokens and the question's tokens. The tokens of the
+        bullet mark are not counted. With a calibration, it is the mean over the calibrated heads of each head's
+        attention divided by the usual attention at that distance. The same pass reads the probe, so that
+        ``probability_of_yes`` costs nothing afterwards.
 
         Raises:
-            WindowExceeded: they do not fit; nothing was read.
+            WindowExceeded: the nodes do not fit; the session has read nothing.
         """
         return self._attention(self._read(texts)) if texts else np.zeros(0, np.float32)
 
     def take_back(self, calls: int) -> None:
-        """Forget the nodes of the last calls of ``append``, as if they had never been read."""
+        """Remove the nodes of the last ``calls`` calls of ``append``, as if the session had never read them."""
         if calls:
             del self._stages[-calls:]
             self._cache.take_back(self._cache.get_seq_length() - self._stages[-1][0])
 
     def read_by_head(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Read nodes as ``append`` does; each one's attention by layer and head, and its depth.
+        """Read nodes as ``append`` does; return the attention of each node by layer and head, and its depth.
 
         Returns:
-            (n, L, H) attention, and (n,) tokens from the question's end to the middle of each node.
+            (n, L, H) attention, and the (n,) number of tokens from the end of the question to the middle of each node.
 
         Raises:
-            WindowExceeded: they do not fit; nothing was read.
+            WindowExceeded: the nodes do not fit; the session has read nothing.
         """
         return self._read(texts, by_head=True).by_head()
 
     def probability_of_yes(self) -> float:
-        """P(Yes) / (P(Yes) + P(No)) over all token spellings, that what was read answers the question."""
+        """Return the probability that the nodes read so far answer the question.
+
+        It is P(Yes) / (P(Yes) + P(No)), each summed over all tokens that spell the word.
+        """
         length, p_yes = self._stages[-1]
         if p_yes is None:  # nothing was read yet
             probe = self._tokens.turns.reply
@@ -155,7 +162,7 @@ class KVSession:
         return read.mean() if self.calibration is None else self.calibration.relative(*read.by_head())
 
     def _read(self, texts: Sequence[str], *, by_head: bool = False) -> _Reading:
-        """Read nodes in one pass, with the probe behind them, which is taken back."""
+        """Read nodes and the probe in one pass, then remove the tokens of the probe from the cache."""
         question = Spans([[self._question]], length=self._question[1], device=self.model.device)
         meter = AttentionMeter(question, by_head=by_head or self.calibration is not None)
         ids, spans = self._tokens.nodes(texts)
@@ -174,55 +181,60 @@ class KVSession:
         return yes / (yes + no) if yes + no > 0 else 0.0
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
-        """The answer in pieces, from what was read; leaves the cache as it was.
+        """Yield the answer in pieces, from the nodes read so far. Afterwards the cache is as it was before the call.
 
-        The probe's own turn stands before it, answered Yes, whatever the model would say: whoever asks for an answer
-        has decided that there is one. The second turn of PECAN's prompt.
+        The request follows the turn of the probe, in which the assistant answers Yes. The model's own verdict does not
+        matter: a caller that asks for an answer has decided that there is one. This is the second turn of PECAN's
+            prompt.
 
         Args:
-            request: how it is asked for, with the question in it; by default, in one short sentence.
+            request: the request for the answer, with the question in it; by default it asks for one short sentence.
 
         Raises:
             WindowExceeded: the request does not fit.
         """
-        turn = self._turn(request or prompts.answer_request(self._text), says_yes=True)
-        yield from self._said(turn, max_tokens, Draw())
+        turn = self._encode_request(request or prompts.answer_request(self._text), says_yes=True)
+        yield from self._write_reply(turn, max_tokens, Sampler())
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
-        """What the model says to a request made behind what was read; leaves the cache as it was.
+        """Return the model's reply to a request after the nodes read so far. Afterwards the cache is as it was.
 
-        It stands where the answer's request stands: behind the probe's turn, answered No.
+        The request follows the turn of the probe, in which the assistant answers No.
 
         Args:
-            temperature: 0 is greedy; above, tokens are drawn, always the same ones for the same ``seed``.
+            temperature: 0 is greedy; above 0, tokens are sampled, always the same tokens for the same ``seed``.
 
         Raises:
-            WindowExceeded: the request does not fit; nothing was read.
+            WindowExceeded: the request does not fit; the session has read nothing.
         """
-        return "".join(self._said(self._turn(request, says_yes=False), max_tokens, Draw(temperature, seed)))
+        return "".join(
+            self._write_reply(self._encode_request(request, says_yes=False), max_tokens, Sampler(temperature, seed))
+        )
 
     def judge(self, request: str) -> float:
-        """P(Yes) to another question of Yes or No, which stands where ``reply``'s request stands.
+        """Return P(Yes) for another question that the model answers with Yes or No.
+
+        The question takes the same place in the prompt as the request of ``reply``.
 
         Raises:
-            WindowExceeded: the request does not fit; nothing was read.
+            WindowExceeded: the request does not fit; the session has read nothing.
         """
-        turn = self._turn(request, says_yes=False)
+        turn = self._encode_request(request, says_yes=False)
         p_yes = self._share_of_yes(self._forward(turn)[0])
         self._cache.take_back(len(turn))
         return p_yes
 
-    def _turn(self, request: str, *, says_yes: bool) -> list[int]:
-        """The request as tokens, where there is room for it."""
+    def _encode_request(self, request: str, *, says_yes: bool) -> list[int]:
+        """Return the tokens of a request; raise WindowExceeded if they do not fit."""
         turn = self._tokens.request_turn(request, says_yes=says_yes)
         check_request(len(turn), self.model.window - self._cache.get_seq_length(), self.model.window)
         return turn
 
-    def _said(self, turn: Sequence[int], max_tokens: int, draw: Draw) -> Iterator[str]:
-        """What the model says behind a turn, in pieces; the cache is then as it was.
+    def _write_reply(self, turn: Sequence[int], max_tokens: int, draw: Sampler) -> Iterator[str]:
+        """Yield the model's reply to a turn in pieces. Afterwards the cache is as it was before the call.
 
-        A pass of one token costs what reading the weights costs, so that it takes guesses along; they are kept as far
-        as the model says the same.
+        A pass over a few tokens takes no longer than a pass over one token, because both read all weights. So each pass
+        also reads guesses of the next tokens. A guess counts only if the model would have written the same token.
         """
         length = self._cache.get_seq_length()
         max_tokens = min(max_tokens, self.model.window - length - len(turn))
@@ -244,7 +256,7 @@ class KVSession:
                     guess, logits = guess[1:], logits[1:]
                 elif left := max_tokens - len(written):
                     self._cache.take_back(len(guess))
-                    guess = self._lookup.guess(min(self.model.most_guessed, left - 1))
+                    guess = self._lookup.guess(min(self.model.max_guesses, left - 1))
                     logits = self._forward([token, *guess], logits_of=range(1 + len(guess)), reads=False)
         finally:
             self._cache.take_back(self._cache.get_seq_length() - length)
@@ -257,7 +269,12 @@ class KVSession:
         logits_of: Sequence[int] = (-1,),
         reads: bool = True,
     ) -> Tensor:
-        """(n, V) logits after n of these tokens, the last by default; counts what it cost, and them if it ``reads``."""
+        """Read tokens into the cache; return the (n, V) logits after n of them and add the cost to ``usage``.
+
+        Args:
+            logits_of: the indices of the tokens whose logits are returned; by default the last token.
+            reads: whether ``usage`` counts these tokens as read.
+        """
         started = time.perf_counter()
         logits = self.model.read(Pass(ids, self._cache, meter, logits_of=logits_of))
         self.usage += Usage(len(ids) if reads else 0, 0, 1, time.perf_counter() - started)
@@ -269,6 +286,6 @@ class KVSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        cache = self.__dict__.pop("_cache", None)  # none where nothing was read
+        cache = self.__dict__.pop("_cache", None)  # None if the session has read nothing
         if cache is not None:
             self.model.give_back(cache)

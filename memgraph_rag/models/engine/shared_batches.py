@@ -1,8 +1,8 @@
-"""Forward passes that several sessions ask for at the same time, run as one.
+"""Forward passes that several sessions ask for at the same time, run as one pass.
 
-While a pass runs, others gather; the next one takes all of them. It knows no weights: what runs passes is given.
-Invariants: one pass at a time; each asker gets its own logits or its own error; who is interrupted leaves the others'
-passes to be run.
+While a pass runs, other requests gather; the next pass serves all of them. The module does not know weights; the caller
+gives the function that runs passes. Invariants: only one pass runs at a time; each caller gets its own logits or its
+own error; an interrupted caller does not remove the requests of others.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from memgraph_rag.models.engine.kv_cache import RowCache
 
 __all__ = ["Pass", "SharedPasses"]
 
-_MOST_TOKENS = 2048  # of passes that are run as one: from here on it would save nothing
+_MOST_TOKENS = 2048  # in a joint pass: a larger one saves no time
 
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """New tokens on top of a cache of one row.
+    """New tokens to read after the tokens of a one-row cache.
 
     Attributes:
-        past: grows by these tokens.
-        meter: told what each new token attends to.
-        among: (t, t) bool, which of the new tokens each of them sees, itself included; all up to itself by default.
-            A token's position is the number of tokens that it sees.
-        logits_of: after which of the new tokens, as indices into them.
+        past: the cache; the new tokens are added to it.
+        meter: measures the attention of each new token.
+        among: (t, t) bool, which of the new tokens each of them sees, itself included; by default all up to itself.
+            The position of a token is the number of tokens before it that it sees.
+        logits_of: the indices of the new tokens whose logits are returned.
     """
 
     ids: Sequence[int]
@@ -50,7 +50,7 @@ class Pass:
 
 
 @dataclass(eq=False)
-class _Waiting:
+class _Request:
     wanted: Pass
     logits: Tensor | None = None
     is_alone: bool = False
@@ -58,27 +58,27 @@ class _Waiting:
 
 
 class SharedPasses:
-    """Runs passes of several threads together.
+    """Runs the passes of several threads together.
 
     Args:
-        run: the logits of each of some passes, (len(logits_of), V), in order; where it fails, each is run alone.
+        run: returns the (len(logits_of), V) logits of each pass, in order. If it fails, each pass runs alone.
     """
 
     def __init__(self, run: Callable[[Sequence[Pass]], Sequence[Tensor]]) -> None:
         self.turn = threading.Lock()
-        """Held while a pass runs; hold it for what must not run beside one."""
+        """The lock of a running pass. Take it for work that must not run at the same time as a pass."""
         self._run = run
         self._gathering = threading.Lock()
-        self._gathered: list[_Waiting] = []
+        self._gathered: list[_Request] = []
 
     def __call__(self, wanted: Pass) -> Tensor:
-        """(len(logits_of), V) logits of a pass; whatever it raises itself."""
-        waiting = _Waiting(wanted)
+        """Run a pass; return its (len(logits_of), V) logits. Only errors of this pass are raised."""
+        waiting = _Request(wanted)
         with self._gathering:
             self._gathered.append(waiting)
         try:
             with self.turn:
-                while waiting.logits is None:  # else one before took it along
+                while waiting.logits is None:  # another thread may have run it with its own
                     if waiting.is_alone:
                         self._answer([waiting])
                     else:
@@ -89,17 +89,17 @@ class SharedPasses:
                     self._gathered.remove(waiting)
         return waiting.logits
 
-    def _run_next(self, waiting: _Waiting) -> None:
-        """Run a batch; where it fails or is interrupted, the thread of each request in it runs that one alone."""
-        some = self._next()
+    def _run_next(self, waiting: _Request) -> None:
+        """Run a batch. If it fails or is interrupted, the thread of each request runs its own request alone."""
+        some = self._take_next()
         try:
             self._answer(some)
         except (MemgraphRagError, RuntimeError):  # too little memory, or whatever else torch refuses
             if some == [waiting]:
                 raise
 
-    def _next(self) -> list[_Waiting]:
-        """As many as fit, those that came first."""
+    def _take_next(self) -> list[_Request]:
+        """Take the oldest requests from the queue, as many as fit into one pass."""
         with self._gathering:
             ends = accumulate(len(request.wanted.ids) for request in self._gathered)
             count = max(1, sum(end <= _MOST_TOKENS for end in ends))
@@ -109,6 +109,6 @@ class SharedPasses:
             del self._gathered[:count]
             return some
 
-    def _answer(self, some: Sequence[_Waiting]) -> None:
+    def _answer(self, some: Sequence[_Request]) -> None:
         for request, logits in zip(some, self._run([request.wanted for request in some]), strict=True):
             request.logits = logits

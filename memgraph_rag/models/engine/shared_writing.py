@@ -1,10 +1,10 @@
-"""Rows of several calls of ``generate``, written in passes that they share.
+"""Writing of several rows in shared passes, also for several calls of ``generate``.
 
-Rows join between passes and leave when they are finished; whoever waits for a pass runs it for all. It knows rows and
-caches, no weights: reading a prompt and running a pass are the model's. Invariants: rows do not see one another; what a
-pass gave a row is taken in the thread of the row's own call, so a ``stop`` runs there, and what it raises is its call's
-own; what counts of the cache is said by the rows, so that a pass that failed, or was interrupted, is as if it had not
-been, and is run again without the rows of the call that it failed in.
+Rows join between passes and leave when they are finished. A thread that waits for a pass runs the pass for all calls.
+The module knows rows and caches, but no weights: the model reads prompts and runs passes. Invariants: rows do not see
+one another. The thread of a call takes the results of its rows, so that ``stop`` runs in this thread, and an error of
+``stop`` reaches only this call. The rows decide which tokens of the cache count. So a pass that failed or was
+interrupted has no effect, and the other calls run it again.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 __all__ = ["SharedWriting"]
 
 _MOST_ROWS = 48  # on two cores 84 to 95 tokens a second, 33 to 58 with 16
-_MOST_BATCH_TOKENS = 65_536  # of KV cache, room to write included: 1.8 GB with the 1.5B model in bf16
-_FEW_TOKENS = 24  # a pass of so many costs little more than one of a single token: reading the weights does
-_PATIENCE_S = 0.5  # that a pass waits for a call's thread, which needs a hundredth of it on a machine that is not busy
+_MOST_BATCH_TOKENS = 65_536  # in the KV cache, with room to write: 1.8 GB with the 1.5B model in bf16
+_FEW_TOKENS = 24  # a pass of this many tokens takes little longer than a pass of one: it reads the same weights
+_PATIENCE_S = 0.5  # a pass waits so long for the thread of a call, which needs a hundredth of it if idle
 
 
 @dataclass(frozen=True, eq=False)
-class _Fed:
-    """What a pass gave a row.
+class _PassResult:
+    """The results of a pass for one row.
 
     Attributes:
-        guess: the tokens that were fed behind its last one.
-        following: the likeliest token behind each.
-        logits: (t, V), for rows that have a form.
+        guess: the guessed tokens that the pass read after the last written token.
+        following: the likeliest next token after each token read.
+        logits: (t, V), only for rows with a form.
         attention: (t, at least S).
     """
 
@@ -59,16 +59,17 @@ class _Fed:
 
 @dataclass(eq=False)
 class _Call:
-    """The rows of one call: those that wait for room, and those in the batch.
+    """The rows of one call: the rows that wait for room, and the rows in the batch.
 
-    Its own thread alone changes it, but for what a pass gives it; lists that others read are replaced, not changed.
+    Only the thread of the call changes it, except for the results of a pass. Lists that other threads read are
+    replaced, never changed in place.
 
     Attributes:
-        beginning: holds what all its prompts begin with, once that is read.
-        is_present: its thread waits for a pass; else it takes tokens, or is with whoever called it.
-        busy_since: when its thread was last given something, in seconds.
-        results: of the last pass, not taken yet.
-        bell: wakes its thread.
+        beginning: a cache with the tokens that all prompts of the call begin with, after it was read.
+        is_present: the thread of the call waits for a pass; otherwise it takes results, or is in the caller's code.
+        busy_since: the time at which the thread last received results, in seconds.
+        results: the results of the last pass that the thread has not taken yet.
+        bell: wakes the thread.
     """
 
     waiting: deque[BatchRow]
@@ -77,38 +78,42 @@ class _Call:
     finished: list[BatchRow] = field(default_factory=list)
     is_present: bool = True
     busy_since: float = 0.0
-    results: list[_Fed] | None = None
+    results: list[_PassResult] | None = None
     bell: SimpleQueue[None] = field(default_factory=SimpleQueue[None])
 
     @property
     def is_ready(self) -> bool:
-        """Whether its rows can be fed."""
+        """Whether a pass may read tokens for the rows of this call."""
         return self.is_present and self.results is None
 
     @property
     def holds_up(self) -> bool:
-        """Whether a pass waits for it."""
+        """Whether a pass should still wait for this call."""
         return bool(self.rows) and not self.is_ready and time.monotonic() - self.busy_since < _PATIENCE_S
 
 
 class SharedWriting:
-    """Writes rows to their ends, those of several threads together."""
+    """Writes rows until they are finished, the rows of several threads together."""
 
     def __init__(self, model: TransformersModel) -> None:
         self._model = model
-        self._between = threading.Lock()  # held while a prompt is read or a pass runs: rows join between passes
+        self._between = threading.Lock()  # locked while a prompt is read or a pass runs
         self._calls: dict[_Call, None] = {}
         self._active: list[BatchRow] = []  # in the order of the cache's rows
         self._past = RowCache(rows=0)
         self._spans: Spans | None = None
 
     def __call__(self, rows: Sequence[BatchRow]) -> Generator[BatchRow, None, None]:
-        """Each row as it finishes. Close it where it is not read to its end: its rows leave then."""
+        """Yield each row when it is finished.
+
+        Close the generator if you do not read it to its end: its unfinished rows then leave the batch.
+        """
         known = self._model.prefixes
-        waiting = deque(sorted(rows, key=lambda row: row.up_to_task not in known))  # before they are forgotten
+        # Rows whose beginning is cached come first, before the cache forgets it.
+        waiting = deque(sorted(rows, key=lambda row: row.up_to_task not in known))
         call = _Call(waiting)
         try:
-            self._calls[call] = None  # whoever runs passes sees it, and lets it come in between
+            self._calls[call] = None  # a thread that runs passes sees the call and lets it join
             while call.waiting or call.rows:
                 self._wait_for_pass(call)
                 self._take_results(call)
@@ -116,23 +121,23 @@ class SharedWriting:
         finally:
             self._calls.pop(call, None)
             self._wake_others()
-            if not self._calls:  # else whoever runs the next pass settles
+            if not self._calls:  # otherwise the thread that runs the next pass settles
                 with self._between:
                     self._settle()
 
     # ── between passes ───────────────────────────────────────────────────────────────────────────────────
 
     def _wait_for_pass(self, call: _Call) -> None:
-        """Until a row of the call was fed, or has nothing to say; run what is to be run for that."""
+        """Wait until a row of the call has results or is finished. Run passes if needed."""
         call.finished = []
-        call.is_present = True  # before the lock is taken: whoever has it may take it again and again
+        call.is_present = True  # before the lock: another thread may take the lock again and again
         self._wake_others(call)
-        while not self._has_advanced(call):
+        while not self._advance(call):
             with suppress(Empty):
                 call.bell.get(timeout=_PATIENCE_S)
 
-    def _has_advanced(self, call: _Call) -> bool:
-        """Do what can be done for a call now; whether a row of it was fed, or has nothing to say."""
+    def _advance(self, call: _Call) -> bool:
+        """Run the passes that can run for a call now; return whether a row of it has results or is finished."""
         with self._between:
             self._settle()
             while call.is_ready and not call.finished:
@@ -153,22 +158,22 @@ class SharedWriting:
 
     @property
     def _is_complete(self) -> bool:
-        """Whether nobody is to be waited for."""
+        """Whether a pass waits for no other call."""
         return not any(call.holds_up or self._may_join(call) for call in tuple(self._calls))
 
     def _may_join(self, call: _Call) -> bool:
-        """Whether the call's next row may join now: there is room, and no other that waits has fewer rows."""
+        """Return whether the next row of a call may join: there is room, and no waiting call has fewer rows."""
         if not (call.is_ready and call.waiting):
             return False
         others = [other for other in tuple(self._calls) if other.is_ready and other.waiting]
         return all(len(call.rows) <= len(other.rows) for other in others) and self._has_room(call.waiting[0])
 
     def _has_room(self, row: BatchRow) -> bool:
-        """Whether a row fits within the limits on rows, on tokens, and on a GPU's free bytes."""
+        """Return whether a row fits within the limits on rows, tokens, and free memory of a GPU."""
         if not self._active:
             return True
-        longest = max(other.longest for other in (*self._active, row))
-        return len(self._active) < _MOST_ROWS and longest * (len(self._active) + 1) <= self._most_tokens
+        max_length = max(other.max_length for other in (*self._active, row))
+        return len(self._active) < _MOST_ROWS and max_length * (len(self._active) + 1) <= self._most_tokens
 
     @property
     def _most_tokens(self) -> int:
@@ -176,19 +181,19 @@ class SharedWriting:
         return _MOST_BATCH_TOKENS if free is None else min(_MOST_BATCH_TOKENS, self._past.tokens_within(free))
 
     def _join(self, call: _Call) -> None:
-        """Read the prompt of the call's next row, which is then one of the batch, or is finished."""
+        """Read the prompt of the call's next row. The row then joins the batch, or it is finished."""
         if call.beginning is None:
-            call.beginning = self._model.common_beginning(call.waiting)
+            call.beginning = self._model.read_common_prefix(call.waiting)
         row = call.waiting.popleft()
         read = self._read(row, call.beginning)
-        if row.finish:  # it had nothing to say
+        if row.finish:  # the model wrote nothing
             call.finished, call.busy_since = [row], time.monotonic()
             return
         self._settle()
         rows, model = len(self._active) + 1, self._model
         with memory_errors(model.device, f"cache of {rows} rows of {model.name}"):
-            if self._past.room_with(rows, row.longest) > 2 * self._most_tokens:
-                self._past.trim()  # of rows that have left: longer ones, or more of them
+            if self._past.room_with(rows, row.max_length) > 2 * self._most_tokens:
+                self._past.trim()  # free the room of longer or more rows that have left
             self._past.add_row(read)
         row.fed_to = len(row.ids)
         self._active = [*self._active, row]
@@ -196,7 +201,7 @@ class SharedWriting:
         self._spans = None
 
     def _read(self, row: BatchRow, beginning: RowCache) -> RowCache:
-        """A cache that holds the row's prompt; its first token is then written, or the row is finished."""
+        """Return a cache that holds the row's prompt. The first token is then written, or the row is finished."""
         model, started = self._model, time.perf_counter()
         past = model.prefixes.find(row.up_to_task)
         if past is None:
@@ -207,12 +212,12 @@ class SharedWriting:
         logits = model.forward([[*new, *[0] * more]], past, logits_of=[len(new) - 1])[0, -1]
         past.take_back(more)
         model.prefixes.keep(row.up_to_task, past)
-        self._take(row, row.best(int(greedy(logits)), logits))
+        self._append_token(row, row.best(int(greedy(logits)), logits))
         row.seconds += time.perf_counter() - started
         return past
 
     def _settle(self) -> None:
-        """Let the cache hold the rows of the calls that are there, whatever was interrupted."""
+        """Make the cache hold exactly the rows of the present calls, after any interruption."""
         wanted = {row for call in tuple(self._calls) for row in call.rows}
         self._past.lengths = [row.fed_to for row in self._active]
         for place in reversed([place for place, row in enumerate(self._active) if row not in wanted]):
@@ -220,66 +225,69 @@ class SharedWriting:
             *others, last = self._active
             self._active = others if place == len(others) else [*others[:place], last, *others[place + 1 :]]
             self._spans = None
-        if not self._active:  # its memory is given back, and with it what was captured for it
+        if not self._active:  # free the memory of the cache and of the graphs captured for it
             self._past = RowCache(rows=0)
 
     # ── one pass ─────────────────────────────────────────────────────────────────────────────────────────
 
     def _run(self) -> None:
-        """Feed back the last token of each row that is ready, with a guess of the next ones where there is room.
+        """Read the last token of each ready row, with guesses of the next tokens if there is room.
 
-        What a token attends to is measured when it is fed back. A row that is not ready is fed something behind what
-        it holds, which does not count.
+        The attention of a token is measured when the pass reads it. A row that is not ready reads tokens that do not
+        count.
         """
         started = time.perf_counter()
         self._settle()
         ready = [call for call in tuple(self._calls) if call.is_ready]
         rows = {row for call in ready for row in call.rows}
-        longest = max(len(row.ids) + len(row.written) for row in rows)
-        more = max(0, min(self._model.most_guessed, _FEW_TOKENS // len(self._active) - 1, self._model.window - longest))
+        max_length = max(len(row.ids) + len(row.written) for row in rows)
+        more = max(
+            0, min(self._model.max_guesses, _FEW_TOKENS // len(self._active) - 1, self._model.window - max_length)
+        )
         guesses = {row: row.guess(more) for row in rows}
         more = max(map(len, guesses.values()))
         fed = {row: [row.written[-1], *guess, *[0] * (more - len(guess))] for row, guess in guesses.items()}
         if self._spans is None:
             within = max(len(row.ids) for row in self._active)
             self._spans = Spans([row.spans for row in self._active], length=within, device=self._model.device)
-        self._past.lengths = [row.held if row in rows else row.fed_to for row in self._active]
+        self._past.lengths = [row.tokens_read if row in rows else row.fed_to for row in self._active]
         logits, paid = self._model.feed_back(
             [fed.get(row, [0] * (more + 1)) for row in self._active], self._past, self._spans
         )
         measured = paid.cpu().numpy()
         following = greedy(logits).tolist()
         share = (time.perf_counter() - started) / len(rows)
-        results: dict[BatchRow, _Fed] = {}
+        results: dict[BatchRow, _PassResult] = {}
         for place, row in enumerate(self._active):
             if row in rows:
-                own = None if row.form is None else logits[place].clone()  # the next step overwrites a captured one's
-                results[row] = _Fed(row, guesses[row], following[place], own, measured[place])
-                row.fed_to = row.held + more + 1
+                # A copy, because the next captured step overwrites the logits.
+                own = None if row.form is None else logits[place].clone()
+                results[row] = _PassResult(row, guesses[row], following[place], own, measured[place])
+                row.fed_to = row.tokens_read + more + 1
                 row.seconds += share
         for call in ready:
             call.busy_since = time.monotonic()
             call.results = [results[row] for row in call.rows]
 
-    # ── after a pass ─────────────────────────────────────────────────────────────────────────────────────
+    # ── results of a pass ────────────────────────────────────────────────────────────────────────────────
 
     def _take_results(self, call: _Call) -> None:
-        """Write what the last pass gave; guesses are kept as far as the model would have written them."""
+        """Write the tokens of the last pass. A guess counts only if the model would have written the same token."""
         for fed in call.results or ():
             row = fed.row
             for place, guessed in enumerate([*fed.guess, None]):
                 row.attention.append(fed.attention[place, : len(row.spans)])
                 likeliest = fed.following[place]
                 token = likeliest if fed.logits is None else row.best(likeliest, fed.logits[place])
-                self._take(row, token)
+                self._append_token(row, token)
                 if row.finish or token != guessed:
                     break
         call.finished += [row for row in call.rows if row.finish]
         call.rows = [row for row in call.rows if not row.finish]
         call.results = None
 
-    def _take(self, row: BatchRow, token: int) -> None:
-        """Add the next token to what is written, or say why the row is finished."""
+    def _append_token(self, row: BatchRow, token: int) -> None:
+        """Add the next token to the written tokens, or set the reason why the row is finished."""
         tokens = self._model.tokens
         if token in tokens.ends:
             row.finish = "end"

@@ -1,10 +1,10 @@
-"""How much attention probability each query puts on each span of keys, from what a fused kernel leaves behind.
+"""The attention probability of each query on each span of keys, computed after a fused kernel has run.
 
-A fused attention kernel returns its softmax denominators (log-sum-exp, LSE) beside its output. With them one
-further pass over queries and keys gives every probability again; here each is added to its span as it appears, so
-that no attention matrix is kept. It knows nothing of models, layers, values or of how the LSE came about (padding,
-attention sinks). Invariant: the result equals the softmax matrix summed over each span's columns, and the Triton
-kernel and the plain path agree (both tested against that matrix).
+A fused attention kernel returns its softmax denominators (log-sum-exp, LSE) with its output. With them, a second
+pass over queries and keys computes every probability again and adds it to its span at once, so that no attention matrix
+is kept. The module does not know models, layers or values, or how the LSE was computed (padding, attention sinks).
+Invariant: the result equals the softmax matrix summed over the columns of each span, and the Triton kernel and the
+plain path agree (the tests compare both with that matrix).
 """
 
 from __future__ import annotations
@@ -25,26 +25,27 @@ tl: Any
 try:
     triton, tl = import_module("triton"), import_module("triton.language")
     _REFUSALS = (RuntimeError, OSError, SubprocessError, import_module("triton.errors").TritonError)
-except ImportError:  # CPU, macOS and Windows builds of torch come without it
+except ImportError:  # torch for CPUs, macOS and Windows has no Triton
     triton = tl = None
     _REFUSALS = ()
 
 __all__ = ["span_mass"]
 
 logger = logging.getLogger(__name__)
-_has_kernel = triton is not None  # until Triton fails to make it
+_has_kernel = triton is not None  # False after Triton has failed to compile the kernel
 
 BLOCK_ELEMENTS = 1 << 20
-"""Scores in memory at once on the plain path, 4 MB of float32: with fewer the products take longer."""
+"""Scores in memory at a time on the plain path: 4 MB of float32. Smaller blocks are slower."""
 
 COLUMNS_AT_ONCE = 1024
-"""Keys of one such block: few enough that a block holds many queries, and its keys few of many spans."""
+"""Keys of one block on the plain path. So few keys leave room for many queries and belong to few spans."""
 
 SPANS_AT_ONCE = 64
 """Spans whose sums one program of the kernel holds in registers.
 
-Not fewer where there are fewer: of 16 or 32, the second of a kernel's products reads shared memory that is not its own
-on Hopper (seen with Triton 3.6 on an H100: wrong sums, then an illegal access)."""
+The kernel uses 64 even for fewer spans. With 16 or 32, the second product of the kernel reads foreign shared memory on
+Hopper (seen with Triton 3.6 on an H100: wrong sums, then an illegal access).
+"""
 
 
 @torch.no_grad()
@@ -59,28 +60,28 @@ def span_mass(
     softcap: float | None = None,
     window: int | None = None,
 ) -> Tensor:
-    """Attention mass of every query on every span of keys, without the attention matrix.
+    """Return the attention mass of every query on every span of keys, without the attention matrix.
 
-    Attention is causal: query i stands at key position Tk - Tq + i and sees the keys up to its own.
+    Attention is causal: query i is at key position Tk - Tq + i and sees the keys up to its own.
 
     Args:
         query: (B, H, Tq, D), after rotary embedding; any strides.
         key: (B, Hkv, Tk, D); H is a multiple of Hkv, query head h reads key head h // (H // Hkv).
         lse: (B, H, Tq) float32, natural logarithm of each query's softmax denominator.
-        owner: (B, Tk) int32 or int64, the span a key belongs to; anything outside 0..spans-1 means none.
-        spans: how many spans there are.
+        owner: (B, Tk) int32 or int64, the span of each key; a value outside 0..spans-1 means no span.
+        spans: the number of spans.
         scale: factor of the dot products.
         softcap: scores become softcap * tanh(score / softcap).
-        window: only the last so many keys, the query's own included, are seen.
+        window: the number of last keys that a query sees, its own included; None means all.
 
     Returns:
-        (B, H, Tq, spans) float32; rows sum to at most 1. In half precision single probabilities carry its
-        rounding: of the scores on the plain path, of the probabilities in the kernel.
+        (B, H, Tq, spans) float32; rows sum to at most 1. In half precision each probability has a rounding error: on
+        the plain path that of the scores, in the kernel that of the probabilities.
 
     Raises:
         ModelError: the shapes do not fit each other.
 
-    Cost: O(Tq x owned keys x D) time; beside the result one block of scores in memory.
+    Cost: O(Tq x keys in spans x D) time; one block of scores in memory, in addition to the result.
     """
     batch, heads, queries, width = query.shape
     _, key_heads, keys, _ = key.shape
@@ -89,13 +90,13 @@ def span_mass(
         raise ModelError(
             "Expected query (B, H, Tq, D), key (B, Hkv, Tk, D), lse (B, H, Tq) and owner (B, Tk) with H a multiple of "
             f"Hkv and Tq at most Tk, got {tuple(query.shape)}, {tuple(key.shape)}, {tuple(lse.shape)} and "
-            f"{tuple(owner.shape)}."
+            f"{tuple(owner.shape)}. Check the shapes that the caller passes."
         )
     if spans == 0 or queries == 0:
         return query.new_zeros(batch, heads, queries, spans, dtype=torch.float32)
-    # In float32 the kernel spills its registers (compiled for sm_80 and sm_90); the plain path has cuBLAS.
+    # In float32 the kernel needs too many registers (on sm_80 and sm_90); the plain path uses cuBLAS.
     fits = query.is_cuda and query.dtype in (torch.bfloat16, torch.float16)
-    path = _fused_if_made if fits else _plain
+    path = _fused_or_plain if fits else _plain
     return path(query, key, lse, owner, spans, scale, softcap, window)
 
 
@@ -109,7 +110,7 @@ def _plain(
     softcap: float | None,
     window: int | None,
 ) -> Tensor:
-    """Blocks of queries against blocks of the columns that some row owns."""
+    """Compute the mass by plain products of blocks of queries and blocks of the keys that belong to a span."""
     batch, heads, queries, width = query.shape
     key_heads, keys = key.shape[1:3]
     mass = query.new_zeros(batch, heads, queries, spans, dtype=torch.float32)
@@ -125,17 +126,17 @@ def _plain(
         block = max(1, BLOCK_ELEMENTS // (batch * heads * len(places)))
         for start in range(0, queries, block):
             stop = min(start + block, queries)
-            first, last = keys - queries + start, keys - queries + stop - 1  # where these queries stand
+            first, last = keys - queries + start, keys - queries + stop - 1  # key positions of these queries
             low = 0 if window is None else bisect_left(places, first - window + 1)
             high = bisect_right(places, last)
             if low >= high:
                 continue
-            rows = query[:, :, start:stop].reshape(batch * key_heads, -1, width)  # a key head's queries together
+            rows = query[:, :, start:stop].reshape(batch * key_heads, -1, width)  # all queries of a key head together
             scores = torch.bmm(rows, transposed[:, :, low:high]).float().mul_(scale)
             if softcap is not None:
                 scores.div_(softcap).tanh_().mul_(softcap)
             scores = scores.view(batch, heads, stop - start, high - low)
-            # No probability exceeds 1. What does is a key that this row masks, and 0 times infinity is not 0.
+            # A value above 1 belongs to a masked key. It is clamped, because infinity times 0 is not 0.
             probability = scores.sub_(lse[:, :, start:stop, None]).clamp_(max=0).exp_()
             position = torch.arange(first, last + 1, device=key.device)[:, None]
             if (seen_by_all := max(low, bisect_right(places, first))) < high:
@@ -147,12 +148,13 @@ def _plain(
     return mass
 
 
-def _fused_if_made(query: Tensor, *more: Any) -> Tensor:
-    """What the kernel gives, or plain products where Triton cannot make it: it needs a C compiler and Python's headers.
+def _fused_or_plain(query: Tensor, *more: Any) -> Tensor:
+    """Compute the mass by the kernel, or by plain products if Triton cannot compile the kernel.
 
-    A kernel runs on the current device, so the queries' is made that.
+    Triton needs a C compiler and the headers of Python. A kernel runs on the current device, so this makes the device
+    of the queries the current one.
     """
-    global _has_kernel  # of the process: each try takes seconds
+    global _has_kernel  # one try for the whole process, because a try takes seconds
     if _has_kernel:
         try:
             with torch.cuda.device(query.device):
@@ -175,7 +177,7 @@ def _fused(
     softcap: float | None,
     window: int | None,
 ) -> Tensor:
-    """The Triton kernel on a grid of (blocks of queries, batch rows x heads, blocks of spans)."""
+    """Run the Triton kernel on a grid of (blocks of queries, batch rows x heads, blocks of spans)."""
     batch, heads, queries, width = query.shape
     key_heads, keys = key.shape[1:3]
     mass = query.new_empty(batch, heads, queries, spans, dtype=torch.float32)
@@ -187,7 +189,7 @@ def _fused(
         heads, heads // key_heads, queries, keys, spans, scale,
         softcap=softcap, window=window, width=width,
         block_d=padded_width, block_q=block, block_k=block, block_s=SPANS_AT_ONCE,
-        enable_fp_fusion=True,  # Triton 3.9 warns where this is left open
+        enable_fp_fusion=True,  # Triton 3.9 warns without this argument
     )  # fmt: skip
     return mass
 
@@ -203,7 +205,7 @@ if triton is not None:
         block_d: tl.constexpr, block_q: tl.constexpr,  # pyright: ignore[reportInvalidTypeForm]
         block_k: tl.constexpr, block_s: tl.constexpr,  # pyright: ignore[reportInvalidTypeForm]
     ):  # fmt: skip
-        """Sums of one block of queries of one head over one block of spans."""
+        """Add up the mass of one block of queries of one head on one block of spans."""
         first_row = tl.program_id(0) * block_q
         head = tl.program_id(1).to(tl.int64)
         b, h = head // heads, head % heads

@@ -1,8 +1,8 @@
-"""Text to tokens and back, with character offsets, around a chat template.
+"""Conversion of text to tokens and back, with character offsets, around a chat template.
 
-It knows the tokenizer, its template, and which words of ``prompts.py`` go where in it; no weights, no cache.
-Invariant: text that came from outside is never read as a control token: ``<|im_end|>`` in a document is seven
-ordinary characters to the model.
+The module knows the tokenizer, its template, and the place of each text of ``prompts.py`` in the template. It does not
+know weights or caches. Invariant: text from outside is never read as a control token: ``<|im_end|>`` in a document
+becomes ordinary tokens.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from memgraph_rag.types import Prompt
 
 __all__ = ["Encoded", "Tokens", "Turns"]
 
-_MARK = re.compile(r"[<\[]\S+[>\]]")  # what control tokens look like; others are runs of blanks, or words
-_SLOT = "\u241fslot\u241f"  # stands for the content while the template is cut into its parts
+_MARK = re.compile(r"[<\[]\S+[>\]]")  # the form of control tokens; other added tokens are blanks or words
+_SLOT = "\u241fslot\u241f"  # placeholder for the content while the template is split
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Token ids, and the characters that each covers."""
+    """Token ids, and the half-open character range of each token."""
 
     ids: list[int]
     offsets: list[tuple[int, int]]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The tokens that begin within these characters, as a half-open range; a first token may begin before."""
+        """Return the half-open range of the tokens that overlap the characters from ``start`` to ``end``."""
         inside = [index for index, (_, stop) in enumerate(self.offsets) if start < stop]
         first = inside[0] if inside else len(self.ids)
         last = next((index for index, (begin, _) in enumerate(self.offsets) if begin >= end), len(self.ids))
@@ -43,62 +43,63 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The fixed token runs of the chat template: what stands before, between and after the messages."""
+    """The fixed tokens of the chat template: before, between and after the messages."""
 
-    opening: list[int]  # up to the first user content
-    reply: list[int]  # from the user content to where the assistant begins
-    next_user: list[int]  # from the assistant's content to the second user content
+    opening: list[int]  # before the first user content
+    reply: list[int]  # between the user content and the assistant's content
+    next_user: list[int]  # between the assistant's content and the second user content
 
 
 class Tokens:
-    """A tokenizer with its chat template taken apart.
+    """A tokenizer with its chat template split into parts.
 
     Args:
-        folder: where the tokenizer's files lie (or the name of one on a hub).
+        folder: the folder with the tokenizer's files, or their name on a hub.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self._tokenizer: Any = AutoTokenizer.from_pretrained(str(folder))
-        self.turns = self._take_template_apart()
-        self.yes, self.no = self._spellings("yes"), self._spellings("no")
+        self.turns = self._split_template()
+        self.yes, self.no = self._find_spellings("yes"), self._find_spellings("no")
         ends = {self._tokenizer.eos_token_id, *self.turns.reply[:1], *self.turns.next_user[:1]}
         special = set(self._tokenizer.all_special_ids)
         self.ends: frozenset[int] = frozenset(token for token in ends if token in special)
-        # From here on the tokenizer sees foreign text only.
+        # From here on the tokenizer sees only text from outside.
         self._tokenizer.split_special_tokens = True
         self._spell_out_marks()
 
     @property
     def size(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens in the vocabulary."""
         return len(self._tokenizer)
 
-    def serialised(self) -> str:
-        """The tokenizer as JSON of the ``tokenizers`` library."""
+    def to_json(self) -> str:
+        """Return the tokenizer as JSON of the ``tokenizers`` library."""
         return self._tokenizer.backend_tokenizer.to_str()
 
     def encode(self, text: str) -> Encoded:
-        """Tokens of foreign text; control tokens in it are spelled out."""
+        """Return the tokens of a text from outside. Control tokens in it become ordinary tokens."""
         encoding = self._tokenizer(
             text, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True, verbose=False
         )
         return Encoded(encoding["input_ids"], encoding["offset_mapping"])
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text."""
+        """Return the number of tokens of each text."""
         if not texts:
             return []
         encoding = self._tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True, verbose=False)
         return [len(ids) for ids in encoding["input_ids"]]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these tokens, control tokens left out."""
+        """Return the text of these tokens, without control tokens."""
         return self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
     def decode_with_offsets(self, ids: Sequence[int]) -> tuple[str, NDArray[np.int64]]:
-        """The text, and the characters (T, 2) that each token added to it.
+        """Return the text, and the (T, 2) half-open character range that each token added to it.
 
-        A character of several tokens belongs to the token that completes it; the others cover nothing.
+        If several tokens make up one character, the character belongs to the last of them. The ranges of the others are
+        empty.
         """
         text, offsets, anchor, shown = "", [], 0, ""
         for index in range(len(ids)):
@@ -107,15 +108,18 @@ class Tokens:
             if not window.endswith("\ufffd"):
                 text += window[len(shown) :]
                 shown = window
-                if len(shown) > 64:  # a window long enough for any merge, short enough to stay linear
+                if len(shown) > 64:  # long enough for any merge of tokens, short enough for linear time
                     anchor, shown = index, self.decode(ids[index : index + 1])
             offsets.append((start, len(text)))
         return text, np.array(offsets, np.int64).reshape(-1, 2)
 
-    # ── what the model is told, as tokens ────────────────────────────────────────────────────────────────
+    # ── prompts as tokens ────────────────────────────────────────────────────────────────────────────────
 
     def prompt(self, prompt: Prompt) -> tuple[list[int], list[tuple[int, int]]]:
-        """A whole prompt up to where the assistant writes, and the tokens of each input, half open."""
+        """Return the tokens of a whole prompt, and the half-open token range of each input.
+
+        The tokens end where the assistant begins to write.
+        """
         text, characters = prompts.prompt_text(prompt)
         content = self.encode(text)
         before = len(self.turns.opening)
@@ -124,7 +128,7 @@ class Tokens:
         return ids, [(before + start, before + max(end, start + 1)) for start, end in spans]
 
     def question(self, question: str) -> tuple[list[int], tuple[int, int]]:
-        """Everything before the first node, and the tokens of it that are the question, half open."""
+        """Return the tokens before the first node, and the half-open range of the question in them."""
         text, characters = prompts.question_head(question)
         head = self.encode(text)
         before = len(self.turns.opening)
@@ -132,7 +136,10 @@ class Tokens:
         return [*self.turns.opening, *head.ids], (before + start, before + end)
 
     def nodes(self, texts: Sequence[str]) -> tuple[list[int], list[tuple[int, int]]]:
-        """Nodes as bullet lines, and the tokens of each node's text, half open; at least one, the mark left out."""
+        """Return the tokens of nodes as bullet lines, and the half-open token range of each node's text.
+
+        A range holds at least one token and leaves the bullet mark out.
+        """
         ids: list[int] = []
         spans: list[tuple[int, int]] = []
         for text in texts:
@@ -144,16 +151,19 @@ class Tokens:
         return ids, spans
 
     def answer_turn(self, question: str, *, says_yes: bool) -> list[int]:
-        """The end of the probe's turn, its verdict, and the second turn of PECAN's prompt, up to the answer."""
+        """Return the tokens from the end of the probe to the start of the answer: verdict, request, template.
+
+        This is the second turn of PECAN's prompt.
+        """
         return self.request_turn(prompts.answer_request(question), says_yes=says_yes)
 
     def request_turn(self, request: str, *, says_yes: bool) -> list[int]:
-        """The end of the probe's turn, its verdict, and what is asked next, up to the reply."""
+        """Return the tokens from the end of the probe to the start of the reply: verdict, request, template."""
         verdict = self.encode(prompts.PROBE_YES if says_yes else prompts.PROBE_NO).ids
-        asked = self.encode(request).ids
-        return [*self.turns.reply, *verdict, *self.turns.next_user, *asked, *self.turns.reply]
+        request_ids = self.encode(request).ids
+        return [*self.turns.reply, *verdict, *self.turns.next_user, *request_ids, *self.turns.reply]
 
-    def _take_template_apart(self) -> Turns:
+    def _split_template(self) -> Turns:
         if not self._tokenizer.chat_template:
             encode = self._encode_template
             return Turns(opening=[], reply=encode("\nAnswer: "), next_user=encode("\n\n"))
@@ -165,7 +175,10 @@ class Tokens:
         return Turns(opening, reply, next_user)
 
     def _spell_out_marks(self) -> None:
-        """Make control tokens of those, too, that the tokenizer does not call special: Qwen's ``<tool_call>``."""
+        """Register more control tokens, so that text from outside never becomes one of them.
+
+        Some tokenizers have control tokens that they do not mark as special, such as Qwen's ``<tool_call>``.
+        """
         added = self._tokenizer.added_tokens_decoder.values()
         marks = [str(token.content) for token in added if not token.special and _MARK.fullmatch(str(token.content))]
         self._tokenizer.add_tokens([AddedToken(mark, special=True) for mark in marks], special_tokens=True)
@@ -173,8 +186,8 @@ class Tokens:
     def _encode_template(self, part: str) -> list[int]:
         return self._tokenizer(part, add_special_tokens=False, split_special_tokens=False)["input_ids"]
 
-    def _spellings(self, word: str) -> list[int]:
-        """All tokens that say the word, in any case and spacing."""
+    def _find_spellings(self, word: str) -> list[int]:
+        """Return all tokens that spell the word, in any case and with any blanks around it."""
         return sorted(
             index
             for token, index in self._tokenizer.get_vocab().items()

@@ -1,10 +1,10 @@
-"""A checkpoint's weights, on a device and in the number format that was asked for.
+"""The weights of a checkpoint, on a device and in a number format.
 
-It knows how transformers loads and how weights are kept in fewer bits, nothing of attention and of prompts.
-Invariant: what flows between layers has the format of ``find_dtype``; linear layers alone compute otherwise, and never
-the output layer.
+The module knows how transformers loads weights and how they are stored in fewer bits. It does not know attention or
+prompts. Invariant: the values between layers have the format of ``find_dtype``. Only linear layers compute in another
+format; the output layer computes its largest logits exactly.
 
-Sources: LLM.int8() (Dettmers et al., 2022) and NF4 (QLoRA, Dettmers et al., 2023), both as bitsandbytes has them.
+Sources: LLM.int8() (Dettmers et al., 2022) and NF4 (QLoRA, Dettmers et al., 2023), both as in bitsandbytes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ __all__ = ["find_number_format", "read_weights"]
 
 
 def find_number_format(name: str, device: torch.device, config: PretrainedConfig) -> str:
-    """What ``read_weights`` takes: "auto" is 8-bit integers on a CPU that proves faster with them, else ``best_dtype``.
+    """Return the number format for ``read_weights``.
+
+    "auto" is 8-bit integers on a CPU that a measurement shows to be faster with them, else ``best_dtype``.
 
     Args:
         name: as for ``find_dtype``.
-        config: of the model, whose widest layers are tried.
+        config: the model's configuration; its widest layers are measured.
 
     Raises:
         SettingsError: as ``find_dtype``.
@@ -42,26 +44,28 @@ def find_number_format(name: str, device: torch.device, config: PretrainedConfig
 
 
 def read_weights(folder: str, number_format: str, *, device: torch.device, attention: str) -> PreTrainedModel:
-    """A checkpoint's network, ready to compute. Meanwhile torch's default dtype, of all threads, is its own.
+    """Return the network of a checkpoint, ready to compute.
+
+    While it loads, the default dtype of torch is the network's dtype, in all threads.
 
     Args:
-        number_format: as ``find_number_format`` tells it; "auto" is ``best_dtype``.
+        number_format: the result of ``find_number_format``; "auto" is ``best_dtype``.
         attention: the name of an attention function of transformers.
 
     Raises:
-        OSError, SafetensorError: there is no checkpoint in the folder, or it cannot be read.
-        ValueError: transformers has no such model, or weights of it are missing.
+        OSError, SafetensorError: the folder holds no checkpoint, or the checkpoint cannot be read.
+        ValueError: transformers does not know the model, or some weights are missing.
     """
     dtype = find_dtype(number_format, device)
-    bits = _fewer_bits(number_format, device, dtype)
+    bits = _quantization_options(number_format, device, dtype)
     network = _read(folder, dtype, attention, **bits)
-    if getattr(network, "is_quantized", False):  # by bitsandbytes, now or in the checkpoint
+    if getattr(network, "is_quantized", False):  # bitsandbytes has quantized it, now or in the checkpoint
         return network
     if number_format == INT8:
         use_int8(network, output=network.get_output_embeddings())
-        if AutoConfig.from_pretrained(folder).get_text_config().dtype == dtype:  # else nothing is mapped
-            _map_anew(network, _read(folder, dtype, attention))
-    torch.nn.Module.to(network, device)  # in place; PreTrainedModel's own is typed otherwise
+        if AutoConfig.from_pretrained(folder).get_text_config().dtype == dtype:  # otherwise no file is mapped
+            _map_again(network, _read(folder, dtype, attention))
+    torch.nn.Module.to(network, device)  # in place; the method of PreTrainedModel has other types
     return network
 
 
@@ -75,11 +79,11 @@ def _read(folder: str, dtype: torch.dtype, attention: str, **more: Any) -> PreTr
     return network.eval().requires_grad_(False)
 
 
-def _map_anew(network: PreTrainedModel, again: PreTrainedModel) -> None:
-    """Let what stays in the checkpoint's own format be a view of its file that nothing was read through yet.
+def _map_again(network: PreTrainedModel, again: PreTrainedModel) -> None:
+    """Replace the weights that are still in the checkpoint's format by a new mapping of the file.
 
-    What the first view showed is in memory as long as it is, all that integers were made of too. Of an input embedding
-    that is viewed anew only the rows of tokens that occur get there.
+    The first mapping has all pages in memory that the conversion to integers has read. A new mapping has none of them.
+    Of an input embedding, it then loads only the rows of tokens that occur.
     """
     anew = dict(again.named_parameters())
     for name, parameter in network.named_parameters():
@@ -87,13 +91,16 @@ def _map_anew(network: PreTrainedModel, again: PreTrainedModel) -> None:
             parameter.data = anew[name].data
 
 
-def _fewer_bits(number_format: str, device: torch.device, dtype: torch.dtype) -> dict[str, Any]:
-    """What transformers is told to have bitsandbytes keep the weights; nothing where it is not needed."""
+def _quantization_options(number_format: str, device: torch.device, dtype: torch.dtype) -> dict[str, Any]:
+    """Return the options with which transformers lets bitsandbytes store the weights.
+
+    They are empty for a number format that does not need bitsandbytes.
+    """
     if number_format == INT4:
         config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
     elif number_format == INT8 and device.type == "cuda":
         config = BitsAndBytesConfig(load_in_8bit=True)
-        logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it tells of each layer that it takes bfloat16
+        logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # otherwise it warns for each layer about bfloat16
     else:
         return {}
     return {"quantization_config": config, "device_map": {"": device}}

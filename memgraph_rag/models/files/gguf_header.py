@@ -1,9 +1,9 @@
-"""What the header of a GGUF file claims, held against the file before anything is made of it.
+"""A check of a GGUF file's header against the size of the file, before a library converts the file.
 
-The libraries that convert such a file trust it: they walk arrays of a claimed length, and make networks of a claimed
-size. It knows the format (versions 2 and 3) and no library but its table of number formats. Invariants: no more is read
-than the file holds, in time in proportion to it; what passes describes no more numbers than the file has, up to a small
-factor, so that a conversion needs memory in proportion to the file.
+Conversion libraries trust the header: they read arrays of the claimed length and build networks of the claimed size.
+    The module knows the format (versions 2 and 3), and of libraries only gguf's table of number formats. Invariants: it
+    reads no more than the file holds, in time proportional to that; a network that passes has at most a small multiple
+    of the numbers in the file, so that a conversion needs memory proportional to the file.
 
 Source: the format's description, github.com/ggml-org/ggml, docs/gguf.md.
 """
@@ -34,18 +34,18 @@ _SIZES = (
 _NEEDED = _SIZES[:3]
 
 _MOST_DIMENSIONS = 8
-_MOST_ITEMS = 4_000_000  # of all lists; a vocabulary of 262,144 tokens has 1.4 million
-_MOST_NAME = 65_535  # bytes, as the format has it of keys
-_SHOWN = 200  # characters
-_FACTOR = 2  # a size that the numbers of the file allow for, with some room
-_FACTOR_OF_PLACES = 64  # most models compute a token's place, and only name how many there may be
+_MOST_ITEMS = 4_000_000  # in all lists together; a vocabulary of 262,144 tokens has 1.4 million
+_MOST_NAME = 65_535  # bytes, the format's limit for keys
+_SHOWN = 200  # characters of a value in an error message
+_FACTOR = 2  # a layer may claim this multiple of the numbers in the file
+_FACTOR_OF_PLACES = 64  # for positions, because most models compute them and store no numbers for them
 
 
 def check_gguf(path: Path) -> None:
-    """Refuse a GGUF file whose header claims what the file cannot hold.
+    """Check that the header of a GGUF file claims only what the file can hold.
 
     Raises:
-        ModelError: it is no GGUF file, is cut off, or claims more than it holds.
+        ModelError: the file is no GGUF file, is incomplete, or its header claims more than it holds.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -54,7 +54,7 @@ def check_gguf(path: Path) -> None:
 
 
 class _Header:
-    """The header of one file, read from its beginning to its end."""
+    """The header of one file, read from beginning to end."""
 
     def __init__(self, file: BinaryIO, size: int, name: str) -> None:
         self._file = file
@@ -62,13 +62,13 @@ class _Header:
         self._name = name
         self._order = "<"
         self._items = 0
-        self._sizes: dict[str, int] = {}  # of the network, by their names without the architecture's
+        self._sizes: dict[str, int] = {}  # sizes of the network, by name without the architecture
         self._alignment = 32
 
     def read(self) -> None:
-        """Read all of it, and hold it against the file."""
+        """Read the whole header and check it."""
         if self._bytes(4) != _MAGIC:
-            self._refuse("a file that begins with GGUF", "another")
+            self._refuse("a file that begins with GGUF", "another file")
         (version,) = self._unpack("I")
         if version & 0xFFFF == 0:
             self._order, version = ">", version >> 24
@@ -116,7 +116,7 @@ class _Header:
             self._refuse("lists of texts or numbers", f"one of type {kind}")
 
     def _read_tensors(self, count: int) -> int:
-        """How many numbers all tensors hold."""
+        """Read the list of tensors; return how many numbers all tensors hold."""
         from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
 
         sizes = {int(kind): GGML_QUANT_SIZES[kind] for kind in GGMLQuantizationType if kind in GGML_QUANT_SIZES}
@@ -136,11 +136,11 @@ class _Header:
         room = self._size - -(-self._file.tell() // self._alignment) * self._alignment
         parts.sort()
         if any(start < end for (_, end), (start, _) in pairwise(parts)) or (parts and parts[-1][1] > room):
-            self._refuse(f"tensors beside each other within its {self._size:,} bytes", "others")
+            self._refuse(f"tensors within its {self._size:,} bytes that do not overlap", "others")
         return elements
 
     def _check_sizes(self, tensors: int, elements: int) -> None:
-        """Refuse sizes of a network that has more numbers than the file: what lacks would be made up."""
+        """Check that the network has no more numbers than the file; otherwise a library would make the rest up."""
         sizes = self._sizes
         lacking = [name for name in _NEEDED if name not in sizes]
         if lacking:
@@ -189,7 +189,7 @@ class _Header:
 
     def _refuse(self, expected: str, got: object) -> NoReturn:
         raise ModelError(
-            f"Expected {expected} in the GGUF file {self._name}, got {got!s:.{_SHOWN}}. Fetch the file again, or take "
-            "another.",
+            f"Expected {expected} in the GGUF file {self._name}, got {got!s:.{_SHOWN}}. Download the file again, or "
+            "use another file.",
             name=self._name,
         )

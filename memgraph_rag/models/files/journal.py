@@ -1,8 +1,8 @@
-"""Finished model work of a build that is not stored yet, on disk: after a crash or Ctrl-C nothing is written twice.
+"""Finished model work of a build that is not stored yet, on disk. After a crash or Ctrl-C, a retry reads it from there.
 
-It knows prompts and what was written to them, no documents and no store. Invariants: an entry is there whole or not at
-all; one that cannot be read is as if it were not there; the folder never grows beyond its limit; what is stored in a
-graph is not kept here; nobody finds or clears what another owner kept.
+The module knows prompts and generations, but no documents and no store. Invariants: an entry exists completely or not
+at all; an entry that cannot be read counts as missing; the folder never grows over its limit; work that is stored in a
+graph is removed; an owner never finds or clears the entries of another owner.
 """
 
 from __future__ import annotations
@@ -26,22 +26,21 @@ from memgraph_rag.types import Generation, Prompt, Usage
 
 __all__ = ["Journal", "journal_key"]
 
-_FORM = 2  # of an entry; those of another form are not found
+_FORM = 2  # the version of an entry; entries of other versions are not found
 _DIGEST = 32  # bytes of SHA-256 at the end of an entry
-_MOST_BYTES = 256 * 2**20  # ten times what *War and Peace* takes
-_MOST_SECONDS = 7 * 24 * 3600.0  # that an entry waits for a retry
+_MOST_BYTES = 256 * 2**20  # ten times the size for *War and Peace*
+_MOST_SECONDS = 7 * 24 * 3600.0  # an entry waits so long for a retry
 
 
 class Journal:
-    """Generations by what they were asked for.
+    """Generations by the key of their prompt.
 
-    A disk that is full or may not be written to only means that nothing is kept.
+    If the disk is full or cannot be written, the journal stores nothing and raises nothing. After pickling, it uses the
+    same folder in another process.
 
     Args:
-        folder: made at the first entry, readable by its user alone; owners share it, and its limit.
-        owner: whose entries these are, in letters and digits; empty is everybody.
-
-    Pickled, it is the same folder in another process.
+        folder: made at the first entry, readable only by its user; all owners share it and its limit.
+        owner: the owner of the entries, in letters and digits; the empty name owns all entries.
     """
 
     def __init__(self, folder: Path, *, owner: str = "") -> None:
@@ -55,13 +54,13 @@ class Journal:
         return partial(Journal, owner=self._owner), (self._folder,)
 
     def find(self, key: str) -> Generation | None:
-        """What was written, if it is known."""
+        """Return the generation for a key; None if it is missing."""
         try:
             whole = self._path(key).read_bytes()
         except OSError:
             return None
         payload, digest = whole[:-_DIGEST], whole[-_DIGEST:]
-        if hashlib.sha256(payload).digest() != digest:  # else it may raise whatever numpy and zipfile may raise
+        if hashlib.sha256(payload).digest() != digest:  # numpy and zipfile raise many errors for damaged files
             return None
         with np.load(io.BytesIO(payload), allow_pickle=False) as entry:
             fields = json.loads(str(entry["told"]))
@@ -78,12 +77,12 @@ class Journal:
         return generation
 
     def find_all(self, keys: Sequence[str]) -> dict[int, Generation]:
-        """What is known of what was written, by place among the keys."""
+        """Return the stored generations, by the place of their key in ``keys``."""
         generations = ((place, self.find(key)) for place, key in enumerate(keys))
         return {place: generation for place, generation in generations if generation is not None}
 
     def keep(self, key: str, generation: Generation) -> None:
-        """Write down what was generated."""
+        """Store a generation under a key."""
         fields = {"text": generation.text, "finish": generation.finish, "usage": asdict(generation.usage)}
         buffer = io.BytesIO()
         arrays: dict[str, Any] = {"offsets": generation.offsets}
@@ -104,21 +103,21 @@ class Journal:
             self._used.add(key)
 
     def settle(self) -> None:
-        """What was kept or found since the last time is stored: it need not be kept any more."""
+        """Remove the entries stored or found since the last call, because their work is now in the graph."""
         with self._lock:
             settled, self._used = self._used, set()
         for key in settled:
             self._path(key).unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Keep nothing of this owner."""
+        """Remove all entries of this owner."""
         for path in self._entries():
             if path.name.startswith(self._prefix):
                 path.unlink(missing_ok=True)
 
     @cached_property
     def _is_ready(self) -> bool:
-        """Whether the folder can be written to; what is too old or too much in it is removed once."""
+        """Whether the folder can be written to. The first reading removes entries that are too old or too many."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         room = _MOST_BYTES
         for path in sorted(self._entries(), key=lambda path: -path.stat().st_mtime):
@@ -142,7 +141,7 @@ def journal_key(
     stop: Callable[..., object] | None,
     schema: Mapping[str, Any] | None = None,
 ) -> str:
-    """What a generation is known by: the same prompt to the same model with the same limits, in the same form."""
+    """Return the key of a generation: a hash of the model, the prompt, the limits and the schema."""
     end = f"{stop.__module__}.{stop.__qualname__}" if stop is not None else ""
-    asked = json.dumps([_FORM, model, prompt.instruction, prompt.inputs, prompt.task, max_tokens, end, schema])
-    return hashlib.sha256(asked.encode()).hexdigest()
+    request = json.dumps([_FORM, model, prompt.instruction, prompt.inputs, prompt.task, max_tokens, end, schema])
+    return hashlib.sha256(request.encode()).hexdigest()

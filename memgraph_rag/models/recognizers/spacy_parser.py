@@ -1,6 +1,7 @@
-"""The grammar of clauses by a spaCy model that is installed as a package.
+"""A parser of clauses that uses a spaCy model, which is installed as a package.
 
-It knows packages and spaCy, no graph. Invariant: what is found in a text does not depend on the texts beside it.
+The module knows packages and spaCy, but no graph. Invariant: the grammar of a text does not depend on other texts in
+the call.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ __all__ = ["SpacyParser", "installed"]
 
 
 def installed() -> SpacyParser | None:
-    """The parser of the first package that finds names, too; None where spaCy or such a package is missing."""
-    found = installed_package()
-    return shared(partial(SpacyParser, found[0]), "grammar", *found) if found else None
+    """Return the parser of the package that also finds names; None if spaCy or such a package is missing."""
+    release = installed_package()
+    return shared(partial(SpacyParser, release[0]), "grammar", *release) if release else None
 
 
 class SpacyParser:
-    """A parser that loads a spaCy package at the first use, and of it only what parsing needs.
+    """A parser that loads a spaCy package at the first use, without the parts that parsing does not need.
 
     Args:
         package: import name of the package that holds the model.
@@ -34,13 +35,13 @@ class SpacyParser:
 
     def __init__(self, package: str) -> None:
         self._package = package
-        self._lock = threading.Lock()  # a pipeline's vocabulary is not made for several threads
+        self._lock = threading.Lock()  # a pipeline's vocabulary is not safe for several threads
         self._pipeline: Language | None = None
 
     def parse(self, texts: Sequence[str]) -> list[list[Word]]:
-        """The words of each text, in order."""
+        """Return the words of each text, in order."""
         with self._lock:
-            pipeline = self._loaded()
+            pipeline = self._load()
             with pipeline.memory_zone():
                 return [
                     [
@@ -50,7 +51,7 @@ class SpacyParser:
                     for document in pipeline.pipe(texts)
                 ]
 
-    def _loaded(self) -> Language:
+    def _load(self) -> Language:
         if self._pipeline is None:
             import spacy
 

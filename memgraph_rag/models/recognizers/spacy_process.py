@@ -1,9 +1,9 @@
-"""A spaCy recognizer in a process of its own, so that it and the embedder do not wait for one lock.
+"""A spaCy recognizer in a separate process, so that it and the embedder do not wait for the same lock.
 
-spaCy holds Python's lock most of the time; an embedder in another thread waits for it after each product. It knows the
-recognizer by its package only. Invariants: it finds what the recognizer finds in this process; an answer is taken by
-who asked for it, or by nobody; it ends with its owner, however that ends; where it cannot run, its owner is told so and
-goes on without it.
+spaCy holds Python's lock most of the time; an embedder in another thread would wait for it after each product. The
+module knows the recognizer only by its package. Invariants: the process finds the same names as the recognizer in this
+process. Only the caller that asked takes an answer. The process ends with its owner, however the owner ends. If the
+process cannot run, ``recognize`` returns None, and the owner finds names itself.
 
     python -m memgraph_rag.models.recognizers.spacy_process en_core_web_sm
 """
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class SpacyProcess:
-    """A running child that reads lines of texts and answers each with a line of the names in them.
+    """A running child process that reads lines of texts and answers each line with the names in them.
 
     Args:
         package: import name of the spaCy model.
@@ -47,40 +47,40 @@ class SpacyProcess:
             text=True,
             encoding="ascii",  # as JSON is
         )
-        weakref.finalize(self, _end, self._child)
+        weakref.finalize(self, _end_child, self._child)
 
     @classmethod
-    def started(cls, package: str) -> SpacyProcess | None:
-        """A process for that model; None where this program is not run by a Python that could run another."""
+    def start(cls, package: str) -> SpacyProcess | None:
+        """Return a process for a model; None if this program's interpreter cannot run another process."""
         if getattr(sys, "frozen", False) or not Path(sys.executable or "").name.startswith("python"):
             return None
         try:
             return cls(package)
         except OSError as error:
-            _log.warning("No process for names could be started (%s); they are looked for in this one.", error)
+            _log.warning("The process that finds names could not start (%s); this process finds them.", error)
             return None
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]] | None:
-        """The names in each text, by start; None where the process has ended, and will not come back.
+        """Return the names in each text, by start; None if the process has ended.
 
-        What interrupts it, such as Ctrl-C, ends the process: an answer is still to come, and would be the next one's.
+        An interruption, such as Ctrl-C, ends the process. Otherwise the next call would read the answer of this call.
         """
         names: list[list[Named]] = []
         has_ended = True
         try:
             for start in range(0, len(texts), _TEXTS_A_LINE):
-                names += self._asked(texts[start : start + _TEXTS_A_LINE])
+                names += self._ask(texts[start : start + _TEXTS_A_LINE])
             has_ended = False
         except (OSError, ValueError) as error:
-            _log.warning("The process for names has ended (%s); they are looked for in this one.", error)
+            _log.warning("The process that finds names has ended (%s); this process finds them.", error)
             return None
         finally:
             if has_ended:
                 self._child.kill()
-                _end(self._child)
+                _end_child(self._child)
         return names
 
-    def _asked(self, texts: Sequence[str]) -> list[list[Named]]:
+    def _ask(self, texts: Sequence[str]) -> list[list[Named]]:
         asking, answering = self._child.stdin, self._child.stdout
         assert asking is not None
         assert answering is not None
@@ -89,11 +89,11 @@ class SpacyProcess:
         answer = json.loads(answering.readline())
         if len(answer) != len(texts):
             raise ValueError(f"it answered {len(answer)} texts of {len(texts)}")
-        return [[Named(*named) for named in of_text] for of_text in answer]
+        return [[Named(*named) for named in rows] for rows in answer]
 
 
-def _end(child: subprocess.Popen[str]) -> None:
-    """Close the child's input, at which it ends, and do not leave it as a zombie."""
+def _end_child(child: subprocess.Popen[str]) -> None:
+    """Close the child's input, which ends the child, and wait for it, so that no zombie remains."""
     for pipe in (child.stdin, child.stdout):
         if pipe is not None:
             with suppress(OSError):
@@ -105,19 +105,19 @@ def _end(child: subprocess.Popen[str]) -> None:
         child.wait()
 
 
-def _serve(package: str, asked: IO[str], answered: IO[str]) -> None:
+def _serve(package: str, requests: IO[str], answers: IO[str]) -> None:
     from memgraph_rag.models.recognizers.spacy_model import installed
 
     recognizer = installed(package)
     if recognizer is None:
         raise SystemExit(f"No spaCy model in the package {package}.")
-    for line in asked:
+    for line in requests:
         names = recognizer.recognize_here(json.loads(line))
-        rows = [[[named.start, named.end, named.kind] for named in of_text] for of_text in names]
-        answered.write(json.dumps(rows) + "\n")
-        answered.flush()
+        rows = [[[named.start, named.end, named.kind] for named in text_names] for text_names in names]
+        answers.write(json.dumps(rows) + "\n")
+        answers.flush()
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is its owner's; it ends when its input does
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner; this process ends with its input
     _serve(sys.argv[1], sys.stdin, sys.stdout)

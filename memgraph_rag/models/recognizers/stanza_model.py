@@ -1,7 +1,7 @@
-"""Names by stanza's models, where they were downloaded.
+"""A recognizer that uses stanza's models, if they were downloaded.
 
-It knows stanza's resource folder and its pipeline, no graph. Invariants: nothing is ever downloaded; a model counts
-as present only with everything it needs, its tokenizer and its character models included.
+The module knows stanza's resource folder and its pipeline, but no graph. Invariants: the module downloads nothing. A
+model counts as installed only with all its files, including those of its tokenizer and its character models.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import platformdirs
 
 from memgraph_rag.contracts import Named
 from memgraph_rag.errors import ModelError
-from memgraph_rag.models.recognizers.texts import recognized
+from memgraph_rag.models.recognizers.texts import recognize_pieces
 from memgraph_rag.settings import stanza_folder
 
 if TYPE_CHECKING:
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 __all__ = ["StanzaRecognizer", "has_stanza", "installed"]
 
 _BATCH = 256
-_FIRST_SET, _LAST_SET = "default", "default_accurate"  # the last one wants a transformer from a hub beside it
+_FIRST_SET, _LAST_SET = "default", "default_accurate"  # the last one also needs a transformer from a hub
 
 
 def has_stanza() -> bool:
-    """Whether the package is there, which the extra ``stanza`` brings; its models come apart."""
+    """Return whether the package stanza is installed, by the extra ``stanza``. Its models are downloaded separately."""
     return find_spec("stanza") is not None
 
 
 def installed(language: str, package: str = "", *, folder: Path | None = None) -> StanzaRecognizer | None:
-    """The recognizer of a language, or of one of its NER packages; None where no model is complete.
+    """Return the recognizer of a language, or of one of its NER packages; None if no model is complete.
 
     Args:
-        folder: stanza's resource folder; by default each where stanza's releases keep it.
+        folder: stanza's resource folder; by default the folders that stanza's releases use.
     """
     if not has_stanza():
         return None
@@ -51,8 +51,8 @@ def installed(language: str, package: str = "", *, folder: Path | None = None) -
             continue
         code = resources.get(language, {}).get("alias", language)
         known = resources.get(code, {})
-        for processors in _choices(known, package):
-            if all(path.is_file() for path in _files(known, processors, place / code)):
+        for processors in _list_choices(known, package):
+            if all(path.is_file() for path in _list_files(known, processors, place / code)):
                 digest = known.get("ner", {}).get(processors["ner"], {}).get("md5", "")[:8] or "local"
                 name = f"stanza/{code}/{processors['ner']}-{digest}"
                 return StanzaRecognizer(place, code, processors, name=name)
@@ -64,9 +64,9 @@ class StanzaRecognizer:
 
     Args:
         folder: stanza's resource folder.
-        language: stanza's code of it.
-        processors: the package of each part of the pipeline: tokenize, perhaps mwt, ner.
-        name: what the store remembers it by.
+        language: stanza's code of the language.
+        processors: the package of each part of the pipeline: tokenize, mwt (optional), ner.
+        name: the recognizer's name in the store.
     """
 
     def __init__(self, folder: Path, language: str, processors: Mapping[str, str], *, name: str) -> None:
@@ -78,16 +78,16 @@ class StanzaRecognizer:
         self._pipeline: Pipeline | None = None
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
-        """The names in each text, by start."""
-        with self._lock:  # loading, and processors that keep state
-            return recognized(texts, self._find)
+        """Return the names in each text, by start."""
+        with self._lock:  # for loading, and because processors keep state
+            return recognize_pieces(texts, self._find)
 
     def _find(self, read: Sequence[str]) -> Iterator[list[Named]]:
         for first in range(0, len(read), _BATCH):
-            for document in self._loaded().bulk_process(list(read[first : first + _BATCH])):
+            for document in self._load().bulk_process(list(read[first : first + _BATCH])):
                 yield [Named(span.start_char, span.end_char, span.type) for span in document.ents]
 
-    def _loaded(self) -> Pipeline:
+    def _load(self) -> Pipeline:
         if self._pipeline is None:
             from stanza.pipeline.core import DownloadMethod, Pipeline
 
@@ -108,9 +108,9 @@ class StanzaRecognizer:
 
 
 def _default_folders() -> Sequence[Path]:
-    """Return stanza's own setting, else where its newer and older releases keep models.
+    """Return the folder in stanza's own setting, else the folders that its newer and older releases use.
 
-    stanza itself is not imported: it imports torch.
+    stanza itself is not imported, because it imports torch.
     """
     if (chosen := stanza_folder()) is not None:
         return (chosen,)
@@ -122,21 +122,21 @@ def _default_folders() -> Sequence[Path]:
     return Path(cache) / "resources", Path.home() / "stanza_resources"
 
 
-def _choices(known: Mapping[str, Any], package: str) -> Iterator[dict[str, str]]:
-    """The package of each processor, for each way to find names that stanza knows in a language, the best first."""
-    sets = {name: of_set for name, of_set in known.get("packages", {}).items() if "tokenize" in of_set}
+def _list_choices(known: Mapping[str, Any], package: str) -> Iterator[dict[str, str]]:
+    """Yield the package of each processor, for each way in which stanza can find names in a language, best first."""
+    sets = {name: packages for name, packages in known.get("packages", {}).items() if "tokenize" in packages}
     order = sorted(sets, key=lambda name: (name != _FIRST_SET, name == _LAST_SET, name))
     tokenizers = [{key: sets[name][key] for key in ("tokenize", "mwt") if key in sets[name]} for name in order]
     own = [sets[name].get("ner", "") for name in order]
     for ner in dict.fromkeys([*own, *sorted(known.get("ner", {}))]):
         if ner and ner == (package or ner):
-            preferred = [choice for choice, of_set in zip(tokenizers, own, strict=True) if of_set == ner]
+            preferred = [choice for choice, set_ner in zip(tokenizers, own, strict=True) if set_ner == ner]
             for processors in (*preferred, *tokenizers):
                 yield {**processors, "ner": ner}
 
 
-def _files(known: Mapping[str, Any], processors: Mapping[str, str], folder: Path) -> Iterator[Path]:
-    """Every file that these processors load."""
+def _list_files(known: Mapping[str, Any], processors: Mapping[str, str], folder: Path) -> Iterator[Path]:
+    """Yield every file that these processors load."""
     for processor, package in processors.items():
         yield folder / processor / f"{package}.pt"
         for needed in known.get(processor, {}).get(package, {}).get("dependencies") or ():

@@ -1,8 +1,8 @@
-"""Texts before a recognizer's model, and spans after it: what every recognizer does to them.
+"""Preparation of texts before a recognizer's model, and cleaning of the names after it; all recognizers share it.
 
-It knows no model. Invariants: characters are replaced one for one, so that offsets in what the model reads are
-offsets in the text; a cleaned span is not empty, holds no blank line and no border of a table's cells, and has no white
-space, quotation mark or amount of money at its end.
+The module does not know a model. Invariants: a character is replaced by exactly one character, so that offsets stay the
+same. A cleaned name is not empty and holds no blank line and no border between table cells. White space, quotation
+marks and amounts of money are removed from its ends.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from itertools import pairwise
 
 from memgraph_rag.contracts import Named
 
-__all__ = ["NO_NAMES", "cleaned", "pieces", "readable", "recognized"]
+__all__ = ["NO_NAMES", "clean_names", "cut_pieces", "make_readable", "recognize_pieces"]
 
 NO_NAMES = frozenset({"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"})
-"""Kinds of OntoNotes that name nothing: as nodes they would join whatever happened in 1999."""
+"""OntoNotes kinds that are not names. As nodes, they would connect everything that happened in 1999."""
 
 _LONGEST_PIECE = 20_000
 _LONGEST_RUN = 1_000
 _LONG_RUN = re.compile(rf"\S{{{_LONGEST_RUN}}}")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-_CELL_BORDER = re.compile(r"[\t|;]|(?<!\d),(?=\S)|,(?=[^\s\d])")  # not a comma before a blank, nor one within a number
+_CELL_BORDER = re.compile(r"[\t|;]|(?<!\d),(?=\S)|,(?=[^\s\d])")  # no comma before a blank or within a number
 _CURRENCY = r"(?:[€$£¥₹₽]|EUR|USD|GBP|CHF|JPY)"
 _AMOUNT = re.compile(rf"(?<!\S)(?:{_CURRENCY}\s?\d[\d.,]*|\d[\d.,]*\s?{_CURRENCY})\Z")
 _CURRENCY_ALONE = re.compile(_CURRENCY)
@@ -30,24 +30,24 @@ _NUMBER_BESIDE = re.compile(r"\d\s?\Z|\A\s?\d")
 _EDGES = " \t\n\r\f\v\xa0\"“”„‟«»‹›'‘’‚`´*_"
 
 
-def readable(text: str) -> str:
-    """The text with a blank in place of each character that no model has seen: controls, lone surrogates."""
+def make_readable(text: str) -> str:
+    """Return the text with a blank for each character that models do not know, such as control characters."""
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() or character in "\n\t" else " " for character in text)
 
 
-def pieces(texts: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """(index of the text, offset in it, piece) of all texts, in order; blank ones have no piece.
+def cut_pieces(texts: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield (index of the text, offset in it, piece) for all texts, in order. Blank pieces are left out.
 
-    Models take time or memory beyond measure for very long texts and for very long runs without a blank, so
-    these are cut: at white space where there is some.
+    Models take too much time or memory for very long texts and for very long runs without a blank. So these are cut, at
+    white space if there is some.
     """
     for index, text in enumerate(texts):
         start = 0
         while start < len(text):
             end = _end_of_piece(text, start)
-            piece = readable(text[start:end])
+            piece = make_readable(text[start:end])
             if not piece.isspace():
                 yield index, start, piece
             start = end
@@ -61,8 +61,8 @@ def _end_of_piece(text: str, start: int) -> int:
     return run.end() if run else end
 
 
-def cleaned(text: str, names: Iterable[Named]) -> list[Named]:
-    """The spans of names, without what surrounds them, in order, none over another; those of ``NO_NAMES`` left out."""
+def clean_names(text: str, names: Iterable[Named]) -> list[Named]:
+    """Return the cleaned names in order, without overlaps. Names of the kinds in ``NO_NAMES`` are left out."""
     kept: list[Named] = []
     for named in sorted(names):
         if named.kind in NO_NAMES:
@@ -71,21 +71,24 @@ def cleaned(text: str, names: Iterable[Named]) -> list[Named]:
         while start < end and text[start] in _EDGES:
             start += 1
         blank = _BLANK_LINE.search(text, start, end)
-        kept += (Named(*cell, named.kind) for cell in _cells(text, start, blank.start() if blank else end))
+        kept += (Named(*cell, named.kind) for cell in _split_cells(text, start, blank.start() if blank else end))
     return kept
 
 
-def _cells(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The span; of one that holds borders of a table's cells the cells with letters. Without edges and amounts."""
+def _split_cells(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the cleaned span, or each cell with letters if the span holds borders between table cells."""
     borders = [match.start() for match in _CELL_BORDER.finditer(text, start, end)]
     for first, last in pairwise([start - 1, *borders, end]):
-        cell = _trimmed(text, first + 1, last)
+        cell = _trim(text, first + 1, last)
         if cell[0] < cell[1] and (not borders or any(map(str.isalpha, text[slice(*cell)]))):
             yield cell
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without edges, and without the amount of money that ends it or that it is part of."""
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a span without edge characters and without an amount of money.
+
+    An amount is removed if it ends the span, or if the span is only its currency.
+    """
     amount = _AMOUNT.search(text[start:end].rstrip(_EDGES))
     end = start + amount.start() if amount else end
     while start < end and text[start] in _EDGES:
@@ -98,10 +101,16 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def recognized(texts: Sequence[str], find: Callable[[Sequence[str]], Iterable[Iterable[Named]]]) -> list[list[Named]]:
-    """The cleaned names in each text, by start, where ``find`` tells those of each piece by offsets in the piece."""
+def recognize_pieces(
+    texts: Sequence[str], find: Callable[[Sequence[str]], Iterable[Iterable[Named]]]
+) -> list[list[Named]]:
+    """Return the cleaned names in each text, by start.
+
+    Args:
+        find: returns the names in each piece, with offsets in the piece.
+    """
     names: list[list[Named]] = [[] for _ in texts]
-    read = list(pieces(texts))
-    for (index, offset, _), of_piece in zip(read, find([piece for _, _, piece in read]), strict=True):
-        names[index] += [Named(offset + named.start, offset + named.end, named.kind) for named in of_piece]
-    return [cleaned(text, of_text) for text, of_text in zip(texts, names, strict=True)]
+    read = list(cut_pieces(texts))
+    for (index, offset, _), piece_names in zip(read, find([piece for _, _, piece in read]), strict=True):
+        names[index] += [Named(offset + named.start, offset + named.end, named.kind) for named in piece_names]
+    return [clean_names(text, text_names) for text, text_names in zip(texts, names, strict=True)]

@@ -1,4 +1,4 @@
-"""Models around models: replies checked, tokens counted and limited.
+"""Wrappers of models, which check replies, and count and limit tokens.
 
-Open ``forwarding.py`` first: the base that passes on what a wrapper does not change.
+Open ``forwarding.py`` first: the base class, which passes on everything that a wrapper does not change.
 """

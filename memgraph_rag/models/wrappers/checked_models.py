@@ -1,8 +1,8 @@
-"""What the models of a memory give, checked where they give it: an embedder, a recognizer, a language model.
+"""Wrappers that check the results of a memory's embedder, recognizer and language model.
 
-Any of them may be a user's own. Each wrapper has its part's contract, and is the only place that looks whether the part
-keeps it. Invariant: whoever calls, what comes back is what the contract promises, or one error of ours that names the
-part. What a part raises itself comes through, but for ``StopIteration``, which would end a loop of the caller.
+A user may give an own embedder, recognizer or model. Only these wrappers check whether it keeps its contract.
+Invariant: every result keeps the contract, or there is one error of this library, which names the part. Errors of a
+part pass through, except ``StopIteration``, which would end a loop of the caller.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _LONGEST_KIND = 200  # characters
 
 
 class CheckedEmbedder:
-    """An ``Embedder`` whose vectors are checked, and brought to length 1 where they have another.
+    """An ``Embedder`` whose vectors are checked and divided by their length.
 
     Attributes:
-        unchecked: the embedder itself; what the contract leaves to choice (``unrelated_below`` …) is read from it.
+        unchecked: the embedder itself. Optional members of the contract (``unrelated_below`` …) are read from it.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -39,15 +39,15 @@ class CheckedEmbedder:
 
     @property
     def name(self) -> str:
-        """See ``Embedder.name``."""
+        """The name of the embedder; see ``Embedder.name``."""
         return self.unchecked.name
 
     @property
     def dimension(self) -> int:
-        """See ``Embedder.dimension``.
+        """The length of a vector; see ``Embedder.dimension``.
 
         Raises:
-            ModelError: it is no number of at least 1.
+            ModelError: it is not a whole number of at least 1.
         """
         dimension = self.unchecked.dimension
         if isinstance(dimension, bool) or not isinstance(dimension, (int, np.integer)) or dimension < 1:
@@ -55,10 +55,10 @@ class CheckedEmbedder:
         return int(dimension)
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """(n, d) float32, rows L2-normalised; a row that has length 1 already stays bit for bit.
+        """Return the (n, d) float32 vectors of texts, rows L2-normalised. A row of length 1 stays bit for bit the same.
 
         Raises:
-            ModelError: what came is no such matrix, or a row of it has no direction.
+            ModelError: the result is not such a matrix, or a row is 0 or not finite.
         """
         shape = len(texts), self.dimension
         if not texts:
@@ -69,7 +69,7 @@ class CheckedEmbedder:
             rows = np.asarray(given)
             with np.errstate(over="ignore"):
                 numbers = rows.astype(np.float32, copy=False) if rows.dtype.kind not in "bcOSUMm" else None
-        except (ValueError, TypeError):  # rows of several lengths, a tensor on another device
+        except (ValueError, TypeError):  # rows that differ in length, a tensor on another device
             rows, numbers = None, None
         if rows is None or numbers is None or numbers.shape != shape:
             _refuse(self, f"vectors of shape {shape} in numbers", given if rows is None else rows)
@@ -80,15 +80,19 @@ class CheckedEmbedder:
         return units(numbers)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """See ``Embedder.count_tokens``."""
-        return _counts(self, texts, self.unchecked.count_tokens)
+        """Return the number of tokens of each text; see ``Embedder.count_tokens``.
+
+        Raises:
+            ModelError: the result is not one number of at least 0 for each text.
+        """
+        return _check_counts(self, texts, self.unchecked.count_tokens)
 
     def __getattr__(self, name: str) -> Any:
-        return _of_part(self, name)
+        return _get_member(self, name)
 
 
 class CheckedRecognizer:
-    """An ``EntityRecognizer`` whose names lie in the texts.
+    """An ``EntityRecognizer`` whose names are checked: each must be within its text.
 
     Attributes:
         unchecked: the recognizer itself.
@@ -99,14 +103,14 @@ class CheckedRecognizer:
 
     @property
     def name(self) -> str:
-        """See ``EntityRecognizer.name``."""
+        """The name of the recognizer; see ``EntityRecognizer.name``."""
         return self.unchecked.name
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
-        """See ``EntityRecognizer.recognize``; the names in each text by start.
+        """Return the names in each text, by start; see ``EntityRecognizer.recognize``.
 
         Raises:
-            ModelError: there are not as many lists as texts, or one holds something else than names within its text.
+            ModelError: the number of lists is not the number of texts, or an item is not a name within its text.
         """
         with _without_stop(self, "recognize"):
             given = self.unchecked.recognize(texts)
@@ -116,9 +120,9 @@ class CheckedRecognizer:
             _refuse(self, "a list of names for each text", given)
         if len(lists) != len(texts):
             _refuse(self, f"{len(texts)} lists of names", len(lists))
-        return [sorted(self._checked(name, text) for name in names) for names, text in zip(lists, texts, strict=True)]
+        return [sorted(self._check(name, text) for name in names) for names, text in zip(lists, texts, strict=True)]
 
-    def _checked(self, named: object, text: str) -> Named:
+    def _check(self, named: object, text: str) -> Named:
         if not isinstance(named, Named) or not _is_kind(named.kind):
             _refuse(self, f"Named with a kind of at most {_LONGEST_KIND} characters", named)
         try:
@@ -130,42 +134,46 @@ class CheckedRecognizer:
         return Named(start, end, named.kind)
 
     def __getattr__(self, name: str) -> Any:
-        return _of_part(self, name)
+        return _get_member(self, name)
 
 
 class CheckedModel(ForwardingModel):
-    """A ``LanguageModel`` whose generations are checked; their texts are storable. Its sessions are its own."""
+    """A ``LanguageModel`` whose generations are checked and whose texts are made storable. Sessions are not checked."""
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """See ``LanguageModel.count_tokens``."""
-        return _counts(self, texts, super().count_tokens)
-
-    def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
-        """See ``LanguageModel.generate``.
+        """Return the number of tokens of each text; see ``LanguageModel.count_tokens``.
 
         Raises:
-            ModelError: what came is not one generation for each prompt.
+            ModelError: the result is not one number of at least 0 for each text.
+        """
+        return _check_counts(self, texts, super().count_tokens)
+
+    def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
+        """Return a generation for each prompt; see ``LanguageModel.generate``.
+
+        Raises:
+            ModelError: the result is not one valid generation for each prompt.
         """
         with _without_stop(self, "generate"):
             given = super().generate(prompts, **options)
-        return self._checked(prompts, given)
+        return self._check(prompts, given)
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
-        """See ``AttentiveModel.read_written``, which the model must be to have it.
+        """Return a generation for each text; see ``AttentiveModel.read_written``. Other models do not have this method.
 
         Raises:
-            ModelError: what came is not one generation for each prompt.
+            ModelError: the result is not one valid generation for each prompt.
         """
         with _without_stop(self, "read_written"):
             given = super().__getattr__("read_written")(prompts, texts)
-        return self._checked(prompts, given)
+        return self._check(prompts, given)
 
-    def _checked(self, prompts: Sequence[Prompt], given: object) -> list[Generation]:
+    def _check(self, prompts: Sequence[Prompt], given: object) -> list[Generation]:
         if not isinstance(given, list) or len(given) != len(prompts):
             _refuse(self, f"a list of {len(prompts)} generations", given)
-        return [self._one(*pair) for pair in zip(prompts, given, strict=True)]
+        return [self._check_one(*pair) for pair in zip(prompts, given, strict=True)]
 
-    def _one(self, prompt: Prompt, generation: object) -> Generation:
+    def _check_one(self, prompt: Prompt, generation: object) -> Generation:
         if not isinstance(generation, Generation) or not isinstance(generation.text, str):
             _refuse(self, "a Generation with a text for each prompt", generation)
         offsets, attention, length = generation.offsets, generation.attention, len(generation.text)
@@ -190,7 +198,7 @@ _KINDS = {CheckedEmbedder: "embedder", CheckedRecognizer: "recognizer", CheckedM
 
 
 def is_usage(usage: object) -> bool:
-    """Whether it is a ``Usage`` in numbers."""
+    """Return whether an object is a ``Usage`` whose fields are numbers."""
     return isinstance(usage, Usage) and all(isinstance(number, (int, float)) for number in astuple(usage))
 
 
@@ -203,7 +211,7 @@ def _is_attention(attention: Any, shape: tuple[int, int]) -> bool:
     return is_matrix and bool((np.isfinite(attention) & (attention >= 0)).all())
 
 
-def _counts(part: _Checked, texts: Sequence[str], count: Callable[[Sequence[str]], list[int]]) -> list[int]:
+def _check_counts(part: _Checked, texts: Sequence[str], count: Callable[[Sequence[str]], list[int]]) -> list[int]:
     with _without_stop(part, "count_tokens"):
         given = count(texts)
     try:
@@ -215,8 +223,11 @@ def _counts(part: _Checked, texts: Sequence[str], count: Callable[[Sequence[str]
     return counts
 
 
-def _of_part(part: CheckedEmbedder | CheckedRecognizer, name: str) -> Any:
-    """What a contract leaves to choice. Nothing is looked up while the wrapper itself is being made, as by ``copy``."""
+def _get_member(part: CheckedEmbedder | CheckedRecognizer, name: str) -> Any:
+    """Return an optional member of the wrapped part.
+
+    Nothing is looked up while the wrapper itself is being made, for example by ``copy``.
+    """
     if name == "unchecked" or name.startswith("__"):
         raise AttributeError(name)
     return getattr(part.unchecked, name)
@@ -224,7 +235,7 @@ def _of_part(part: CheckedEmbedder | CheckedRecognizer, name: str) -> Any:
 
 @contextmanager
 def _without_stop(part: _Checked, method: str) -> Iterator[None]:
-    """Let nothing that a part raises end a loop of its caller."""
+    """Turn a ``StopIteration`` of a part into a ModelError, so that it does not end a loop of the caller."""
     try:
         yield
     except StopIteration as exc:
@@ -232,18 +243,18 @@ def _without_stop(part: _Checked, method: str) -> Iterator[None]:
 
 
 def _refuse(part: _Checked, expected: str, got: object) -> NoReturn:
-    raise _error(part, expected, _shown(got)) from None
+    raise _error(part, expected, _describe(got)) from None
 
 
 def _error(part: _Checked, expected: str, got: str) -> ModelError:
     kind = _KINDS[type(part)]
     return ModelError(
-        f"Expected {expected} from the {kind} {show(part.name)}, got {got}. Mend the {kind}, or use another.",
+        f"Expected {expected} from the {kind} {show(part.name)}, got {got}. Correct the {kind}, or use another one.",
         name=part.name,
     )
 
 
-def _shown(got: object) -> str:
+def _describe(got: object) -> str:
     if isinstance(got, np.ndarray):
         numbers = f" ({', '.join(map(str, got[:3]))} …)" if got.ndim == 1 else ""
         return f"an array of shape {got.shape} and type {got.dtype}{numbers}"

@@ -1,7 +1,7 @@
-"""A language model that passes on what it does not change: the base of wrappers.
+"""A language model that passes every call on to another model: the base class of wrappers.
 
-It knows the contract only. Invariant: a wrapper has every member of its model, those that the contract leaves to choice
-included (``read_written``, ``calibration``); a subclass overrides what it is about.
+The module knows only the contract. Invariant: a wrapper has every member of its model, including the optional members
+of the contract (``read_written``, ``calibration``). A subclass overrides the members that it changes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["ForwardingModel"]
 
 
 class ForwardingModel:
-    """A ``LanguageModel`` around another one.
+    """A ``LanguageModel`` that passes every call on to another model.
 
     Attributes:
-        unwrapped: the other one.
+        unwrapped: the other model.
     """
 
     def __init__(self, model: LanguageModel) -> None:
@@ -27,25 +27,25 @@ class ForwardingModel:
 
     @property
     def name(self) -> str:
-        """See ``LanguageModel.name``."""
+        """The name of the model; see ``LanguageModel.name``."""
         return self.unwrapped.name
 
     @property
     def window(self) -> int:
-        """See ``LanguageModel.window``."""
+        """The number of tokens that the model may hold at a time; see ``LanguageModel.window``."""
         return self.unwrapped.window
 
     @property
     def parameters(self) -> int:
-        """See ``LanguageModel.parameters``."""
+        """The number of weights of the model; see ``LanguageModel.parameters``."""
         return self.unwrapped.parameters
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """See ``LanguageModel.count_tokens``."""
+        """Return the number of tokens of each text; see ``LanguageModel.count_tokens``."""
         return self.unwrapped.count_tokens(texts)
 
     def open_session(self, question: str) -> Any:
-        """See ``LanguageModel.open_session``; the session attends where the model does."""
+        """Return a session; see ``LanguageModel.open_session``. It measures attention if the model does."""
         return self.unwrapped.open_session(question)
 
     def generate(
@@ -57,11 +57,14 @@ class ForwardingModel:
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
-        """See ``LanguageModel.generate``."""
+        """Return a generation for each prompt; see ``LanguageModel.generate``."""
         return self.unwrapped.generate(prompts, max_tokens=max_tokens, stop=stop, schema=schema, progress=progress)
 
     def __getattr__(self, name: str) -> Any:
-        """Look up what the contract leaves to choice; nothing while the wrapper itself is made, as by ``copy``."""
+        """Return an optional member of the other model.
+
+        Nothing is looked up while the wrapper itself is being made, for example by ``copy``.
+        """
         if name == "unwrapped" or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.unwrapped, name)

@@ -1,7 +1,7 @@
-"""A limit on what the language model may read and write while documents are added.
+"""A limit on the tokens that the language model reads and writes while documents are added.
 
-It knows no document and no store. Invariants: nothing is asked of the model once the limit is reached; what it has
-finished is given again at no cost, so that documents that need no more of it can still be stored.
+The module does not know documents or a store. Invariants: after the limit is reached, the model gets no more calls;
+finished generations are returned again at no cost, so that documents that need nothing more can still be stored.
 """
 
 from __future__ import annotations
@@ -19,15 +19,19 @@ from memgraph_rag.types import Generation, Prompt
 
 __all__ = ["LimitedModel", "LimitedModels"]
 
-_AT_ONCE = 16  # prompts; after each such round the tokens are counted
+_AT_ONCE = 16  # prompts in a round; the tokens are counted after each round
 
 
 class LimitedModel(ForwardingModel):
-    """A language model that writes until so many tokens were read and written; then ``TokenLimitReached``.
+    """A language model that raises ``TokenLimitReached`` after a number of tokens was read and written.
 
-    The tokens are those that the model reports. It is asked for as many prompts at a time as the rest of the limit
-    holds, so the limit is passed by what is written to these, and by one prompt at most. What a journal had kept of an
-    earlier call costs nothing. What a session costs is not limited here.
+    The model reports the tokens itself. Each round takes as many prompts as the rest of the limit holds, at least one.
+    So the limit may be exceeded by the output of one round and by one prompt. Generations from a journal cost nothing.
+    Sessions are not limited.
+
+    Args:
+        model: the model to limit.
+        most: the largest number of tokens.
     """
 
     def __init__(self, model: LanguageModel, most: int) -> None:
@@ -50,21 +54,21 @@ class LimitedModel(ForwardingModel):
         schema: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> list[Generation]:
-        """See ``LanguageModel.generate``.
+        """Return a generation for each prompt; see ``LanguageModel.generate``.
 
         Raises:
-            TokenLimitReached: a prompt is left that was not finished before the limit was reached.
+            TokenLimitReached: the limit was reached before all prompts were finished.
         """
         form = json.dumps(schema, sort_keys=True)
         keys = [(prompt, max_tokens, form) for prompt in prompts]
         left = [key for key in dict.fromkeys(keys) if key not in self._written]
         while left:
             self.require_room()
-            batch = left[: self._that_fit(left)]
+            batch = left[: self._count_fitting(left)]
             done = len(prompts) - len(left)
             written = self.unwrapped.generate(
                 [prompt for prompt, *_ in batch], max_tokens=max_tokens, stop=stop, schema=schema,
-                progress=progress and _shifted(progress, done, len(prompts)),
+                progress=progress and _shift_progress(progress, done, len(prompts)),
             )  # fmt: skip
             self._written.update(zip(batch, written, strict=True))
             self._spent += sum(_cost(generation) for generation in written)
@@ -72,20 +76,20 @@ class LimitedModel(ForwardingModel):
         return [self._written[key] for key in keys]
 
     def require_room(self) -> None:
-        """Refuse once the limit is reached.
+        """Raise an error if the limit is reached.
 
         Raises:
-            TokenLimitReached: it is.
+            TokenLimitReached: the limit is reached.
         """
         if self.is_spent:
             raise TokenLimitReached(
                 f"Expected at most {self._most:,} tokens of {self.name} in this call, got {self._spent:,}. Call it "
-                "again to go on: what is stored is not built twice, what was written so far is not paid twice.",
+                "again to go on: stored documents are not built again, and finished texts are not paid again.",
                 limit=self._most, tokens=self._spent,
             )  # fmt: skip
 
-    def _that_fit(self, left: Sequence[tuple[Prompt, int, str]]) -> int:
-        """How many of the next prompts the rest of the limit holds; at least one."""
+    def _count_fitting(self, left: Sequence[tuple[Prompt, int, str]]) -> int:
+        """Return how many of the next prompts the rest of the limit holds; at least one."""
         rest = self._most - self._spent
         costs = self.unwrapped.count_tokens([prompt_text(prompt)[0] for prompt, *_ in left[:_AT_ONCE]])
         for count, cost in enumerate(costs):
@@ -95,32 +99,32 @@ class LimitedModel(ForwardingModel):
         return len(costs)
 
     def settle(self) -> None:
-        """What was written so far is stored: it is not given again."""
+        """Forget the finished generations, because their documents are stored."""
         self._written.clear()
 
 
 class LimitedModels:
-    """``Models`` whose language model has a limit."""
+    """``Models`` whose language model has a limit on its tokens."""
 
     def __init__(self, models: Models, most: int) -> None:
         self._models = models
         self._most = most
 
     def shared_by(self, workers: int) -> LimitedModels:
-        """The models of one of so many workers, with its share of the limit, of which nothing is spent."""
+        """Return the models for one of several workers, with its share of the whole limit."""
         return LimitedModels(self._models, max(1, self._most // workers))
 
     @cached_property
     def limited(self) -> LimitedModel:
-        """The language model, with its limit."""
+        """The language model with its limit."""
         return LimitedModel(self._models.language, self._most)
 
     @property
     def language(self) -> LanguageModel:
-        """The language model.
+        """The language model with its limit.
 
         Raises:
-            ModelNotFound: there is none here.
+            ModelNotFound: there is no language model.
         """
         return self.limited
 
@@ -131,17 +135,17 @@ class LimitedModels:
 
     @property
     def recognizer(self) -> EntityRecognizer:
-        """What finds names."""
+        """The recognizer, which finds names."""
         return self._models.recognizer
 
     @property
     def parser(self) -> Parser | None:
-        """What finds the grammar of a clause."""
+        """The parser, which finds the grammar of a clause."""
         return self._models.parser
 
     def settle(self) -> None:
-        """All that was built is stored."""
-        if "limited" in vars(self):  # else no model was asked, and there may be none
+        """Forget finished work, because everything built so far is stored."""
+        if "limited" in vars(self):  # otherwise there may be no language model
             self.limited.settle()
         self._models.settle()
 
@@ -151,8 +155,8 @@ def _cost(generation: Generation) -> int:
     return 0 if generation.was_kept else usage.prompt_tokens + usage.generated_tokens
 
 
-def _shifted(progress: Progress, before: int, total: int) -> Progress:
-    """The progress of a round as that of the whole."""
+def _shift_progress(progress: Progress, before: int, total: int) -> Progress:
+    """Return a function that reports the progress of a round as progress of the whole call."""
 
     def report(what: str, done: int, _: int) -> None:
         progress(what, before + done, total)

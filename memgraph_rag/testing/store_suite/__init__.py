@@ -1,4 +1,4 @@
-"""What every ``contracts.GraphStore`` must do, as tests for pytest: a module a subject.
+"""The test suite for every ``contracts.GraphStore``, as pytest tests: a module for each subject.
 
     import uuid
     import pytest
@@ -13,8 +13,9 @@
 
         return make
 
-``make_store`` opens stores on one database, each with a fresh namespace unless one is named. The suite knows the
-contract only. Invariant: each test gets its stores from ``make_store``, and looks at them through the contract.
+``make_store`` opens stores on one database. Each store has a new namespace, unless a namespace is given. The suite
+knows only the contract. Invariant: each test gets its stores from ``make_store``, and reads them only through the
+contract.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Annotations on every engine: stored, replaced by layer, read back, refused, forgotten."""
+"""Tests of annotations: stored, replaced by layer, read back, refused, deleted."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from memgraph_rag.types import Annotation, DocumentGraph, annotation_id
 HOSTILE = 'He said "it\'s" -- {curly} $dollar `tick` \\back \\u0041 // \u202e شكرا 👩‍👩‍👧 \x07'
 
 
-def annotated(graph: DocumentGraph, layer: str = "own", texts: Sequence[str] = ("first", "second")) -> DocumentGraph:
-    """The document with an annotation of each text by a layer: the first of all segments, the others of none."""
+def with_annotations(
+    graph: DocumentGraph, layer: str = "own", texts: Sequence[str] = ("first", "second")
+) -> DocumentGraph:
+    """Return the document with an annotation for each text: the first one of all segments, the others of no segment."""
     document = graph.document
     everything = tuple(segment.id for segment in graph.segments)
     annotations = tuple(
@@ -32,8 +34,8 @@ def annotated(graph: DocumentGraph, layer: str = "own", texts: Sequence[str] = (
     )
 
 
-def placed(store: GraphStore, graph: DocumentGraph) -> DocumentGraph:
-    """The document with ids and places of its annotations."""
+def with_places(store: GraphStore, graph: DocumentGraph) -> DocumentGraph:
+    """Return the document with ids and places in its annotations."""
     layers: dict[str, int] = {}
     items = []
     for item in graph.annotations:
@@ -43,8 +45,10 @@ def placed(store: GraphStore, graph: DocumentGraph) -> DocumentGraph:
     return replace(graph, annotations=tuple(items))
 
 
-def test_annotations_come_back_as_they_were(store: GraphStore) -> None:
-    graph = placed(store, annotated(annotated(make_graph(store.namespace)), "another", (HOSTILE, "z")))
+def test_annotations_are_read_unchanged(store: GraphStore) -> None:
+    graph = with_places(
+        store, with_annotations(with_annotations(make_graph(store.namespace)), "another", (HOSTILE, "z"))
+    )
 
     receipt = store.write(graph)
 
@@ -61,7 +65,7 @@ def test_segments_get_new_embeddings_with_a_layer(store: GraphStore) -> None:
     store.write(bare)
     version = store.version()
     count = len(bare.segments)
-    graph = replace(placed(store, annotated(bare)), segment_embeddings=random_units(count, seed=7))
+    graph = replace(with_places(store, with_annotations(bare)), segment_embeddings=random_units(count, seed=7))
 
     assert store.extend(graph, layers=["own"]).counts["Annotation"] == 2
 
@@ -74,10 +78,10 @@ def test_segments_get_new_embeddings_with_a_layer(store: GraphStore) -> None:
         store.extend(replace(graph, segment_embeddings=random_units(count + 1)), layers=["own"])
 
 
-def test_a_layer_is_taken_away_and_embeddings_restored(store: GraphStore) -> None:
+def test_removing_layer_restores_embeddings(store: GraphStore) -> None:
     bare = make_graph(store.namespace, named=False)
     embeddings = random_units(len(bare.segments), seed=7)
-    store.write(replace(placed(store, annotated(bare)), segment_embeddings=embeddings))
+    store.write(replace(with_places(store, with_annotations(bare)), segment_embeddings=embeddings))
 
     receipt = store.extend(bare, layers=["own"])
 
@@ -101,8 +105,8 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("change", REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_kept_whole_is_refused(store: GraphStore, change: dict[str, Any]) -> None:
-    graph = placed(store, annotated(make_graph(store.namespace)))
+def test_incomplete_annotations_are_refused(store: GraphStore, change: dict[str, Any]) -> None:
+    graph = with_places(store, with_annotations(make_graph(store.namespace)))
     first, *others = graph.annotations
     wrong = replace(graph, annotations=(replace(first, **change), *others))
 
@@ -112,7 +116,7 @@ def test_what_cannot_be_kept_whole_is_refused(store: GraphStore, change: dict[st
 
 
 def test_annotations_of_echoes_are_refused(store: GraphStore) -> None:
-    graph = placed(store, annotated(make_graph(store.namespace, named=False)))
+    graph = with_places(store, with_annotations(make_graph(store.namespace, named=False)))
     segments = (replace(graph.segments[0], echo=True), *graph.segments[1:])
     record = replace(graph.document, echoes=1)
 

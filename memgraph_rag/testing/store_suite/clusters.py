@@ -1,4 +1,4 @@
-"""Points of the layers ``points`` and ``clusters`` in one document: each reader sees those of its layer."""
+"""Tests of documents with both layers ``points`` and ``clusters``: each reader sees the nodes of its own layer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from memgraph_rag.testing.sample_graphs import DIMENSION, make_graph, make_quest
 from memgraph_rag.types import Action, DocumentGraph, InformationPoint, Summarizes, point_id
 
 
-def clustered(namespace: str, graph: DocumentGraph) -> DocumentGraph:
-    """The document with two summaries on level 1, and on level 2 one over the first of them and the last segment."""
+def with_clusters(namespace: str, graph: DocumentGraph) -> DocumentGraph:
+    """Return the document with three summaries.
+
+    Two are on level 1. One is on level 2, over the first summary and the last segment.
+    """
     document, segments = graph.document, graph.segments
 
     def summary(level: int, index: int) -> InformationPoint:
@@ -36,11 +39,11 @@ def clustered(namespace: str, graph: DocumentGraph) -> DocumentGraph:
 
 def both(store: GraphStore) -> DocumentGraph:
     """A document with points on two levels and with clusters."""
-    return clustered(store.namespace, make_graph(store.namespace, levels=(2, 1)))
+    return with_clusters(store.namespace, make_graph(store.namespace, levels=(2, 1)))
 
 
-def only(graph: DocumentGraph, layer: str) -> DocumentGraph:
-    """What ``extend`` is given for one of the two layers."""
+def select_layer(graph: DocumentGraph, layer: str) -> DocumentGraph:
+    """Return the part of a document that ``extend`` takes for one of the two layers."""
     places = [place for place, point in enumerate(graph.points) if point.layer == layer]
     ids = {graph.points[place].id for place in places}
     return replace(
@@ -66,7 +69,7 @@ def test_points_and_clusters_of_a_document_are_counted_apart(store: GraphStore) 
     assert not store.flaws()
 
 
-def test_a_reader_of_points_sees_those_of_one_layer(store: GraphStore) -> None:
+def test_reader_sees_points_of_one_layer(store: GraphStore) -> None:
     graph = both(store)
     store.write(graph)
     points, clusters = graph.points[:3], graph.points[3:]
@@ -84,13 +87,13 @@ def test_a_reader_of_points_sees_those_of_one_layer(store: GraphStore) -> None:
     assert store.nodes([clusters[0].id]) == [clusters[0]]
 
 
-def test_top_of_clusters_is_segments_where_there_are_none(store: GraphStore) -> None:
+def test_top_nodes_without_clusters_are_segments(store: GraphStore) -> None:
     graph = make_graph(store.namespace, levels=(2,))
     store.write(graph)
     assert store.top_nodes([graph.document.id], layer="clusters") == list(graph.segments)
 
 
-def test_a_document_with_both_layers_comes_back_as_it_was(store: GraphStore) -> None:
+def test_document_with_both_layers_is_read_unchanged(store: GraphStore) -> None:
     graph = both(store)
     store.write(graph)
     (read,) = store.graphs_of([graph.document.id])
@@ -102,22 +105,22 @@ def test_a_document_with_both_layers_comes_back_as_it_was(store: GraphStore) -> 
 
 
 @pytest.mark.parametrize("layer", ["points", "clusters"])
-def test_each_layer_is_replaced_beside_the_other(store: GraphStore, layer: str) -> None:
+def test_replacing_one_layer_keeps_the_other(store: GraphStore, layer: str) -> None:
     graph = both(store)
     store.write(graph)
     before = store.counts_of([graph.document.id])[graph.document.id]
 
-    receipt = store.extend(only(graph, layer), layers=[layer])
+    receipt = store.extend(select_layer(graph, layer), layers=[layer])
     assert (receipt.action, receipt.counts) == (Action.DEEPENED, before)
 
-    nothing = replace(only(graph, layer), points=(), point_embeddings=random_units(0), summarizes=())
+    nothing = replace(select_layer(graph, layer), points=(), point_embeddings=random_units(0), summarizes=())
     counts = store.extend(nothing, layers=[layer]).counts
     name, other = ("InformationPoint", "ClusterSummary")[:: 1 if layer == "points" else -1]
     assert (counts.get(name, 0), counts[other]) == (0, 3)
     assert not store.flaws()
 
 
-def test_clusters_that_are_replaced_make_their_readers_stale(store: GraphStore) -> None:
+def test_replaced_clusters_make_questions_stale(store: GraphStore) -> None:
     graph = both(store)
     store.write(graph)
     of_points = make_question(store.namespace, [*graph.segments, graph.points[0]], "Of points?")
@@ -125,7 +128,7 @@ def test_clusters_that_are_replaced_make_their_readers_stale(store: GraphStore) 
     store.keep(of_points)
     store.keep(of_clusters)
 
-    assert store.extend(only(graph, "clusters"), layers=["clusters"]).stale_questions == 1
+    assert store.extend(select_layer(graph, "clusters"), layers=["clusters"]).stale_questions == 1
 
     (kept,) = store.questions([of_clusters.id])
     assert [(change.action, change.reads) for change in kept.changes] == [(Action.DEEPENED, 2)]
@@ -140,7 +143,7 @@ def test_an_edge_from_one_layer_to_the_other_is_refused(store: GraphStore) -> No
     assert store.documents() == []
 
 
-def test_nothing_is_left_of_clusters_that_were_forgotten(store: GraphStore) -> None:
+def test_forget_deletes_clusters(store: GraphStore) -> None:
     graph = both(store)
     store.write(graph)
     assert store.forget(graph.document.id).counts["ClusterSummary"] == 3

@@ -1,4 +1,4 @@
-"""What every store does with segments that repeat what the memory answered, on every engine."""
+"""Tests of echoes: segments that repeat an answer of the memory."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from memgraph_rag.types import DocumentGraph
 TEXTS = ("Alice met Bob.", "Bob met Carol.", "Carol met Alice.")
 
 
-def echoing(graph: DocumentGraph, *places: int) -> DocumentGraph:
-    """The document with these segments as echoes, and nothing derived of them."""
+def with_echoes(graph: DocumentGraph, *places: int) -> DocumentGraph:
+    """Return the document with these segments as echoes, and without rows that are derived from them."""
     segments = tuple(replace(item, echo=item.index in places) for item in graph.segments)
     evidence = {segment.id for segment in segments if not segment.echo}
     summarizes = tuple(edge for edge in graph.summarizes if edge.target_id in evidence)
@@ -32,8 +32,8 @@ def echoing(graph: DocumentGraph, *places: int) -> DocumentGraph:
     )
 
 
-def test_an_echo_is_kept_and_is_no_evidence(store: GraphStore) -> None:
-    graph = echoing(make_graph(store.namespace, texts=TEXTS, levels=(2,)), 1)
+def test_echo_is_stored_but_not_searched(store: GraphStore) -> None:
+    graph = with_echoes(make_graph(store.namespace, texts=TEXTS, levels=(2,)), 1)
     echo = graph.segments[1]
 
     store.write(graph)
@@ -56,27 +56,27 @@ def test_an_echo_is_kept_and_is_no_evidence(store: GraphStore) -> None:
         assert echo.id not in {hit.node_id for hit in hits}
 
 
-def test_an_echo_is_not_read_where_there_are_no_points(store: GraphStore) -> None:
-    graph = echoing(make_graph(store.namespace, texts=TEXTS), 0, 2)
+def test_echo_is_no_top_node_without_points(store: GraphStore) -> None:
+    graph = with_echoes(make_graph(store.namespace, texts=TEXTS), 0, 2)
     store.write(graph)
     assert store.top_nodes([graph.document.id]) == [graph.segments[1]]
 
 
-def test_what_became_an_echo_is_found_no_more(store: GraphStore) -> None:
+def test_new_echo_is_not_searched(store: GraphStore) -> None:
     graph = make_graph(store.namespace, texts=TEXTS)
     other = make_graph(store.namespace, "other", ("Bob came too.",))
     store.write_many([graph, other])
     assert len(store.matching("Bob", k=9)) == 3
 
-    store.write(echoing(graph, 0, 1, 2))
+    store.write(with_echoes(graph, 0, 1, 2))
 
     assert [hit.node_id for hit in store.matching("Bob", k=9)] == [other.segments[0].id]
     assert [hit.node_id for hit in store.nearest(unit(1), k=9)] == [other.segments[0].id]
 
 
-def test_what_is_derived_from_an_echo_is_refused(store: GraphStore) -> None:
+def test_rows_derived_from_echo_are_refused(store: GraphStore) -> None:
     graph = make_relations(store.namespace, make_graph(store.namespace, texts=TEXTS, levels=(1,)))
-    fit = echoing(graph, 1)
+    fit = with_echoes(graph, 1)
     for wrong in (
         replace(fit, mentions=graph.mentions, relations=()),
         replace(fit, relations=(), summarizes=graph.summarizes),
@@ -86,9 +86,9 @@ def test_what_is_derived_from_an_echo_is_refused(store: GraphStore) -> None:
     assert store.documents() == []
 
 
-def test_an_echo_survives_the_way_out_and_in(make_store: MakeStore) -> None:
+def test_echo_survives_export_and_import(make_store: MakeStore) -> None:
     store = make_store()
-    graph = echoing(make_graph(store.namespace, texts=TEXTS), 1)
+    graph = with_echoes(make_graph(store.namespace, texts=TEXTS), 1)
     store.write(graph)
     (read,) = store.graphs_of([graph.document.id])
     assert (read.document, read.segments) == (graph.document, graph.segments)

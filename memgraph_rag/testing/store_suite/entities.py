@@ -1,4 +1,4 @@
-"""Entities follow from what names them: on every engine, after every order of writes."""
+"""Tests of entities: they follow from mentions and titles, after every order of writes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ALICE = "Alice met ALICE, alice, Bob and BOB."
 
 
 def make_graph(namespace: str, key: str = "alice.txt", *arguments: Any, **options: Any) -> DocumentGraph:
-    """A document without mentions and titles."""
+    """Return a document without mentions and titles."""
     return make_named_graph(namespace, key, *arguments, **options, named=False)
 
 
 def mention(namespace: str, segment: Segment, surface: str, kind: str = "PERSON", *, at: int | None = None) -> Mention:
-    """The mention of a name at a place of the segment's text, by default at the first."""
+    """Return the mention of a name in a segment's text, by default at its first place."""
     start = segment.start + (segment.text.index(surface) if at is None else at)
     name = surface.casefold()
     return Mention(entity_id(namespace, name), name, kind, surface, segment.id, start, start + len(surface))
@@ -43,7 +43,7 @@ def name_graph(
     graph: DocumentGraph | None = None,
     **options: Any,
 ) -> DocumentGraph:
-    """A document with mentions (place of the segment, surface, kind) and titles: one of its own, or ``graph``."""
+    """Return a document with mentions (place of the segment, surface, kind) and titles: a new one, or ``graph``."""
     graph = graph or make_graph(namespace, key, **options)
     layers = tuple(dict.fromkeys((*graph.document.layers, "entities")))
     return replace(
@@ -54,27 +54,27 @@ def name_graph(
     )
 
 
-def known(store: GraphStore, *names: str) -> list[Entity]:
+def find_entities(store: GraphStore, *names: str) -> list[Entity]:
     return store.entities([entity_id(store.namespace, name) for name in names])
 
 
-def test_an_entity_is_called_what_most_mentions_and_titles_call_it(store: GraphStore) -> None:
+def test_entity_has_most_frequent_surface(store: GraphStore) -> None:
     names = [(0, "ALICE", "heading"), (0, "alice", "PERSON"), (0, "Bob", "PERSON")]
     store.write(name_graph(store.namespace, "a", names, texts=(ALICE,), titles=["alice"]))
 
-    assert known(store, "bob", "unknown", "alice", "bob") == [
+    assert find_entities(store, "bob", "unknown", "alice", "bob") == [
         Entity(entity_id(store.namespace, "bob"), "bob", "Bob", ("PERSON",)),
         Entity(entity_id(store.namespace, "alice"), "alice", "alice", ("PERSON", "heading", "title")),
         Entity(entity_id(store.namespace, "bob"), "bob", "Bob", ("PERSON",)),
     ]
     for key in "bc":
         store.write(name_graph(store.namespace, key, [(0, "Alice", "NORP")], texts=(ALICE,)))
-    assert known(store, "alice")[0].name == "Alice"  # as often as "alice", and first by code point
-    assert known(store, "alice")[0].kinds == ("NORP", "PERSON", "heading", "title")
+    assert find_entities(store, "alice")[0].name == "Alice"  # as often as "alice", and first by code point
+    assert find_entities(store, "alice")[0].kinds == ("NORP", "PERSON", "heading", "title")
 
 
 @pytest.mark.parametrize("names", [("Ab", "aB", "AB"), ("\ufb00", "\U0001d400b"), ("Éa", "éa", "Zz"), ("b", "a")])
-def test_of_equally_frequent_surfaces_the_first_by_code_point(store: GraphStore, names: tuple[str, ...]) -> None:
+def test_equally_frequent_surfaces_sort_by_code_point(store: GraphStore, names: tuple[str, ...]) -> None:
     graph = make_graph(store.namespace, texts=(" ".join(names),))
     common_id = make_id(store.namespace, "entity", "one")
     mentions = [mention(store.namespace, graph.segments[0], name) for name in names]
@@ -85,7 +85,7 @@ def test_of_equally_frequent_surfaces_the_first_by_code_point(store: GraphStore,
     assert store.entities([common_id])[0].name == min(names)
 
 
-def test_hostile_names_come_back_as_they_were(store: GraphStore) -> None:
+def test_hostile_names_are_read_unchanged(store: GraphStore) -> None:
     names = ("O'Hara\\", '"quoted"', "{x} $y `z`", "شكرا", "👩‍👩‍👧", "a\u2028b", "nul\x00l", "\U0010ffff")
     graph = make_graph(store.namespace, texts=tuple(f"- {name} -" for name in names))
     mentions = [mention(store.namespace, graph.segments[place], name, f"K{name}") for place, name in enumerate(names)]
@@ -110,7 +110,7 @@ def test_many_mentions_are_one_write(store: GraphStore) -> None:
     counts = store.write(replace(graph, mentions=tuple(mentions))).counts
 
     assert (counts["MENTIONS"], store.statistics()["Entity"]) == (2200, 1101)
-    assert {entity.name for entity in known(store, "Name7", "Name1099", "Everybody")} == {
+    assert {entity.name for entity in find_entities(store, "Name7", "Name1099", "Everybody")} == {
         "Name7",
         "Name1099",
         "Everybody",
@@ -119,7 +119,7 @@ def test_many_mentions_are_one_write(store: GraphStore) -> None:
     assert not any(store.statistics().values())
 
 
-def test_what_names_entities_is_counted(store: GraphStore) -> None:
+def test_mentions_and_titles_are_counted(store: GraphStore) -> None:
     names = [(0, "Alice", "PERSON"), (0, "ALICE", "PERSON"), (0, "Bob", "PERSON")]
     receipt = store.write(name_graph(store.namespace, "a", names, texts=(ALICE,), titles=["Alice", "Wonderland"]))
     store.write(name_graph(store.namespace, "b", names, texts=(ALICE,)))
@@ -130,7 +130,7 @@ def test_what_names_entities_is_counted(store: GraphStore) -> None:
     assert (statistics["Entity"], statistics["MENTIONS"], statistics["TITLED"]) == (3, 6, 2)
 
 
-def test_forgetting_keeps_what_another_document_names(store: GraphStore) -> None:
+def test_forget_keeps_entities_of_other_documents(store: GraphStore) -> None:
     store.write(name_graph(store.namespace, "a", [(0, "Alice", "PERSON"), (0, "Bob", "PERSON")], texts=(ALICE,)))
     other = name_graph(store.namespace, "b", [(0, "ALICE", "ORG")], texts=(ALICE,), titles=["Wonderland"])
     store.write(other)
@@ -138,9 +138,9 @@ def test_forgetting_keeps_what_another_document_names(store: GraphStore) -> None
     receipt = store.forget(other.document.id)
 
     assert (receipt.counts["MENTIONS"], receipt.counts["TITLED"]) == (1, 1)
-    assert known(store, "wonderland") == []
+    assert find_entities(store, "wonderland") == []
     assert store.statistics()["Entity"] == 2
-    assert [(entity.name, entity.kinds) for entity in known(store, "alice")] == [("Alice", ("PERSON",))]
+    assert [(entity.name, entity.kinds) for entity in find_entities(store, "alice")] == [("Alice", ("PERSON",))]
 
 
 def without_embeddings(graph: DocumentGraph) -> DocumentGraph:
@@ -167,7 +167,7 @@ def test_a_document_is_extended_by_entities_and_by_points(store: GraphStore) -> 
     assert store.segments_of(bare.document.id) == list(bare.segments)
 
 
-def test_a_layer_that_is_given_again_is_replaced(store: GraphStore) -> None:
+def test_repeated_layer_is_replaced(store: GraphStore) -> None:
     graph = name_graph(store.namespace, titles=["Wonderland"], levels=(2, 1))
     store.write(graph)
 
@@ -176,14 +176,14 @@ def test_a_layer_that_is_given_again_is_replaced(store: GraphStore) -> None:
 
     assert (receipt.counts["MENTIONS"], receipt.counts["InformationPoint"]) == (1, 3)
     assert "TITLED" not in receipt.counts
-    assert known(store, "alice", "rabbit", "wonderland") == []
-    assert len(known(store, "she")) == 1
+    assert find_entities(store, "alice", "rabbit", "wonderland") == []
+    assert len(find_entities(store, "she")) == 1
     again = make_graph(store.namespace, levels=(1,), seed=3)
     receipt = store.extend(replace(again, document=graph.document), layers=["points"])
     assert (receipt.counts["InformationPoint"], receipt.counts["SUMMARIZES"], receipt.counts["MENTIONS"]) == (1, 3, 1)
 
 
-def test_only_what_is_there_is_extended(store: GraphStore) -> None:
+def test_extend_refuses_unknown_document(store: GraphStore) -> None:
     graph = name_graph(store.namespace)
     with pytest.raises(DocumentNotFound):
         store.extend(graph, layers=["entities"])
@@ -197,7 +197,7 @@ def test_only_what_is_there_is_extended(store: GraphStore) -> None:
     assert store.version() == version
 
 
-def test_a_layer_that_found_nothing_is_replaced_alone(store: GraphStore) -> None:
+def test_empty_layer_replaces_only_itself(store: GraphStore) -> None:
     graph = name_graph(store.namespace, titles=["Wonderland"], levels=(1,))
     store.write(graph)
     nothing = replace(graph, mentions=(), titles=(), points=(), summarizes=(), point_embeddings=np.zeros((0, 0)))
@@ -215,7 +215,7 @@ def test_a_layer_that_found_nothing_is_replaced_alone(store: GraphStore) -> None
 
 
 @pytest.mark.parametrize("layers", [[], ["points"], ["points", "relations"]], ids=str)
-def test_rows_of_layers_that_are_not_named_are_refused(store: GraphStore, layers: list[str]) -> None:
+def test_rows_of_unnamed_layers_are_refused(store: GraphStore, layers: list[str]) -> None:
     graph = name_graph(store.namespace, titles=["Wonderland"])
     store.write(graph)
     before = store.version()
@@ -235,7 +235,7 @@ def test_layers_of_other_segments_are_refused(store: GraphStore) -> None:
     assert store.statistics()["Entity"] == 0
 
 
-def broken(namespace: str) -> dict[str, tuple[Mention | Title, ...]]:
+def make_broken_rows(namespace: str) -> dict[str, tuple[Mention | Title, ...]]:
     first, second, _ = make_graph(namespace).segments
     good = mention(namespace, first, "Alice")
     late = mention(namespace, second, "rabbit")
@@ -252,9 +252,9 @@ def broken(namespace: str) -> dict[str, tuple[Mention | Title, ...]]:
     }
 
 
-@pytest.mark.parametrize("case", broken("n"))
-def test_a_mention_that_does_not_hold_is_refused(store: GraphStore, case: str) -> None:
-    rows = broken(store.namespace)[case]
+@pytest.mark.parametrize("case", make_broken_rows("n"))
+def test_invalid_mention_is_refused(store: GraphStore, case: str) -> None:
+    rows = make_broken_rows(store.namespace)[case]
     graph = replace(
         make_graph(store.namespace),
         mentions=tuple(row for row in rows if isinstance(row, Mention)),
@@ -287,7 +287,7 @@ def test_two_namespaces_share_no_entity(make_store: MakeStore) -> None:
     assert len(before[0]) == 3
 
 
-def test_an_empty_namespace(store: GraphStore) -> None:
+def test_empty_namespace_has_no_entities(store: GraphStore) -> None:
     assert store.entities([]) == store.entities(["x"]) == []
     assert store.recognizer() == ""
     assert store.version() == store.count_documents() == 0
@@ -334,7 +334,7 @@ def test_segments_come_by_document_and_index(store: GraphStore) -> None:
     assert len(places) == 36
 
 
-def test_only_what_changed_since_is_read(make_store: MakeStore) -> None:
+def test_reader_sees_only_later_changes(make_store: MakeStore) -> None:
     store = make_store()
     other = make_store(store.namespace)
     graphs = [make_graph(store.namespace, key) for key in "abc"]
@@ -363,7 +363,7 @@ def test_only_what_changed_since_is_read(make_store: MakeStore) -> None:
     assert store.document_ids() == sorted(graph.document.id for graph in graphs[:2])
 
 
-def test_the_recognizer_is_that_of_the_documents_that_have_one(store: GraphStore) -> None:
+def test_recognizer_is_that_of_documents(store: GraphStore) -> None:
     bare = make_graph(store.namespace, "a")
     store.write(bare)
     assert store.recognizer() == ""

@@ -1,4 +1,4 @@
-"""Documents by the file they were read from and by their whole text, on every engine."""
+"""Tests of finding documents by the hash of their file or of their whole text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_documents_are_matched_by_text_or_by_file(store: GraphStore) -> None:
     assert keys() == keys(sources=[""], text_hashes=[""]) == []
 
 
-def test_the_hash_follows_the_text(store: GraphStore) -> None:
+def test_new_text_changes_hash(store: GraphStore) -> None:
     store.write(make_graph(store.namespace, "a", TEXTS))
     graph = make_graph(store.namespace, "a", TEXTS[:1])
     store.write(graph)
@@ -45,7 +45,7 @@ def test_the_hash_follows_the_text(store: GraphStore) -> None:
     assert store.matching_fingerprints(sources=["/books/a"], text_hashes=[HASH, text_hash(TEXTS[0])]) == []
 
 
-def test_text_that_came_as_a_str_matches_no_file(store: GraphStore) -> None:
+def test_text_without_file_matches_no_file(store: GraphStore) -> None:
     graph = make_graph(store.namespace, "a", TEXTS)
     store.write(replace(graph, document=replace(graph.document, source="")))
     assert store.matching_fingerprints(sources=[""]) == []

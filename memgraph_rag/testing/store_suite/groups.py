@@ -1,4 +1,4 @@
-"""Documents written and read together: the same graph as one by one, all of them or none."""
+"""Tests of documents that are written and read together: all or none are stored, as by single writes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.testing.sample_graphs import DIMENSION, MakeStore, make_graph, make_question, random_units
-from memgraph_rag.testing.store_suite.annotations import annotated, placed
-from memgraph_rag.testing.store_suite.clusters import clustered
-from memgraph_rag.testing.store_suite.outlines import outlined
-from memgraph_rag.testing.store_suite.relations import related
+from memgraph_rag.testing.store_suite.annotations import with_annotations, with_places
+from memgraph_rag.testing.store_suite.clusters import with_clusters
+from memgraph_rag.testing.store_suite.outlines import make_outlined
+from memgraph_rag.testing.store_suite.relations import make_related
 from memgraph_rag.testing.store_suite.writes import snapshot
 from memgraph_rag.types import OPEN_KIND, DocumentGraph
 
@@ -22,15 +22,17 @@ ROWS = ("document", "segments", "points", "titles", "annotations", "sections")
 SORTED = ("mentions", "summarizes", "relations")
 
 
-def of_all_kinds(store: GraphStore) -> list[DocumentGraph]:
-    """Documents with rows of every kind, and with none, some of which name the same entities."""
+def make_all_kinds(store: GraphStore) -> list[DocumentGraph]:
+    """Return documents with rows of every kind and one without rows; some name the same entities."""
     namespace = store.namespace
     return [
-        related(namespace, "related", levels=(1,), title="Alice"),
+        make_related(namespace, "related", levels=(1,), title="Alice"),
         make_graph(namespace, "empty", ()),
-        clustered(namespace, make_graph(namespace, "clustered", levels=(2, 1))),
-        placed(store, annotated(annotated(outlined(namespace, "A", key="outlined")), "thing")),
-        placed(store, annotated(related(namespace, "annotated", ("Bob met Carol.", "Carol saw Eve.")))),
+        with_clusters(namespace, make_graph(namespace, "clustered", levels=(2, 1))),
+        with_places(store, with_annotations(with_annotations(make_outlined(namespace, "A", key="outlined")), "thing")),
+        with_places(
+            store, with_annotations(make_related(namespace, "annotated", ("Bob met Carol.", "Carol saw Eve.")))
+        ),
         make_graph(namespace, "bare", named=False),
     ]
 
@@ -50,7 +52,7 @@ def assert_equal(read: DocumentGraph, graph: DocumentGraph) -> None:
 
 def test_documents_are_read_together_as_they_were(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
-    graphs = of_all_kinds(store)
+    graphs = make_all_kinds(store)
     store.write_many(graphs)
     stranger = make_graph(other.namespace, "stranger")
     other.write(stranger)
@@ -70,7 +72,7 @@ def test_documents_are_read_together_as_they_were(make_store: MakeStore) -> None
 
 def test_documents_are_counted_together_as_one_by_one(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
-    counts = {receipt.document_id: receipt.counts for receipt in map(store.write, of_all_kinds(store))}
+    counts = {receipt.document_id: receipt.counts for receipt in map(store.write, make_all_kinds(store))}
     stranger = make_graph(other.namespace, "stranger")
     other.write(stranger)
 
@@ -82,7 +84,7 @@ def test_documents_are_counted_together_as_one_by_one(make_store: MakeStore) -> 
 
 def test_parts_of_documents_are_listed_together_as_one_by_one(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
-    ids = [receipt.document_id for receipt in store.write_many(of_all_kinds(store))]
+    ids = [receipt.document_id for receipt in store.write_many(make_all_kinds(store))]
     stranger = make_graph(other.namespace, "stranger").document.id
     other.write(make_graph(other.namespace, "stranger"))
 
@@ -97,14 +99,14 @@ def test_parts_of_documents_are_listed_together_as_one_by_one(make_store: MakeSt
         assert together([]) == {}
 
 
-def bare(graph: DocumentGraph) -> DocumentGraph:
-    """The document without layers."""
+def without_layers(graph: DocumentGraph) -> DocumentGraph:
+    """Return the document without layers."""
     document = replace(graph.document, layers=(), model="", recognizer="")
     return DocumentGraph(document, graph.segments, graph.segment_embeddings)
 
 
-def layered(graph: DocumentGraph) -> DocumentGraph:
-    """The document, which says that it has the layers of which it has rows."""
+def with_layer_names(graph: DocumentGraph) -> DocumentGraph:
+    """Return the document with a list of the layers of which it has rows."""
     layers = {item.layer for item in (*graph.points, *graph.annotations)}
     layers |= {"relations" if mention.kind == OPEN_KIND else "entities" for mention in graph.mentions}
     further = {"entities": graph.titles, "relations": graph.relations, "outline": graph.sections}
@@ -114,12 +116,12 @@ def layered(graph: DocumentGraph) -> DocumentGraph:
 
 def test_layers_stored_together_are_the_graph_of_one_by_one(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
-    graphs = [layered(graph) for graph in of_all_kinds(store)]
+    graphs = [with_layer_names(graph) for graph in make_all_kinds(store)]
     layers = {layer for graph in graphs for layer in graph.document.layers}
     assert layers >= {"points", "clusters", "entities", "relations", "outline", "thing"}
-    other.write_many([bare(graph) for graph in of_all_kinds(other)])
+    other.write_many([without_layers(graph) for graph in make_all_kinds(other)])
     strangers = snapshot(other)
-    before = [*map(bare, graphs[:3]), *graphs[3:]]  # some have the layers already
+    before = [*map(without_layers, graphs[:3]), *graphs[3:]]  # some have the layers already
     store.write_many(before)
     receipts = [store.extend(graph, layers=layers) for graph in graphs]
     one_by_one = snapshot(store)
@@ -136,13 +138,13 @@ def test_layers_stored_together_are_the_graph_of_one_by_one(make_store: MakeStor
         graph.document.key for graph in graphs
     )
     assert snapshot(other) == strangers
-    without = [bare(graph) for graph in graphs]
+    without = [without_layers(graph) for graph in graphs]
     assert [receipt.key for receipt in store.extend_many(without, layers=layers)] == [item.key for item in receipts]
     assert store.statistics()["Entity"] == store.statistics()["Annotation"] == store.statistics()["Section"] == 0
     assert store.extend_many([], layers=layers) == []
 
 
-def test_layers_stored_together_tell_each_document_its_questions(store: GraphStore) -> None:
+def test_layers_stored_together_report_stale_questions(store: GraphStore) -> None:
     tall = [make_graph(store.namespace, key, levels=(2,), named=False) for key in ("first", "second", "third")]
     store.write_many(tall)
     for text, read in (("One?", tall[:1]), ("Both?", tall[:2]), ("Of segments?", ())):
@@ -157,7 +159,7 @@ def test_layers_stored_together_tell_each_document_its_questions(store: GraphSto
 
 def test_layers_are_stored_together_or_not_at_all(store: GraphStore) -> None:
     graphs = [make_graph(store.namespace, key) for key in ("first", "second", "third")]
-    store.write_many([bare(graph) for graph in graphs[:2]])
+    store.write_many([without_layers(graph) for graph in graphs[:2]])
     before, version = snapshot(store), store.version()
     changed = replace(graphs[1], document=replace(graphs[1].document, sha256="1" * 64))
     cut = replace(graphs[1], segments=graphs[1].segments[:1], mentions=(), segment_embeddings=random_units(1))
@@ -173,7 +175,7 @@ def test_layers_are_stored_together_or_not_at_all(store: GraphStore) -> None:
     assert (snapshot(store), store.version()) == (before, version)
 
 
-def test_documents_are_listed_page_by_page_in_the_order_of_their_keys(make_store: MakeStore) -> None:
+def test_documents_are_listed_by_page_and_key(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
     keys = ["!", "A", "Z", "a", "a b", "a/b", "aa", "ab", "é", "\ufb00", "\U0001f600", "$key' OR true"]
     store.write_many([make_graph(store.namespace, key, named=False) for key in keys])
@@ -188,7 +190,7 @@ def test_documents_are_listed_page_by_page_in_the_order_of_their_keys(make_store
     assert [record.key for record in store.documents_after("a0", k=2)] == ["aa", "ab"]
 
 
-def test_a_large_group(make_store: MakeStore) -> None:
+def test_large_group_is_written(make_store: MakeStore) -> None:
     store = make_store()
     graphs = [make_graph(store.namespace, f"{number}", ("Alice.", f"Number{number}.")) for number in range(600)]
 

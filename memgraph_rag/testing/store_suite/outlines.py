@@ -1,4 +1,4 @@
-"""Outlines on every engine: stored, replaced, read back, refused, forgotten."""
+"""Tests of outlines: stored, replaced, read back, refused, deleted."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from memgraph_rag.types import DocumentGraph, Heading, make_sections
 TITLE = 'A "title" -- {curly} $dollar `tick` \\back // شكرا'
 
 
-def outlined(namespace: str, *titles: str, key: str = "alice.txt") -> DocumentGraph:
-    """A document with an abstract of two characters, and a section of each of these titles, each below the last."""
+def make_outlined(namespace: str, *titles: str, key: str = "alice.txt") -> DocumentGraph:
+    """Return a document with an abstract of two characters and a section for each title, each below the one before."""
     graph = make_graph(namespace, key)
     document = replace(graph.document, layers=tuple(sorted({*graph.document.layers, "outline"})))
     headings = [Heading(0, 1, "", is_abstract=True)]
@@ -25,8 +25,8 @@ def outlined(namespace: str, *titles: str, key: str = "alice.txt") -> DocumentGr
     return replace(graph, document=document, sections=sections)
 
 
-def test_outlines_come_back_as_they_were(store: GraphStore) -> None:
-    graph = outlined(store.namespace, TITLE, "Below")
+def test_outlines_are_read_unchanged(store: GraphStore) -> None:
+    graph = make_outlined(store.namespace, TITLE, "Below")
 
     receipt = store.write(graph)
 
@@ -37,8 +37,8 @@ def test_outlines_come_back_as_they_were(store: GraphStore) -> None:
     assert store.sections("0" * 32) == []
 
 
-def test_an_outline_replaces_the_one_before(store: GraphStore) -> None:
-    first, second = outlined(store.namespace, "A", "B"), outlined(store.namespace, "C")
+def test_outline_replaces_earlier_outline(store: GraphStore) -> None:
+    first, second = make_outlined(store.namespace, "A", "B"), make_outlined(store.namespace, "C")
     store.write(first)
     bare = replace(second, mentions=(), titles=())
 
@@ -49,8 +49,8 @@ def test_an_outline_replaces_the_one_before(store: GraphStore) -> None:
     assert "Section" not in store.extend(replace(bare, sections=()), layers=["outline"]).counts
 
 
-def test_an_outline_goes_with_its_document(store: GraphStore) -> None:
-    kept, gone = outlined(store.namespace, "A"), outlined(store.namespace, "A", key="gone")
+def test_deleting_document_deletes_outline(store: GraphStore) -> None:
+    kept, gone = make_outlined(store.namespace, "A"), make_outlined(store.namespace, "A", key="gone")
     store.write_many([kept, gone])
 
     assert store.forget(gone.document.id).counts["Section"] == 2
@@ -73,7 +73,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("change", REFUSED.values(), ids=REFUSED)
 def test_a_broken_outline_is_refused(store: GraphStore, change: dict[str, Any]) -> None:
-    graph = outlined(store.namespace, "A")
+    graph = make_outlined(store.namespace, "A")
     *others, last = graph.sections
     wrong = replace(graph, sections=(*others, replace(last, **change)))
 
@@ -82,8 +82,8 @@ def test_a_broken_outline_is_refused(store: GraphStore, change: dict[str, Any]) 
     assert not any(store.statistics().values())
 
 
-def test_an_outline_of_echoes_has_no_leaves_there(store: GraphStore) -> None:
-    graph = replace(outlined(store.namespace, "A"), mentions=(), titles=())
+def test_outline_leaves_hold_no_echoes(store: GraphStore) -> None:
+    graph = replace(make_outlined(store.namespace, "A"), mentions=(), titles=())
     first, *others = graph.segments
     echoed = replace(graph, document=replace(graph.document, echoes=1), segments=(replace(first, echo=True), *others))
 

@@ -1,4 +1,4 @@
-"""Overviews on every engine: stored, read back, left out where they do not hold, gone with what they rest on."""
+"""Tests of overviews: they are stored and read back, left out if invalid, and deleted with their sources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXT = 'A "text" -- {curly} $dollar `tick` \\back // شكرا'
 
 
 def overview(namespace: str, key: str, graphs: list[DocumentGraph], level: int = 1, **fields: Any) -> Overview:
-    """An overview of these documents, about all that they name."""
+    """Return an overview of these documents and of all entities that they name."""
     documents = tuple(sorted(graph.document.id for graph in graphs))
     entities = tuple(sorted({mention.entity_id for graph in graphs for mention in graph.mentions}))
     span = Span(graphs[0].segments[0].id, 0, 5)
@@ -41,7 +41,7 @@ def three(store: GraphStore) -> list[DocumentGraph]:
 
 @pytest.fixture
 def tree(store: GraphStore, three: list[DocumentGraph]) -> tuple[Overview, Overview, OverviewRows]:
-    """One over a point and a segment of two documents, and a root over it and the third."""
+    """An overview of a point and a segment of two documents, and a root over this overview and the third document."""
     first, second, third = three
     low = overview(store.namespace, "low", [first, second])
     root = overview(store.namespace, "root", three, level=2)
@@ -51,7 +51,7 @@ def tree(store: GraphStore, three: list[DocumentGraph]) -> tuple[Overview, Overv
     return low, root, rows
 
 
-def test_overviews_come_back_as_they_were(store: GraphStore, tree: tuple[Overview, Overview, OverviewRows]) -> None:
+def test_overviews_are_read_unchanged(store: GraphStore, tree: tuple[Overview, Overview, OverviewRows]) -> None:
     low, root, rows = tree
 
     assert store.overviews("library") == [root, low]
@@ -74,9 +74,7 @@ def test_overviews_are_read_within_documents(store: GraphStore, tree: tuple[Over
     assert store.overviews("library", documents=[*root.documents, "x"]) == [root, low]
 
 
-def test_written_twice_overviews_stay_as_they_are(
-    store: GraphStore, tree: tuple[Overview, Overview, OverviewRows]
-) -> None:
+def test_repeated_overviews_change_nothing(store: GraphStore, tree: tuple[Overview, Overview, OverviewRows]) -> None:
     counts = store.statistics()
 
     assert store.write_overviews(tree[2], as_of=store.version()) == sorted(item.id for item in tree[:2])
@@ -85,7 +83,7 @@ def test_written_twice_overviews_stay_as_they_are(
 
 
 @pytest.mark.parametrize("change", ["forget", "write", "extend"])
-def test_overviews_go_when_a_document_changes(
+def test_changed_document_deletes_overviews(
     store: GraphStore, three: list[DocumentGraph], tree: tuple[Overview, Overview, OverviewRows], change: str
 ) -> None:
     low, root, _ = tree
@@ -115,16 +113,14 @@ def test_removed_overviews_go_with_their_edges(
     assert store.successors([root.id]) == []
 
 
-def test_what_lies_over_an_overview_goes_with_it(
-    store: GraphStore, tree: tuple[Overview, Overview, OverviewRows]
-) -> None:
+def test_deleting_overview_deletes_parents(store: GraphStore, tree: tuple[Overview, Overview, OverviewRows]) -> None:
     low, _, _ = tree
 
     assert store.write_overviews(OverviewRows(removed=(low.id,)), as_of=0) == []
     assert store.overview_ids() == []
 
 
-def test_what_lies_over_an_overview_that_is_gone_is_left_out(
+def test_overview_of_deleted_overview_is_left_out(
     store: GraphStore, three: list[DocumentGraph], tree: tuple[Overview, Overview, OverviewRows]
 ) -> None:
     low, root, rows = tree
@@ -137,7 +133,7 @@ def test_what_lies_over_an_overview_that_is_gone_is_left_out(
     assert store.flaws().torn_overviews == ()
 
 
-def test_what_does_not_hold_is_left_out(store: GraphStore, three: list[DocumentGraph]) -> None:
+def test_invalid_overviews_are_left_out(store: GraphStore, three: list[DocumentGraph]) -> None:
     first, second, third = three
     before = store.version()
     store.write(third)
@@ -197,7 +193,7 @@ def test_weights_of_an_overview_sum_to_1(store: GraphStore, three: list[Document
         store.write_overviews(OverviewRows((low,), (heavy,)), as_of=9)
 
 
-def test_a_question_is_stale_when_an_overview_goes(
+def test_deleted_overview_makes_question_stale(
     store: GraphStore, three: list[DocumentGraph], tree: tuple[Overview, Overview, OverviewRows]
 ) -> None:
     low, root, _ = tree

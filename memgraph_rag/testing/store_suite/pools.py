@@ -1,4 +1,4 @@
-"""What is read of a namespace for one question: what shares names, what stands around it, and a sample."""
+"""Tests of the part of a namespace that is read for one question: linked segments, their neighbours, and a sample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = ("Alice", "Bob", "Cheshire", "Dinah")
 
 
 def note(store: GraphStore, key: str, *texts: str, titles: tuple[str, ...] = (), **options: Any) -> DocumentGraph:
-    """A document that is no conversation, which names those of NAMES that stand in its texts."""
+    """Return a document that is no conversation and mentions the words of NAMES in its texts."""
     graph = make_graph(store.namespace, key, texts, named=False, **options)
     graph = replace(graph, segments=tuple(replace(segment, speaker="") for segment in graph.segments))
     names = [(place, name, "PERSON") for place, text in enumerate(texts) for name in NAMES if name in text]
@@ -47,14 +47,14 @@ def test_neighbours_come_with_the_segments(store: GraphStore) -> None:
     assert store.segments_around([]) == []
 
 
-def keys_of(store: GraphStore, hits: list[Hit]) -> dict[str, float]:
-    """Scores by the key of the document; the last one of a document with several hits."""
+def scores_by_key(store: GraphStore, hits: list[Hit]) -> dict[str, float]:
+    """Return the scores by document key; for a document with several hits, the score of the last one."""
     documents = {segment.id: segment.document_id for segment in store.indexed_segments(since=-1)}
     keys = {record.id: record.key for record in store.documents()}
     return {keys[documents[hit.node_id]]: hit.score for hit in hits}
 
 
-def test_mass_goes_over_shared_names(store: GraphStore) -> None:
+def test_shared_names_pass_mass(store: GraphStore) -> None:
     seed, second = note(store, "seed", "Alice, Bob and Bob."), note(store, "second", "Cheshire.")
     notes = {"rare": "Alice once.", "common": "Bob once.", "both": "Bob, then Alice.", "more": "Bob.", "none": "Dinah."}
     store.write_many([seed, second, *(note(store, key, text) for key, text in notes.items())])
@@ -64,7 +64,7 @@ def test_mass_goes_over_shared_names(store: GraphStore) -> None:
 
     by_alice, by_bob = 0.3 / 3, 0.3 / 4  # each of the names of the seed has half of its mass
     expected = {"second": 0.2, "seed": by_alice + by_bob, "both": by_alice + by_bob, "rare": by_alice}
-    assert keys_of(store, hits) == pytest.approx(expected | {"common": by_bob, "more": by_bob})
+    assert scores_by_key(store, hits) == pytest.approx(expected | {"common": by_bob, "more": by_bob})
     assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
     assert store.linked_segments(masses, k=2) == hits[:2]
     assert store.linked_segments({}, k=9) == []
@@ -92,14 +92,14 @@ def test_named_entities_share_a_mass_by_how_rare_they_are(store: GraphStore) -> 
     ids = {name: entity_id(store.namespace, name) for name in NAMES}
 
     hits = store.linked_segments({}, entity_ids=[ids["Alice"]], entity_mass=0.8, k=9)
-    assert keys_of(store, hits) == pytest.approx({"a": 0.4, "c": 0.4})
+    assert scores_by_key(store, hits) == pytest.approx({"a": 0.4, "c": 0.4})
     hits = store.linked_segments({}, title_ids=[ids["Alice"], ids["Bob"], ids["Dinah"]], entity_mass=0.8, k=9)
-    assert keys_of(store, hits) == pytest.approx({"b": 0.8})
+    assert scores_by_key(store, hits) == pytest.approx({"b": 0.8})
     hits = store.linked_segments({}, entity_ids=[ids["Alice"]], title_ids=[ids["Bob"]], entity_mass=0.9, k=9)
-    assert keys_of(store, hits) == pytest.approx({"b": 0.6, "a": 0.15, "c": 0.15})
+    assert scores_by_key(store, hits) == pytest.approx({"b": 0.6, "a": 0.15, "c": 0.15})
 
 
-def test_links_keep_to_documents_and_leave_out_what_is_said(store: GraphStore) -> None:
+def test_links_leave_out_conversations(store: GraphStore) -> None:
     seed, other = note(store, "seed", "Alice."), note(store, "other", "Alice too.")
     said = make_graph(store.namespace, "said", ("Alice said so.",), named=False)
     echo = note(store, "echo", "As was answered.", titles=("Alice",))
@@ -108,10 +108,10 @@ def test_links_keep_to_documents_and_leave_out_what_is_said(store: GraphStore) -
     store.write_many([seed, other, name_graph(store.namespace, "said", [(0, "Alice", "PERSON")], graph=said), echo])
     masses = {seed.segments[0].id: 1.0}
 
-    assert keys_of(store, store.linked_segments(masses, k=9)) == pytest.approx({"seed": 0.5, "other": 0.5})
+    assert scores_by_key(store, store.linked_segments(masses, k=9)) == pytest.approx({"seed": 0.5, "other": 0.5})
     assert store.linked_segments({said.segments[0].id: 1.0}, k=9) == []
     within = store.linked_segments(masses, k=9, documents=[other.document.id])
-    assert keys_of(store, within) == pytest.approx({"other": 1.0})
+    assert scores_by_key(store, within) == pytest.approx({"other": 1.0})
     assert store.linked_segments(masses, k=9, documents=[]) == []
 
 
@@ -123,7 +123,7 @@ def test_segments_that_name_an_entity_are_counted(store: GraphStore) -> None:
     assert store.named_by([]) == []
 
 
-def test_times_are_the_segments_or_the_documents(store: GraphStore) -> None:
+def test_times_come_from_segment_or_document(store: GraphStore) -> None:
     dated, other = note(store, "dated", "Alice.", time="2024-05-01T10:00:00+00:00"), note(store, "other", "Bob.")
     store.write_many([dated, other])
     ids = [dated.segments[0].id, other.segments[0].id]
@@ -132,7 +132,7 @@ def test_times_are_the_segments_or_the_documents(store: GraphStore) -> None:
     )
 
 
-def test_pools_keep_to_the_namespace(make_store: MakeStore) -> None:
+def test_pool_holds_only_its_namespace(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
     mine, theirs = note(store, "a", "Alice."), note(other, "a", "Alice.", titles=("Alice",))
     store.write(mine)
@@ -151,7 +151,7 @@ def test_pools_keep_to_the_namespace(make_store: MakeStore) -> None:
     assert store.first_segment_ids(k=9) == [mine.segments[0].id]
 
 
-def test_the_first_segments_stay_while_others_come_and_go(store: GraphStore) -> None:
+def test_sample_keeps_first_segments(store: GraphStore) -> None:
     graph = note(store, "a", *(f"Text {place}." for place in range(20)))
     store.write(graph)
     ids = sorted(segment.id for segment in graph.segments)

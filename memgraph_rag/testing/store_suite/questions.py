@@ -1,4 +1,4 @@
-"""Kept questions, on every engine: as they were, stale with what changed, and gone with what they quote."""
+"""Tests of stored questions: they are read back unchanged, and become stale or are deleted with their documents."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from memgraph_rag.types import Action, Change, Question, question_id
 TEXTS = tuple(f"Sentence {number}." for number in range(50))
 
 
-def test_an_empty_namespace_keeps_none(store: GraphStore) -> None:
+def test_empty_namespace_has_no_questions(store: GraphStore) -> None:
     assert store.questions() == store.questions([]) == store.questions(["x"]) == []
     with pytest.raises(QuestionNotFound):
         store.forget_question("x")
 
 
-def test_a_question_is_read_as_it_was_kept(store: GraphStore) -> None:
+def test_stored_question_is_read_unchanged(store: GraphStore) -> None:
     graph = make_graph(store.namespace, levels=(2, 1))
     store.write(graph)
     counts, version = store.counts_of([graph.document.id]), store.version()
@@ -38,7 +38,7 @@ def test_a_question_is_read_as_it_was_kept(store: GraphStore) -> None:
     assert store.indexed_segments(since=version) == []
 
 
-def test_a_long_walk_and_none_at_all(store: GraphStore) -> None:
+def test_question_may_read_many_nodes_or_none(store: GraphStore) -> None:
     graph = make_graph(store.namespace, texts=TEXTS, levels=(40,))
     store.write(graph)
     long = make_question(store.namespace, [*graph.segments, *graph.points], "Long?")
@@ -51,7 +51,7 @@ def test_a_long_walk_and_none_at_all(store: GraphStore) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_words_come_back_as_they_were(store: GraphStore, text: str) -> None:
+def test_question_keeps_hostile_text(store: GraphStore, text: str) -> None:
     graph = make_graph(store.namespace, texts=(text, text, text))
     store.write(graph)
     question = make_question(store.namespace, graph.segments, text, words=text)
@@ -69,7 +69,7 @@ def test_a_question_with_half_a_surrogate_pair_is_refused(store: GraphStore) -> 
     assert store.questions() == []
 
 
-def test_asked_again_it_is_replaced(store: GraphStore) -> None:
+def test_repeated_question_replaces_first(store: GraphStore) -> None:
     graph = make_graph(store.namespace)
     store.write(graph)
     store.keep(make_question(store.namespace, graph.segments))
@@ -82,7 +82,7 @@ def test_asked_again_it_is_replaced(store: GraphStore) -> None:
         assert (store.statistics()["Question"], store.statistics()["READ"]) == (1, 2)
 
 
-def test_a_question_goes_with_each_document_that_it_rests_on(store: GraphStore) -> None:
+def test_deleting_document_deletes_its_questions(store: GraphStore) -> None:
     first, other = make_graph(store.namespace, "one", levels=(1,)), make_graph(store.namespace, "other")
     of_point = make_question(store.namespace, first.points, "Of a point?")
     of_both = make_question(store.namespace, [*first.segments, *other.segments], "Of both?")
@@ -98,15 +98,15 @@ def test_a_question_goes_with_each_document_that_it_rests_on(store: GraphStore) 
     assert (store.statistics()["Question"], store.statistics()["READ"]) == (1, 3)
 
 
-def stale(question: Question, *changes: Change) -> Question:
-    """What is left of a question after these changes, of which each took along all steps of its document."""
+def make_stale(question: Question, *changes: Change) -> Question:
+    """Return a question as it is after these changes. Each change removes all steps in its document."""
     gone = {change.document_id for change in changes}
     steps = tuple(step for step in question.answer.trace if step.node.document_id not in gone)
     return replace(question, answer=replace(question.answer, trace=steps), changes=changes)
 
 
-def changes_of(store: GraphStore, question: Question) -> list[tuple[str, Action, int]]:
-    """Key, action and lost reads of each change of a kept question."""
+def read_changes(store: GraphStore, question: Question) -> list[tuple[str, Action, int]]:
+    """Return the document key, the action and the number of lost reads of each change of a stored question."""
     (kept,) = store.questions([question.id])
     return [(change.document_key, change.action, change.reads) for change in kept.changes]
 
@@ -131,17 +131,17 @@ def test_a_replaced_document_makes_its_questions_stale(store: GraphStore, togeth
     changed_at = kept["Of both?"].changes[0].changed_at
     assert before <= datetime.fromisoformat(changed_at) <= datetime.now(timezone.utc)
     change = Change(first.document.id, "one", Action.REPLACED, changed_at, 3)
-    assert kept["Of both?"] == stale(of_both, change)
+    assert kept["Of both?"] == make_stale(of_both, change)
     assert (kept["Of both?"].is_stale, kept["Of both?"].nodes_read) == (True, 6)
     assert (kept["Of both?"].standing_citations, kept["Of both?"].answer.citations) == ((), of_both.answer.citations)
-    assert kept["Of a point?"] == stale(of_point, replace(change, reads=1))
+    assert kept["Of a point?"] == make_stale(of_point, replace(change, reads=1))
     assert kept["Of the other?"] == of_other
     assert not of_other.is_stale
     assert (store.statistics()["Question"], store.statistics()["READ"]) == (3, 6)
     assert not store.flaws()
 
 
-def test_a_stale_question_changes_no_more_until_something_else_does(store: GraphStore) -> None:
+def test_stale_question_changes_only_with_another_document(store: GraphStore) -> None:
     first, other = make_graph(store.namespace, "one"), make_graph(store.namespace, "other")
     question = make_question(store.namespace, [*first.segments, *other.segments])
     store.write_many([first, other])
@@ -155,12 +155,12 @@ def test_a_stale_question_changes_no_more_until_something_else_does(store: Graph
     assert store.questions() == kept
 
     assert store.write(make_graph(store.namespace, "other", ("Eve slept.",))).stale_questions == 1
-    assert changes_of(store, question) == [("one", Action.REPLACED, 3), ("other", Action.REPLACED, 3)]
+    assert read_changes(store, question) == [("one", Action.REPLACED, 3), ("other", Action.REPLACED, 3)]
     assert store.questions()[0].answer.trace == ()
     assert not store.flaws()
 
 
-def test_one_write_replaces_all_that_a_question_rests_on(store: GraphStore) -> None:
+def test_one_write_replaces_all_documents_of_question(store: GraphStore) -> None:
     graphs = [make_graph(store.namespace, key) for key in ("one", "other")]
     question = make_question(store.namespace, [node for graph in graphs for node in graph.segments])
     store.write_many(graphs)
@@ -169,12 +169,12 @@ def test_one_write_replaces_all_that_a_question_rests_on(store: GraphStore) -> N
     receipts = store.write_many([make_graph(store.namespace, key, ("Bob slept.",)) for key in ("other", "one")])
 
     assert [receipt.stale_questions for receipt in receipts] == [1, 1]
-    assert changes_of(store, question) == [("one", Action.REPLACED, 3), ("other", Action.REPLACED, 3)]
+    assert read_changes(store, question) == [("one", Action.REPLACED, 3), ("other", Action.REPLACED, 3)]
     assert not store.flaws()
 
 
 @pytest.mark.parametrize("edited", ["one", "other"])
-def test_forgetting_takes_stale_questions_of_all_their_documents(store: GraphStore, edited: str) -> None:
+def test_deleting_document_deletes_stale_questions(store: GraphStore, edited: str) -> None:
     first, other = make_graph(store.namespace, "one"), make_graph(store.namespace, "other")
     of_both = make_question(store.namespace, [*first.segments, *other.segments], "Of both?")
     of_other = make_question(store.namespace, other.segments, "Of the other?")
@@ -190,20 +190,20 @@ def test_forgetting_takes_stale_questions_of_all_their_documents(store: GraphSto
     assert not any(store.statistics().values())
 
 
-def test_a_point_that_was_read_takes_its_document_along(store: GraphStore) -> None:
-    """What is cited under a point was not read itself, but quotes the document all the same."""
+def test_cited_segment_makes_question_stale(store: GraphStore) -> None:
+    """A question that cites a segment under a point quotes its document, although the segment was not read."""
     graph = make_graph(store.namespace, levels=(1,))
     store.write(graph)
     asked = make_question(store.namespace, graph.segments)
     store.keep(replace(asked, answer=replace(asked.answer, trace=())))
 
     assert store.write(make_graph(store.namespace, texts=("Bob slept.",))).stale_questions == 1
-    assert changes_of(store, asked) == [("alice.txt", Action.REPLACED, 0)]
+    assert read_changes(store, asked) == [("alice.txt", Action.REPLACED, 0)]
     assert store.forget(graph.document.id).forgotten_questions == 1
     assert store.questions() == []
 
 
-def test_asked_again_a_stale_question_is_a_fresh_one(store: GraphStore) -> None:
+def test_repeated_stale_question_is_fresh(store: GraphStore) -> None:
     store.write(graph := make_graph(store.namespace))
     store.keep(make_question(store.namespace, graph.segments))
     store.write(edited := make_graph(store.namespace, texts=("Bob slept.",)))
@@ -233,7 +233,7 @@ def test_many_questions_become_stale_at_once(store: GraphStore) -> None:
     assert not store.flaws()
 
 
-def test_points_that_are_replaced_make_their_readers_stale(store: GraphStore) -> None:
+def test_replaced_points_make_questions_stale(store: GraphStore) -> None:
     flat = make_graph(store.namespace)
     tall = make_graph(store.namespace, levels=(2,))
     store.write(flat)
@@ -248,8 +248,8 @@ def test_points_that_are_replaced_make_their_readers_stale(store: GraphStore) ->
     receipt = store.extend(replace(tall, point_embeddings=random_units(2, seed=9)), layers=["entities", "points"])
 
     assert receipt.stale_questions == 1
-    assert changes_of(store, of_segments) == []
-    assert changes_of(store, of_points) == [("alice.txt", Action.DEEPENED, 2)]
+    assert read_changes(store, of_segments) == []
+    assert read_changes(store, of_points) == [("alice.txt", Action.DEEPENED, 2)]
     (kept,) = store.questions([of_points.id])
     assert [step.node for step in kept.answer.trace] == list(tall.segments)
     assert kept.standing_citations == of_points.answer.citations
@@ -257,12 +257,12 @@ def test_points_that_are_replaced_make_their_readers_stale(store: GraphStore) ->
     assert store.extend(anew, layers=["entities", "points"]).stale_questions == 0
 
     assert store.write(make_graph(store.namespace, texts=("Bob slept.",))).stale_questions == 2
-    assert changes_of(store, of_points) == [("alice.txt", Action.REPLACED, 5)]
+    assert read_changes(store, of_points) == [("alice.txt", Action.REPLACED, 5)]
     assert store.forget(flat.document.id).forgotten_questions == 2
     assert not any(store.statistics().values())
 
 
-def test_what_was_replaced_while_it_was_asked_is_not_kept(store: GraphStore) -> None:
+def test_question_about_replaced_document_is_refused(store: GraphStore) -> None:
     graph = make_graph(store.namespace)
     store.write(graph)
     asked = make_question(store.namespace, graph.segments[:1])
@@ -295,7 +295,7 @@ def test_a_question_can_be_forgotten(store: GraphStore) -> None:
         store.forget_question(questions[0].id)
 
 
-def test_namespaces_keep_their_own(make_store: MakeStore) -> None:
+def test_namespaces_have_separate_questions(make_store: MakeStore) -> None:
     mine, yours = make_store(), make_store()
     graphs = [make_graph(store.namespace) for store in (mine, yours)]
     for store, graph in zip((mine, yours), graphs, strict=True):

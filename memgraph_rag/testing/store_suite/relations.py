@@ -1,4 +1,4 @@
-"""Relations and near-synonyms: on every engine, after every order of writes."""
+"""Tests of relations and near-synonyms, after every order of writes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from memgraph_rag.types import OPEN_KIND, DocumentGraph, Neighbour, make_id
 MEETING = ("Alice met Bob.", "Bob saw Eve.", "Eve, Alice and Ann left.")
 
 
-def related(namespace: str, key: str = "a", texts: tuple[str, ...] = MEETING, **options: Any) -> DocumentGraph:
-    """A document in whose segments each capitalised word is said to be with the next."""
+def make_related(namespace: str, key: str = "a", texts: tuple[str, ...] = MEETING, **options: Any) -> DocumentGraph:
+    """Return a document with a relation between each capitalised word and the next one in a segment."""
     return make_relations(namespace, make_graph(namespace, key, texts, **options))
 
 
@@ -35,7 +35,7 @@ def ids(store: GraphStore, *names: str) -> list[str]:
 
 
 def near(graph: DocumentGraph, vector: np.ndarray, names: set[str]) -> list[tuple[str, float]]:
-    """What an expansion from these entities should find: relation ids by cosine."""
+    """Return the relations that an expansion from these entities should find, as (relation id, cosine)."""
     pairs = [
         (relation.id, float(row @ vector))
         for relation, row in zip(graph.relations, graph.relation_embeddings, strict=True)
@@ -49,7 +49,7 @@ def relation_ids(neighbours: list[Neighbour]) -> list[str]:
 
 
 def test_relations_are_read_as_they_were_written(store: GraphStore) -> None:
-    graph = related(store.namespace)
+    graph = make_related(store.namespace)
 
     receipt = store.write(graph)
 
@@ -65,7 +65,7 @@ def test_relations_are_read_as_they_were_written(store: GraphStore) -> None:
 
 
 def test_an_expansion_finds_the_nearest_relations_of_entities(store: GraphStore) -> None:
-    graph = related(store.namespace, texts=tuple(f"Alice met Name{n} and Other{n}." for n in range(40)))
+    graph = make_related(store.namespace, texts=tuple(f"Alice met Name{n} and Other{n}." for n in range(40)))
     store.write(graph)
     vector = unit(0.2, -0.4, 0.7, 0.1)
 
@@ -91,7 +91,7 @@ def test_an_expansion_finds_the_nearest_relations_of_entities(store: GraphStore)
 
 def test_an_expansion_compares_all_relations_of_many_names(store: GraphStore) -> None:
     hubs = [f"Hub{number}" for number in range(12)]
-    graph = related(store.namespace, texts=tuple(f"{hub} met Name{n}." for n in range(200) for hub in hubs))
+    graph = make_related(store.namespace, texts=tuple(f"{hub} met Name{n}." for n in range(200) for hub in hubs))
     store.write(graph)
     vector = unit(0.2, -0.4, 0.7, 0.1)
     expected = near(graph, vector, set(ids(store, *map(str.lower, hubs))))[:10]
@@ -103,7 +103,7 @@ def test_an_expansion_compares_all_relations_of_many_names(store: GraphStore) ->
 
 
 def test_relations_of_equal_cosine_go_by_id(store: GraphStore) -> None:
-    graph = related(store.namespace, texts=tuple(f"Alice met Name{n}." for n in range(150)))
+    graph = make_related(store.namespace, texts=tuple(f"Alice met Name{n}." for n in range(150)))
     graph = replace(graph, relation_embeddings=np.tile(unit(1, 1), (150, 1)))
     store.write(graph)
     expected = sorted(relation.id for relation in graph.relations)[:6]
@@ -113,8 +113,8 @@ def test_relations_of_equal_cosine_go_by_id(store: GraphStore) -> None:
     assert relation_ids(store.expand(list(graph.ends), vector=unit(1), k=6)) == expected
 
 
-def test_reads_within_documents(store: GraphStore) -> None:
-    graphs = [related(store.namespace, key, seed=seed) for seed, key in enumerate("abc")]
+def test_expansion_stays_within_documents(store: GraphStore) -> None:
+    graphs = [make_related(store.namespace, key, seed=seed) for seed, key in enumerate("abc")]
     store.write_many(graphs)
     alice, documents = ids(store, "alice"), [graphs[0].document.id, graphs[2].document.id]
     own = {relation.id for graph in (graphs[0], graphs[2]) for relation in graph.relations}
@@ -131,7 +131,7 @@ def test_reads_within_documents(store: GraphStore) -> None:
 
 
 def test_segments_that_name_entities_come_by_cosine(store: GraphStore) -> None:
-    graph = related(store.namespace, texts=tuple(f"Alice met Alice and Name{n}." for n in range(60)))
+    graph = make_related(store.namespace, texts=tuple(f"Alice met Alice and Name{n}." for n in range(60)))
     store.write(graph)
     cosines = graph.segment_embeddings @ unit(1)
     best = sorted(range(60), key=lambda place: -cosines[place])[:9]
@@ -143,7 +143,7 @@ def test_segments_that_name_entities_come_by_cosine(store: GraphStore) -> None:
     assert store.segments_naming(ids(store, "nobody"), vector=unit(1), k=9) == []
 
 
-def test_where_nothing_is_related(store: GraphStore) -> None:
+def test_expansion_without_relations_is_empty(store: GraphStore) -> None:
     store.write(make_graph(store.namespace))
 
     for entities in ([], ["x"], ids(store, "alice")):
@@ -156,7 +156,7 @@ def test_where_nothing_is_related(store: GraphStore) -> None:
         store.expand(ids(store, "alice"), vector=np.zeros(DIMENSION, np.float32), k=1)
 
 
-def test_near_synonyms_go_by_names_and_cosines(store: GraphStore) -> None:
+def test_near_synonyms_need_names_and_cosines(store: GraphStore) -> None:
     vectors = {  # to Darcy: 0.7 is enough for a variant, and for no other
         "darcy": unit(1),
         "mrdarcy": unit(0.7, np.sqrt(1 - 0.49)),
@@ -226,15 +226,15 @@ def test_near_synonyms_are_found_among_many(make_store: MakeStore) -> None:
     assert {(pair.source_id, pair.target_id) for pair in pairs} == expected
 
 
-def open_mentions(graph: DocumentGraph) -> DocumentGraph:
-    """The same with all mentions those of the relations layer."""
+def with_open_mentions(graph: DocumentGraph) -> DocumentGraph:
+    """Return the document with all mentions assigned to the relations layer."""
     return replace(graph, mentions=tuple(replace(mention, kind=OPEN_KIND) for mention in graph.mentions))
 
 
-def test_points_stay_where_relations_come_of_another_model(store: GraphStore) -> None:
+def test_relations_of_another_model_keep_points(store: GraphStore) -> None:
     graph = make_graph(store.namespace, "a", MEETING, levels=(2,))
     store.write(graph)
-    given_graph = open_mentions(related(store.namespace, "a"))
+    given_graph = with_open_mentions(make_related(store.namespace, "a"))
     record = replace(graph.document, layers=("entities", "points", "relations"), model="large")
 
     receipt = store.extend(replace(given_graph, document=record), layers=["relations"])
@@ -242,8 +242,8 @@ def test_points_stay_where_relations_come_of_another_model(store: GraphStore) ->
     assert (receipt.counts["InformationPoint"], receipt.counts["RELATES_TO"], receipt.counts["MENTIONS"]) == (2, 4, 14)
 
 
-def broken(namespace: str) -> dict[str, DocumentGraph]:
-    graph = related(namespace)
+def make_broken_graphs(namespace: str) -> dict[str, DocumentGraph]:
+    graph = make_related(namespace)
     first, *others = graph.relations
 
     def with_first(**changes: Any) -> DocumentGraph:
@@ -271,9 +271,9 @@ def broken(namespace: str) -> dict[str, DocumentGraph]:
     }
 
 
-@pytest.mark.parametrize("case", broken("n"))
-def test_a_relation_that_does_not_hold_is_refused(store: GraphStore, case: str) -> None:
-    graph = broken(store.namespace)[case]
+@pytest.mark.parametrize("case", make_broken_graphs("n"))
+def test_invalid_relation_is_refused(store: GraphStore, case: str) -> None:
+    graph = make_broken_graphs(store.namespace)[case]
 
     with pytest.raises((StoreError, DocumentError), match=r"[Ee]xpected"):
         store.write(graph)
@@ -288,8 +288,8 @@ HOSTILE = (
 )
 
 
-def test_hostile_relations_come_back_as_they_were(store: GraphStore) -> None:
-    graph = related(store.namespace, texts=tuple(f"Alice met Bob{n}." for n in range(len(HOSTILE))))
+def test_hostile_relations_are_read_unchanged(store: GraphStore) -> None:
+    graph = make_related(store.namespace, texts=tuple(f"Alice met Bob{n}." for n in range(len(HOSTILE))))
     relations = tuple(
         replace(relation, description=text) for relation, text in zip(graph.relations, HOSTILE, strict=True)
     )
@@ -311,9 +311,9 @@ def test_hostile_relations_come_back_as_they_were(store: GraphStore) -> None:
         assert store.expand([text], vector=unit(1), k=1, documents=[text]) == []
 
 
-def test_an_entity_in_very_many_segments(store: GraphStore) -> None:
+def test_entity_may_have_many_segments(store: GraphStore) -> None:
     texts = tuple(f"Everybody met Name{n % 40}." for n in range(250))
-    group = [related(store.namespace, f"{n}", texts, seed=n) for n in range(40)]
+    group = [make_related(store.namespace, f"{n}", texts, seed=n) for n in range(40)]
     for start in range(0, len(group), 4):
         store.write_many(group[start : start + 4])
     vector, everybody = unit(0.3, 0.3, -0.2), ids(store, "everybody")
@@ -337,10 +337,13 @@ def test_an_entity_in_very_many_segments(store: GraphStore) -> None:
     )
 
 
-def test_an_index_reads_the_relations_that_were_written_since(make_store: MakeStore) -> None:
+def test_index_reads_later_relations(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
-    first, second = related(store.namespace), related(store.namespace, "b", ("Bob wrote to Zoe.", "Nobody came."))
-    other.write(related(other.namespace))
+    first, second = (
+        make_related(store.namespace),
+        make_related(store.namespace, "b", ("Bob wrote to Zoe.", "Nobody came.")),
+    )
+    other.write(make_related(other.namespace))
     store.write(first)
     version = store.version()
     store.write(second)

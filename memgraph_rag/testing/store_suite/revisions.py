@@ -1,4 +1,4 @@
-"""Documents that grow, on every engine: what is appended gives the graph of one write, and no change is lost."""
+"""Tests of documents that grow: appended segments give the same graph as one write, and no change is lost."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import pytest
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentChanged, StoreError
 from memgraph_rag.testing.sample_graphs import MakeStore, make_graph
-from memgraph_rag.testing.store_suite.annotations import placed
+from memgraph_rag.testing.store_suite.annotations import with_places
 from memgraph_rag.types import Action, Annotation, DocumentGraph
 
 TEXTS = ("Ann lives here. ", "Tom left. ", "Ann came. ", "It rained. ")
 
 
-def of_texts(store: GraphStore, count: int, key: str = "page") -> DocumentGraph:
-    """A document of the first texts, with an annotation of each segment."""
+def make_page(store: GraphStore, count: int, key: str = "page") -> DocumentGraph:
+    """Return a document of the first ``count`` texts, with an annotation of each segment."""
     graph = make_graph(store.namespace, key, TEXTS[:count], named=False)
     annotations = tuple(
         Annotation(segment.text.strip(), (segment.id,), "fact", {"n": segment.index}, layer="facts")
         for segment in graph.segments
     )
     record = replace(graph.document, layers=("facts",), sha256=f"{count:064}", added_at="2024-05-01T10:00:00+00:00")
-    return placed(store, replace(graph, document=record, annotations=annotations))
+    return with_places(store, replace(graph, document=record, annotations=annotations))
 
 
 def test_appended_segments_give_the_graph_of_one_write(make_store: MakeStore) -> None:
     store, whole = make_store("grown"), make_store()
-    first = of_texts(store, 2)
+    first = make_page(store, 2)
     assert store.revise(first, before="") is Action.ADDED
 
-    assert store.revise(of_texts(store, 3), before=first.document.sha256, kept=2) is Action.REPLACED
-    assert store.revise(of_texts(store, 4), before=f"{3:064}", kept=3) is Action.REPLACED
+    assert store.revise(make_page(store, 3), before=first.document.sha256, kept=2) is Action.REPLACED
+    assert store.revise(make_page(store, 4), before=f"{3:064}", kept=3) is Action.REPLACED
 
-    expected = of_texts(store, 4)
+    expected = make_page(store, 4)
     (read,) = store.graphs_of([expected.document.id])
     assert (read.document, read.segments, read.annotations) == (
         expected.document,
@@ -42,14 +42,14 @@ def test_appended_segments_give_the_graph_of_one_write(make_store: MakeStore) ->
         expected.annotations,
     )
     assert abs(read.segment_embeddings - expected.segment_embeddings).max() < 1e-6
-    whole.write(of_texts(whole, 4))
+    whole.write(make_page(whole, 4))
     assert store.statistics() == whole.statistics()
     assert not store.flaws()
     assert [segment.text for segment in store.indexed_segments(since=2)] == [*TEXTS]
 
 
 def test_last_kept_segments_are_embedded_anew(store: GraphStore) -> None:
-    first, grown = of_texts(store, 2), of_texts(store, 3)
+    first, grown = make_page(store, 2), make_page(store, 3)
     store.revise(first, before="")
     turned = grown.segment_embeddings.copy()
     turned[1] = turned[1][::-1]
@@ -62,7 +62,7 @@ def test_last_kept_segments_are_embedded_anew(store: GraphStore) -> None:
 
 @pytest.mark.parametrize("kept", [0, 2])
 def test_only_the_content_that_was_read_is_revised(store: GraphStore, kept: int) -> None:
-    first, grown = of_texts(store, 2), of_texts(store, 3)
+    first, grown = make_page(store, 2), make_page(store, 3)
     with pytest.raises(DocumentChanged, match=r"[Ee]xpected"):
         store.revise(grown, before=first.document.sha256, kept=kept)
     assert not any(store.statistics().values())
@@ -77,10 +77,10 @@ def test_only_the_content_that_was_read_is_revised(store: GraphStore, kept: int)
 
 
 def test_revising_without_kept_segments_replaces_all(store: GraphStore) -> None:
-    first = of_texts(store, 4)
+    first = make_page(store, 4)
     store.revise(first, before="")
 
-    assert store.revise(of_texts(store, 1), before=first.document.sha256) is Action.REPLACED
+    assert store.revise(make_page(store, 1), before=first.document.sha256) is Action.REPLACED
 
     counts = {"Document": 1, "Segment": 1, "HAS_SEGMENT": 1, "Annotation": 1, "ANNOTATES": 1}
     assert store.counts_of([first.document.id]) == {first.document.id: counts}
@@ -89,7 +89,7 @@ def test_revising_without_kept_segments_replaces_all(store: GraphStore) -> None:
 
 @pytest.mark.parametrize("kept", [-1, 3, 9])
 def test_nothing_new_is_refused(store: GraphStore, kept: int) -> None:
-    first = of_texts(store, 3)
+    first = make_page(store, 3)
     store.revise(first, before="")
 
     with pytest.raises(StoreError, match=r"[Ee]xpected"):
@@ -98,10 +98,10 @@ def test_nothing_new_is_refused(store: GraphStore, kept: int) -> None:
 
 def test_annotations_of_a_layer_since_a_version(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
-    store.write(of_texts(store, 2, "a"))
-    other.write(of_texts(other, 2, "a"))
+    store.write(make_page(store, 2, "a"))
+    other.write(make_page(other, 2, "a"))
     since = store.version()
-    store.write(of_texts(store, 1, "b"))
+    store.write(make_page(store, 1, "b"))
 
     texts = [(item.text, len(item.segment_ids)) for item in store.layer_annotations("facts")]
     assert sorted(texts) == [("Ann lives here.", 1), ("Ann lives here.", 1), ("Tom left.", 1)]

@@ -1,4 +1,4 @@
-"""What every store does, on every engine: one suite for the contract ``GraphStore``."""
+"""Tests of searches by vector and by keywords."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memgraph_rag.testing.sample_graphs import MakeStore, make_graph, random_uni
 from memgraph_rag.types import make_id
 
 
-def test_a_small_namespace_gets_all_its_k(make_store: MakeStore) -> None:
+def test_small_namespace_returns_k_hits(make_store: MakeStore) -> None:
     crowd, small = make_store(), make_store()
     near = np.tile(unit(1), (1500, 1)) + random_units(1500) * 0.01
     crowd.write(make_graph(crowd.namespace, texts=tuple(f"rabbit {i}." for i in range(1500)), embeddings=near))
@@ -28,7 +28,7 @@ def test_a_small_namespace_gets_all_its_k(make_store: MakeStore) -> None:
     assert {hit.node_id for hit in matching} <= {segment.id for segment in graph.segments}
 
 
-def test_nearest_is_exact_and_gives_the_cosine(store: GraphStore) -> None:
+def test_nearest_returns_exact_cosines(store: GraphStore) -> None:
     graph = make_graph(store.namespace, texts=tuple(f"text {i}" for i in range(400)))
     store.write(graph)
 
@@ -40,7 +40,7 @@ def test_nearest_is_exact_and_gives_the_cosine(store: GraphStore) -> None:
         assert np.allclose([hit.score for hit in hits], cosines[best], atol=1e-6)
 
 
-def test_ties_go_by_id(store: GraphStore) -> None:
+def test_equal_scores_sort_by_id(store: GraphStore) -> None:
     texts = tuple("the same rabbit" for _ in range(150))
     graph = make_graph(store.namespace, texts=texts, embeddings=np.tile(unit(1, 1), (150, 1)))
     store.write(graph)
@@ -126,6 +126,7 @@ def test_keywords_are_plain_words(library: GraphStore, query: str, expected: lis
 
 @pytest.fixture
 def library(store: GraphStore) -> GraphStore:
+    """A store with documents for keyword searches."""
     store.write(make_graph(store.namespace, "books", LIBRARY))
     return store
 
@@ -138,7 +139,7 @@ def test_a_rarer_word_weighs_more(store: GraphStore) -> None:
     assert [hit.node_id for hit in store.matching("rabbit hatter", k=2)] == [graph.segments[0].id, graph.segments[3].id]
 
 
-def test_the_title_counts(store: GraphStore) -> None:
+def test_keywords_match_title(store: GraphStore) -> None:
     wonder = make_graph(store.namespace, "a", ("She fell.",), title="Wonderland")
     store.write(wonder)
     store.write(make_graph(store.namespace, "b", ("He rose.",), title="Elsewhere"))
@@ -169,7 +170,7 @@ def test_a_day_matches_in_whatever_form(store: GraphStore, stemming: bool) -> No
     assert {hit.node_id for hit in hits} == {*ids[: len(forms)]}
 
 
-def test_stems_match_only_where_they_are_asked_for(make_store: MakeStore) -> None:
+def test_stems_match_only_with_stemming(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
     graph = make_graph(store.namespace, texts=("A happy marriage.", "They married.", "Nothing of it."))
     store.write(graph)

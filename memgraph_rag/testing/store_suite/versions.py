@@ -1,4 +1,4 @@
-"""The version on every engine: whatever changes a record is a write, and readers see which documents it changed."""
+"""Tests of the version: every change of a record is a write, and readers see which documents it changed."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ WRITES: dict[str, tuple[Callable[[GraphStore, DocumentGraph], object], list[str]
     "keep": (lambda store, graph: store.keep(make_question(store.namespace, graph.segments)), []),
     "forget_question": (_forget_question, []),
 }
-"""Of each writing method a call that changes something, and the keys of the documents whose rows it changes."""
+"""For each writing method: a call that changes something, and the keys of the documents whose rows it changes."""
 
 
-def test_every_writing_method_has_its_call_here() -> None:
+def test_every_writing_method_has_a_call() -> None:
     methods = {name for name in vars(GraphWriter) if not name.startswith("_")}
 
     assert methods - {"migrate"} == set(WRITES)

@@ -1,4 +1,4 @@
-"""What every store does, on every engine: one suite for the contract ``GraphStore``."""
+"""Tests of writing documents: what is written is read back unchanged, replaced, and deleted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERYTHING = {
     "Document": 1, "Segment": 3, "InformationPoint": 3, "HAS_SEGMENT": 3, "NEXT": 2, "SUMMARIZES": 5, "MENTIONS": 3,
     "TITLED": 1,
 }  # fmt: skip
-"""What the graph holds of a document titled "Alice", of the usual segments and points on two levels."""
+"""The counts of a graph with one document: titled "Alice", with three segments and with points on two levels."""
 
 
 NOTHING = dict.fromkeys(
@@ -50,7 +50,7 @@ HOSTILE = (
 
 
 def snapshot(store: GraphStore) -> dict[str, Any]:
-    """All that a reader can see."""
+    """Return everything that a reader of a store can see."""
     documents = store.documents()
     ids = [document.id for document in documents]
     nodes = store.top_nodes(ids) + [segment for document_id in ids for segment in store.segments_of(document_id)]
@@ -64,22 +64,22 @@ def snapshot(store: GraphStore) -> dict[str, Any]:
             {**{name: getattr(row, name) for name in INDEXED}, "embedding": row.embedding.tolist()}
             for row in store.indexed_segments(since=-1)
         ],
-        "entities": store.entities(entities_of(store)),
+        "entities": store.entities(entity_ids_in(store)),
         "relations": [store.relations_of(document_id) for document_id in ids],
-        "similar": store.similar(entities_of(store)),
+        "similar": store.similar(entity_ids_in(store)),
     }
 
 
 INDEXED = ("id", "document_id", "index", "title", "text", "speaker", "time", "entities", "titles")
 
 
-def entities_of(store: GraphStore) -> list[str]:
-    """The ids of what segments and titles name."""
+def entity_ids_in(store: GraphStore) -> list[str]:
+    """Return the ids of the entities that segments and titles name."""
     rows = store.indexed_segments(since=-1)
     return sorted({entity_id for row in rows for entity_id in (*row.entities, *row.titles)})
 
 
-def test_schema_says_how_the_store_was_built(make_store: MakeStore) -> None:
+def test_schema_holds_embedder_and_dimension(make_store: MakeStore) -> None:
     store = make_store()
 
     assert store.schema["embedder"] == EMBEDDER
@@ -114,7 +114,7 @@ def test_an_empty_namespace_holds_nothing(store: GraphStore) -> None:
     assert store.write_many([]) == []
 
 
-def test_what_is_written_is_read(store: GraphStore) -> None:
+def test_written_document_is_read_back(store: GraphStore) -> None:
     graph = make_graph(store.namespace, levels=(2, 1), title="Alice", metadata={"a": 1, "b": 0.1, "c": True, "d": "e"})
 
     receipt = store.write(graph)
@@ -129,7 +129,7 @@ def test_what_is_written_is_read(store: GraphStore) -> None:
     assert store.top_nodes([graph.document.id]) == [point for point in graph.points if point.level == 2]
 
 
-def test_nodes_come_in_the_order_asked(store: GraphStore) -> None:
+def test_nodes_keep_order_of_ids(store: GraphStore) -> None:
     graph = make_graph(store.namespace, levels=(2,))
     store.write(graph)
     wanted = [graph.points[1], graph.segments[2], graph.points[0], graph.segments[0], graph.segments[2]]
@@ -137,7 +137,7 @@ def test_nodes_come_in_the_order_asked(store: GraphStore) -> None:
     assert store.nodes([node.id for node in wanted] + ["x"]) == wanted
 
 
-def test_top_nodes_come_by_document_and_are_segments_without_points(store: GraphStore) -> None:
+def test_top_nodes_are_segments_without_points(store: GraphStore) -> None:
     flat, tall = make_graph(store.namespace, "flat"), make_graph(store.namespace, "tall", levels=(2, 1))
     for graph in (flat, tall):
         store.write(graph)
@@ -146,7 +146,7 @@ def test_top_nodes_come_by_document_and_are_segments_without_points(store: Graph
     assert store.top_nodes([flat.document.id, "x", tall.document.id]) == [*flat.segments, tall.points[2]]
 
 
-def test_weights_come_back_exactly_and_in_order(store: GraphStore) -> None:
+def test_weights_keep_value_and_order(store: GraphStore) -> None:
     numbers = (0.1, 1 / 3, np.nextafter(1 / 3, 1), 5e-324, 1 - 2**-53, 0.1, 0.1)
     graph = make_graph(
         store.namespace, texts=tuple(f"text {number}." for number in numbers), levels=(1,), weights=lambda i: numbers[i]
@@ -158,7 +158,7 @@ def test_weights_come_back_exactly_and_in_order(store: GraphStore) -> None:
     assert edges == sorted(graph.summarizes, key=lambda edge: (edge.source_id, -edge.weight, edge.target_id))
 
 
-def test_hostile_text_comes_back_as_it_was(store: GraphStore) -> None:
+def test_hostile_text_is_read_unchanged(store: GraphStore) -> None:
     graph = make_graph(
         store.namespace, HOSTILE[-1], HOSTILE, title=HOSTILE[0], metadata={HOSTILE[0]: HOSTILE[1], "\x00": "\x00"}
     )
@@ -206,7 +206,7 @@ def test_a_repeated_write_changes_nothing(store: GraphStore) -> None:
     assert snapshot(store) == before
 
 
-def test_a_write_replaces_what_was_there(make_store: MakeStore) -> None:
+def test_write_replaces_document(make_store: MakeStore) -> None:
     store, fresh = make_store(), make_store()
     store.write(make_graph(store.namespace, texts=tuple("abcdef"), levels=(3, 2, 1)))
 
@@ -218,7 +218,7 @@ def test_a_write_replaces_what_was_there(make_store: MakeStore) -> None:
     assert [node.text for node in snapshot(store)["nodes"]] == [node.text for node in snapshot(fresh)["nodes"]]
 
 
-def test_metadata_are_changed_alone(make_store: MakeStore) -> None:
+def test_describe_changes_only_metadata(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
     graphs = {each: make_graph(each.namespace, levels=(2, 1), title="Alice") for each in (store, other)}
     for each, graph in graphs.items():
@@ -243,7 +243,7 @@ def test_metadata_are_changed_alone(make_store: MakeStore) -> None:
         store.describe([replace(tagged, metadata={"tag": "\ud800"})], before=[tagged.sha256])
 
 
-def test_forgetting_leaves_nothing(store: GraphStore) -> None:
+def test_forget_deletes_everything(store: GraphStore) -> None:
     alice, bob = (make_graph(store.namespace, key, levels=(2, 1), title="Alice") for key in "ab")
     store.write(alice)
     before = snapshot(store)
@@ -260,7 +260,7 @@ def test_forgetting_leaves_nothing(store: GraphStore) -> None:
     assert store.statistics() == NOTHING
 
 
-def test_forgetting_what_is_not_there(store: GraphStore) -> None:
+def test_forget_refuses_unknown_document(store: GraphStore) -> None:
     store.write(make_graph(store.namespace))
 
     with pytest.raises(DocumentNotFound, match=r"documents\(\)"):
@@ -278,7 +278,7 @@ def test_an_edge_out_of_the_document_is_refused(store: GraphStore) -> None:
 
 
 @pytest.mark.parametrize("target", [0, 1, 2], ids=["itself", "beside it", "above it"])
-def test_an_edge_that_does_not_lead_down_is_refused(store: GraphStore, target: int) -> None:
+def test_edge_to_same_or_higher_level_is_refused(store: GraphStore, target: int) -> None:
     graph = make_graph(store.namespace, levels=(2, 1))
     edge = Summarizes(graph.points[0].id, graph.points[target].id, 0.5)
 
@@ -307,7 +307,7 @@ def test_a_vector_without_direction_is_refused(store: GraphStore, number: float)
         store.similarities(bad[0], documents=[store.documents()[0].id])
 
 
-def test_what_is_written_is_there_when_opened_again(make_store: MakeStore) -> None:
+def test_reopened_store_holds_document(make_store: MakeStore) -> None:
     store = make_store()
     graph = make_graph(store.namespace, levels=(2, 1))
     store.write(graph)
@@ -350,7 +350,7 @@ def test_namespaces_never_see_each_other(make_store: MakeStore) -> None:
     assert snapshot(yours) == before
 
 
-def test_a_closed_store_says_so(make_store: MakeStore) -> None:
+def test_closed_store_raises(make_store: MakeStore) -> None:
     store = make_store()
     graph = make_graph(store.namespace)
     store.close()
@@ -365,7 +365,7 @@ def test_a_closed_store_says_so(make_store: MakeStore) -> None:
 
 @pytest.mark.parametrize("metadata", [{"user": "bob"}, {}, {"user": "ann", "session": "1"}])
 def test_document_of_another_owner_is_not_replaced(store: GraphStore, metadata: dict[str, Any]) -> None:
-    """The store decides: of two users who begin a document under one key at one moment, the second is refused."""
+    """If two users write a document under one key at the same time, the store refuses the second write."""
     graph = make_graph(store.namespace, "note", metadata={"user": "ann"})
     store.write(graph)
     before = snapshot(store)

@@ -1,9 +1,9 @@
-"""Decoding steps that a GPU replays as one CUDA graph, instead of some hundreds of kernels launched from Python.
+"""Decoding steps that a GPU replays as one CUDA graph, instead of hundreds of kernels launched from Python.
 
-A step feeds back the last token of each row of a cache and measures what it looks at. It knows no prompt, no grammar
-and no end of a text. Invariants: a step reads nothing but tensors that stay where they are, so that what is replayed is
-what would be run (tested on a CPU: run, and replayed from a tape of its operations, it writes what the plain twin
-writes; on a card by ``benchmarks/gpu.py``); where it cannot be captured it is run.
+A step reads the last token of each row of a cache and measures its attention. The module does not know prompts,
+grammars or the end of a text. Invariants: a step reads only tensors at fixed addresses, so that a replay computes what
+the step would compute (tested on a CPU: a step writes the same as the plain twin, both run directly and replayed from a
+recording of its operations; tested on a GPU by ``benchmarks/gpu.py``). A step that cannot be captured runs from Python.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from memgraph_rag.models.engine.kv_cache import RowCache, cache_argument
 __all__ = ["Graphed", "GraphedDecoding", "capture_on_gpu", "power_of_two"]
 
 logger = logging.getLogger(__name__)
-_WARM_UPS = 2  # passes before the capture: libraries set themselves up, kernels are compiled
-_ROUNDED = 8  # rows, and spans: so many make one shape
+_WARM_UPS = 2  # runs before the capture, in which libraries initialise and kernels are compiled
+_ROUNDED = 8  # numbers of rows and of spans are rounded up to a multiple of this
 
 Outputs = tuple[Tensor, Tensor]
 Run = Callable[[], Outputs]
@@ -31,19 +31,19 @@ Capture = Callable[[Run, torch.device], Run]
 
 
 def capture_on_gpu(run: Run, device: torch.device) -> Run:
-    """Capture a function whose inputs and outputs stay in the same memory; the result replays it.
+    """Capture a function whose inputs and outputs stay in the same memory; return a function that replays it.
 
     Raises:
-        RuntimeError: it does what a graph cannot hold, or memory for it is short.
+        RuntimeError: a graph cannot hold an operation of the function, or there is too little memory.
     """
-    with torch.cuda.device(device):  # else what is not of its stream is of the first GPU: graph, pool, waiting
+    with torch.cuda.device(device):  # otherwise graph, memory pool and waiting use the first GPU
         side = torch.cuda.Stream(device)
         side.wait_stream(torch.cuda.current_stream(device))
         with torch.cuda.stream(side):
             for _ in range(_WARM_UPS):
                 run()
         graph = torch.cuda.CUDAGraph()
-        # Thread-local, because other threads may embed meanwhile.
+        # Thread-local, because other threads may embed at the same time.
         with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
             outputs = run()
 
@@ -55,20 +55,20 @@ def capture_on_gpu(run: Run, device: torch.device) -> Run:
 
 
 class Graphed:
-    """What is captured where that can be done, and else run.
+    """Base of functions that are captured if possible, and otherwise run from Python.
 
     Args:
-        capture: gives a function that replays another; where it fails, and where it is None, what it was given is run.
+        capture: returns a function that replays its argument. If it is None or fails, the argument itself is run.
     """
 
     def __init__(self, capture: Capture | None) -> None:
         self._capture = capture
 
-    def _captured(self, run: Run, network: PreTrainedModel, device: torch.device, what: str) -> Run:
+    def _capture_or_run(self, run: Run, network: PreTrainedModel, device: torch.device, what: str) -> Run:
         if self._capture is not None:
             try:
                 return self._capture(run, device)
-            except torch.OutOfMemoryError as error:  # of this shape; smaller ones may still be captured
+            except torch.OutOfMemoryError as error:  # smaller shapes may still be captured
                 logger.warning("There was no memory to capture a %s, so it is run from Python: %s", what, error)
             except RuntimeError as error:
                 self._capture = None
@@ -78,9 +78,9 @@ class Graphed:
 
 
 class GraphedDecoding(Graphed):
-    """Decoding steps of the rows of caches, captured once for each number of rows and slots.
+    """Decoding steps for the rows of caches, captured once for each number of rows and slots.
 
-    A cache has one step at a time, which lives no longer than it does. Calls must not overlap.
+    Each cache has one step at a time, which is deleted with the cache. Calls must not overlap.
     """
 
     def __init__(self, capture: Capture | None) -> None:
@@ -89,21 +89,24 @@ class GraphedDecoding(Graphed):
 
     @torch.inference_mode()
     def __call__(self, network: PreTrainedModel, tokens: Sequence[int], past: RowCache, spans: Spans) -> Outputs:
-        """Read one token behind each row; (B, 1, V) logits and (B, 1, at least S) mean attention to the spans.
+        """Read one token after each row, and add it to the cache.
 
-        Both are overwritten by the next step of that cache, which has grown by these tokens.
+        The next step of the same cache overwrites both results.
 
         Args:
-            spans: of B rows; the same object as long as they are the same.
+            spans: the spans of B rows; pass the same object as long as the spans do not change.
+
+        Returns:
+            (B, 1, V) logits, and (B, 1, at least S) mean attention to the spans.
         """
-        rows, room, slots = _rounded(len(tokens)), _rounded(spans.count), max(past.lengths) + 1
+        rows, room, slots = _round_up(len(tokens)), _round_up(spans.count), max(past.lengths) + 1
         if past in self._steps and not (past.has_room(rows, slots) and self._steps[past][0].serves(past, rows, room)):
-            del self._steps[past]  # its memory, old buffers included, is given back before more is taken
+            del self._steps[past]  # free its memory and the old buffers before new memory is allocated
         past.make_room(rows, slots)
         if past not in self._steps:
             step = _Step(network, past, rows, room, spans.tokens.device)
             step.take(tokens, past.lengths, spans)
-            self._steps[past] = step, self._captured(step.run, network, step.inputs.device, "decoding step")
+            self._steps[past] = step, self._capture_or_run(step.run, network, step.inputs.device, "decoding step")
         step, run = self._steps[past]
         step.take(tokens, past.lengths, spans)
         logits, attention = run()
@@ -112,25 +115,28 @@ class GraphedDecoding(Graphed):
 
 
 class _Step:
-    """One decoding step, as a function of ``inputs``, of the spans and of what a cache holds."""
+    """One decoding step, as a function of ``inputs``, the spans and the content of a cache."""
 
     def __init__(self, network: PreTrainedModel, past: RowCache, rows: int, room: int, device: torch.device) -> None:
-        self.inputs = torch.zeros(2, rows, dtype=torch.long, device=device)  # each row's token, and the tokens before
+        self.inputs = torch.zeros(2, rows, dtype=torch.long, device=device)  # for each row: its token, and its length
         self._network = network
         self._cache = past.static(self.inputs[1][:, None])
         self._spans = Spans([[]] * rows, length=self._cache.slots, device=device, room=room)
         self._taken: Spans | None = None
 
     def serves(self, past: RowCache, rows: int, room: int) -> bool:
-        """Whether it is one of this cache as it is now, of so many rows and spans."""
+        """Return whether this step fits the current buffers of a cache and these numbers of rows and spans."""
         return self._cache.is_part_of(past) and (rows, room) == (self.inputs.shape[1], self._spans.count)
 
     def take(self, tokens: Sequence[int], lengths: Sequence[int], spans: Spans) -> None:
-        """Put in place what the next run reads; rows that are none begin with token 0, seen by nobody."""
+        """Copy the inputs of the next run into the tensors of the step.
+
+        Rows without a token get token 0, which no other row sees.
+        """
         missing = [0] * (self.inputs.shape[1] - len(tokens))
         self.inputs.copy_(torch.tensor([[*tokens, *missing], [*lengths, *missing]]))
         if spans is not self._taken:
-            self._spans.become(spans)
+            self._spans.copy_from(spans)
             self._taken = spans
 
     def run(self) -> Outputs:
@@ -147,12 +153,12 @@ class _Step:
         return output.logits, meter.mean()
 
 
-def _rounded(count: int) -> int:
-    """1, 2, 4, 8, then multiples of 8: few different shapes, and little that is computed for nothing."""
+def _round_up(count: int) -> int:
+    """Round up to 1, 2, 4, 8, or a multiple of 8: few shapes, and little wasted computation."""
     step = min(_ROUNDED, power_of_two(count))
     return -(-count // step) * step
 
 
 def power_of_two(count: int) -> int:
-    """The smallest power of two that is not less; 1 for 0."""
+    """Return the smallest power of two that is at least ``count``; 1 for 0."""
     return 1 << max(count - 1, 0).bit_length()

@@ -1,9 +1,10 @@
-"""A session's passes that a GPU replays as CUDA graphs, and the caches that they are captured for.
+"""Passes of a reading session that a GPU replays as CUDA graphs, and the caches for which they are captured.
 
-Reading a node, or writing a token of an answer, is some hundreds of kernels that Python launches one by one, which
-takes longer than most of them run. It knows no question and no node. Invariants: a pass reads nothing but tensors that
-stay where they are, so that what is replayed is what would be run (tested on a CPU, run and replayed from a tape,
-against the plain twin); where it cannot be captured it is run; a cache is one session's at a time.
+Reading a node, or writing a token of an answer, takes hundreds of kernels that Python launches one by one. The launch
+takes longer than most kernels run. The module does not know questions or nodes. Invariants: a pass reads only tensors
+at fixed addresses, so that a replay computes what the pass would compute (tested on a CPU against the plain twin, both
+run directly and replayed from a recording). A pass that cannot be captured runs from Python. Only one session uses a
+cache at a time.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from memgraph_rag.models.engine.shared_batches import Pass
 
 __all__ = ["GraphedReading"]
 
-_LONGEST = 256  # tokens: a longer pass takes the card longer than Python needs to launch it
-_SHORTEST = 32  # but for a single one, a token of an answer
+_LONGEST = 256  # tokens: the GPU needs longer for a longer pass than Python needs to launch it
+_SHORTEST = 32  # tokens; except a single token of an answer
 _FEWEST_SLOTS = 1024
-_MOST_KEPT = 4  # caches that are kept when sessions end
+_MOST_KEPT = 4  # caches that stay for later sessions
 
 
 class _Shape(NamedTuple):
-    """Passes that one graph serves.
+    """The passes that one graph serves.
 
     Attributes:
-        tokens: new ones, those included that are none.
-        slots: of the cache that are looked at.
-        logits: after so many tokens.
-        spans: that are looked at; 0 where nothing is measured.
+        tokens: the number of new tokens, padding included.
+        slots: the number of slots of the cache that attention reads.
+        logits: the number of tokens whose logits are returned.
+        spans: the number of measured spans; 0 without a measurement.
     """
 
     tokens: int
@@ -47,7 +48,7 @@ class _Shape(NamedTuple):
 
     @classmethod
     def of(cls, wanted: Pass) -> _Shape:
-        """The smallest that the pass fits."""
+        """Return the smallest shape that fits a pass."""
         count = len(wanted.ids)
         tokens = 1 if count == 1 else power_of_two(max(count, _SHORTEST))
         slots = power_of_two(max(wanted.past.lengths[0] + tokens, _FEWEST_SLOTS))
@@ -56,10 +57,10 @@ class _Shape(NamedTuple):
 
 
 class GraphedReading(Graphed):
-    """Passes over one row, each shape captured when it comes to a cache for the second time.
+    """Passes over one row; a shape is captured when it comes to a cache for the second time.
 
-    Sessions borrow the caches, one after another: what was captured for one question serves the next. Calls must not
-    overlap; borrowing and giving back may.
+    Sessions borrow the caches one after another, so that later questions use the captured passes too. Calls must not
+    overlap, but ``borrow`` and ``give_back`` may be called at any time.
     """
 
     def __init__(self, capture: Capture | None) -> None:
@@ -69,36 +70,39 @@ class GraphedReading(Graphed):
         self._steps: WeakKeyDictionary[RowCache, dict[_Shape, tuple[_Step, Run | None]]] = WeakKeyDictionary()
 
     def borrow(self) -> RowCache:
-        """A cache without rows, for one session."""
+        """Return a cache without rows, for one session."""
         with self._lending:
             return self._lendable.pop() if self._lendable else RowCache(rows=0)
 
     def give_back(self, cache: RowCache) -> None:
-        """Lend it to the next session: its one row is forgotten."""
+        """Take back a cache for the next session, and remove its row."""
         cache.remove_row(0)
         with self._lending:
             if len(self._lendable) < _MOST_KEPT:
                 self._lendable.append(cache)
 
     def serves(self, wanted: Pass) -> bool:
-        """Whether a pass is one of those that are captured."""
+        """Return whether a pass is short enough to be captured and its cache has buffers."""
         return len(wanted.ids) <= _LONGEST and wanted.past.nbytes > 0
 
     @torch.inference_mode()
     def __call__(self, network: PreTrainedModel, wanted: Pass) -> Tensor:
-        """(len(logits_of), V) logits; the cache has grown by the tokens, and the meter knows what they look at."""
+        """Read the tokens of a pass; return (len(logits_of), V) logits.
+
+        The tokens are added to the cache of the pass, and their attention to its meter.
+        """
         past, shape = wanted.past, _Shape.of(wanted)
         past.make_room(1, shape.slots)
         steps = self._steps.setdefault(past, {})
         if any(not step.is_part_of(past) for step, _ in steps.values()):
-            steps.clear()  # of buffers that larger ones have replaced
+            steps.clear()  # their buffers have been replaced by larger ones
         step, run = steps.get(shape) or (_Step(network, past, shape), None)
         step.take(wanted)
         if shape not in steps:
             steps[shape] = step, None
             run = step.run
         elif run is None:
-            run = self._captured(step.run, network, step.device, "pass")
+            run = self._capture_or_run(step.run, network, step.device, "pass")
             steps[shape] = step, run
         logits, masses = run()
         past.advance(len(wanted.ids))
@@ -109,7 +113,7 @@ class GraphedReading(Graphed):
 
 
 class _Step:
-    """One pass, as a function of ``inputs``, of what is seen and looked at, and of what a cache holds."""
+    """One pass, as a function of ``inputs``, the visible tokens, the spans and the content of a cache."""
 
     def __init__(self, network: PreTrainedModel, past: RowCache, shape: _Shape) -> None:
         self.device = network.device
@@ -123,11 +127,14 @@ class _Step:
         self._cache = past.static(self._inputs[2:], slots=shape.slots)
 
     def is_part_of(self, cache: RowCache) -> bool:
-        """Whether the cache still has the buffers that this pass writes to."""
+        """Return whether the cache still has the buffers that this pass writes to."""
         return self._cache.is_part_of(cache)
 
     def take(self, wanted: Pass) -> None:
-        """Put in place what the next run reads; tokens that are none come last, seen by themselves."""
+        """Copy the inputs of the next run into the tensors of the pass.
+
+        Padding follows the tokens and sees only itself.
+        """
         count, held = len(wanted.ids), wanted.past.lengths[0]
         missing = self._shape.tokens - count
         positions = torch.cat([wanted.positions, wanted.positions[-1:].expand(missing)])
@@ -139,12 +146,16 @@ class _Step:
         places = [place % count for place in wanted.logits_of]
         self._logits_of.copy_(torch.tensor([*places, *places[-1:] * (self._shape.logits - len(places))]))
         if self._spans is not None and wanted.meter is not None:
-            self._spans.become(wanted.meter.spans)
+            self._spans.copy_from(wanted.meter.spans)
 
     def run(self) -> tuple[Tensor, Tensor]:
-        """(1, logits, V) logits, and (L, 1, H or 1, tokens, spans) what each layer's heads look at."""
+        """Run the pass.
+
+        Returns:
+            (1, logits, V) logits, and the (L, 1, H or 1, tokens, spans) attention of each layer's heads.
+        """
         tokens, positions, slots = self._inputs
-        meter = None if self._spans is None else _Layers(self._spans, by_head=self._shape.by_head)
+        meter = None if self._spans is None else _LayerMeter(self._spans, by_head=self._shape.by_head)
         output = self._network(
             tokens[None],
             use_cache=True,
@@ -156,13 +167,13 @@ class _Step:
         return output.logits, output.logits if meter is None else torch.stack(meter.masses)
 
 
-class _Layers(AttentionMeter):
-    """Keeps the mass of each layer, to be told to a pass's own meter."""
+class _LayerMeter(AttentionMeter):
+    """A meter that keeps the mass of each layer, for the meter of a pass."""
 
     def __init__(self, spans: Spans, *, by_head: bool) -> None:
         super().__init__(spans, by_head=by_head)
         self.masses: list[Tensor] = []
 
     def add(self, mass: Tensor) -> None:
-        """One layer."""
+        """Keep the mass of one layer."""
         self.masses.append(mass)

@@ -1,9 +1,9 @@
-"""Fused causal attention on a GPU that leaves its log-sum-exp behind.
+"""Fused causal attention on a GPU that also returns its log-sum-exp.
 
-``torch.nn.attention.varlen`` reads sequences packed end to end; here equally long rows are laid out that way, and its
-answer is laid back. It knows nothing of spans, caches or models. Invariant: what comes back is what plain products
-and their ``logsumexp`` give, the last query standing at the last key. Tested on a CPU with a double that does what the
-kernel's documentation says; on a card by ``benchmarks/gpu.py``.
+``torch.nn.attention.varlen`` reads sequences packed one after another. This module packs rows of equal length and
+unpacks the result. It does not know spans, caches or models. Invariant: the result equals that of plain products and
+their ``logsumexp``, with the last query at the last key. Tests on a CPU use a double that follows the documentation of
+the kernel; ``benchmarks/gpu.py`` tests on a GPU.
 """
 
 from __future__ import annotations
@@ -25,17 +25,20 @@ Kernel = Callable[..., tuple[Tensor, Tensor]]
 
 
 def varlen_kernel(query: Tensor, value: Tensor) -> Kernel | None:
-    """What ``packed_attention`` needs for such queries and values, (B, H, T, D); None where nothing can do it."""
+    """Return the kernel for (B, H, T, D) queries and values of this shape and type; None if no kernel serves them."""
     width = query.shape[-1]
     if not query.is_cuda or query.dtype not in (torch.bfloat16, torch.float16) or value.shape[-1] != width:
         return None
     is_served = width % 8 == 0 and width <= _WIDEST and torch.cuda.get_device_capability(query.device) >= (8, 0)
-    return _loaded() if is_served else None
+    return _load_kernel() if is_served else None
 
 
 @cache
-def _loaded() -> Kernel | None:
-    """Torch's kernel, asked for the log-sum-exp; None where torch is too old to have it, or its window and scale."""
+def _load_kernel() -> Kernel | None:
+    """Return torch's kernel with its log-sum-exp.
+
+    It is None if torch is too old to have the kernel, its window or its scale.
+    """
     try:
         varlen = import_module("torch.nn.attention.varlen")
     except ImportError:
@@ -44,13 +47,13 @@ def _loaded() -> Kernel | None:
     if not known >= {"return_aux", "scale", "window_size"}:
         return None
     kernel = partial(varlen.varlen_attn, return_aux=varlen.AuxRequest(lse=True))
-    return partial(kernel, enable_gqa=True) if "enable_gqa" in known else partial(_with_heads_repeated, kernel)
+    return partial(kernel, enable_gqa=True) if "enable_gqa" in known else partial(_call_with_repeated_heads, kernel)
 
 
-def _with_heads_repeated(
+def _call_with_repeated_heads(
     kernel: Kernel, query: Tensor, key: Tensor, value: Tensor, *more: Any, **options: Any
 ) -> tuple[Tensor, Tensor]:
-    """For a torch before 2.12, whose kernel wants a key head for each of (T, H, D) queries."""
+    """Call the kernel of a torch before 2.12, which needs as many key heads as query heads."""
     groups = query.shape[1] // key.shape[1]
     return kernel(query, *(states.repeat_interleave(groups, dim=1) for states in (key, value)), *more, **options)
 
@@ -58,12 +61,15 @@ def _with_heads_repeated(
 def packed_attention(
     query: Tensor, key: Tensor, value: Tensor, *, scale: float, window: int | None, kernel: Kernel
 ) -> tuple[Tensor, Tensor]:
-    """Causal attention of equally long rows: (B, H, Tq, D) output, (B, H, Tq) float32 log-sum-exp of the scores.
+    """Return causal attention of rows of equal length.
 
     Args:
-        query: (B, H, Tq, D); query i stands at key Tk - Tq + i.
+        query: (B, H, Tq, D); query i is at key position Tk - Tq + i.
         key, value: (B, Hkv, Tk, D); H is a multiple of Hkv.
-        window: only the last so many keys, the query's own included, are seen.
+        window: the number of last keys that a query sees, its own included; None means all.
+
+    Returns:
+        (B, H, Tq, D) output, and the (B, H, Tq) float32 log-sum-exp of the scores.
     """
     rows, _, queries, _ = query.shape
     keys = key.shape[2]
