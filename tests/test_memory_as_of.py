@@ -7,16 +7,14 @@ from datetime import date, datetime
 from typing import Any
 
 import pytest
+from all_strategies import STRATEGIES
 from memories import OpenMemory, options
 
 from memgraph_rag import Answer, Memory
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.strategies import known_strategies
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.testing.fakes import FakeSession
 from memgraph_rag.types import InformationPoint, Overview
-
-STRATEGIES = tuple(known_strategies())
 
 MARK = "Zanzibar"
 """A word of everything that is said later, and of nothing else."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from all_strategies import STRATEGIES
 from memories import FOX, LONG, QUESTION, RIVER, OpenMemory, graph_of, options
 
 from memgraph_rag import Action, Answer, InformationPoint, Limits, Memory, Segment, Step, StopReason
@@ -15,13 +16,10 @@ from memgraph_rag.errors import (
     DocumentNotFound,
     SettingsError,
 )
-from memgraph_rag.strategies import known_strategies
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Usage
-
-STRATEGIES = tuple(known_strategies())
 
 # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from all_strategies import STRATEGIES
 from fault_kills import context
 from fault_tally import Tally
 from fault_world import Place, open_journaled
@@ -24,10 +25,7 @@ from memories import FOX, RIVER
 
 from memgraph_rag import Limits, Memory
 from memgraph_rag.errors import DocumentNotFound
-from memgraph_rag.strategies import known_strategies
 from memgraph_rag.types import Receipt
-
-STRATEGIES = tuple(known_strategies())
 
 OWN_KEYS = 3
 SHARED = ("everybody's", "nobody's")

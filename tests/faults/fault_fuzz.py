@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from all_strategies import STRATEGIES
 from fault_world import KEYS, TEXTS
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
@@ -37,14 +38,11 @@ from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.lexical.tokenize import keywords
 from memgraph_rag.memory import known_layers
 from memgraph_rag.models.files.journal import Journal
-from memgraph_rag.strategies import known_strategies
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.text.citations import MAX_QUOTE, Quotes
 from memgraph_rag.text.loading import load
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Generation, Prompt, Segment, Usage
-
-STRATEGIES = tuple(known_strategies())
 
 EXAMPLES = 200
 """Of one round: some seconds at most."""

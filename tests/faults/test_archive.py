@@ -428,7 +428,7 @@ def test_no_more_is_read_than_a_line_may_have(first: bytes, tmp_path: Path) -> N
     (tmp_path / "all.jsonl").write_text('{"format":"memgraph_rag archive"}\n')
     stream = Endless(first, b"\0")
     with pytest.raises(DocumentError, match=r"damaged line \d"):
-        list(archive.Archive(tmp_path / "all.jsonl")._of(stream))  # type: ignore[arg-type]
+        list(archive.Archive(tmp_path / "all.jsonl")._read_lines(stream))  # type: ignore[arg-type]
     assert stream.given <= 2 * archive._SHORT_LINE_BYTES
 
 

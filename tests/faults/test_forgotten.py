@@ -161,7 +161,7 @@ def test_a_purge_that_fails_leaves_the_file_as_it_was(place: Place, monkeypatch:
                 memory.maintenance.purge()
         with monkeypatch.context() as patch:
             patch.setattr(ladybug_file, "_lock", lambda _: False)
-            with pytest.raises(StoreError, match="meanwhile"):
+            with pytest.raises(StoreError, match="another process that opened it"):
                 memory.maintenance.purge()
         assert World(place).graph(memory) == graph
         assert not list(Path(place.address["address"]).parent.glob("*.rewriting*"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from all_strategies import STRATEGIES
 from fault_world import KEYS, TEXTS, Place, World, open_journaled
 from injections import INJECTIONS
 from memories import options
@@ -22,14 +23,11 @@ from memgraph_rag.layers.points import INSTRUCTION
 from memgraph_rag.models.engine.tokens import Tokens
 from memgraph_rag.models.files.catalogue import find_language_model
 from memgraph_rag.settings import Settings
-from memgraph_rag.strategies import known_strategies
 from memgraph_rag.testing import FakeLanguageModel, FakeSession
 from memgraph_rag.text import pdf
 from memgraph_rag.text.loading import load
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Prompt, as_line
-
-STRATEGIES = tuple(known_strategies())
 
 embedded = pytest.mark.parametrize("engine", ["ladybug"], indirect=True)
 

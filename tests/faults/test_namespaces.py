@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from all_strategies import STRATEGIES
 from fault_world import KEYS, TEXTS, Place, World, open_journaled
 from neo4j import GraphDatabase, Query
 from neo4j.exceptions import Neo4jError
@@ -24,10 +25,7 @@ from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotFound
 from memgraph_rag.stores.shared import queries, rows
 from memgraph_rag.stores.shared.queries import Statement
-from memgraph_rag.strategies import known_strategies
 from memgraph_rag.types import text_hash
-
-STRATEGIES = tuple(known_strategies())
 
 STATEMENTS = [statement for statement in DATA if statement.name not in ABOUT_THE_STORE]
 

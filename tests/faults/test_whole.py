@@ -7,12 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from all_strategies import STRATEGIES
 from fault_world import KEYS, TEXTS, Place, State, move, open_journaled
 
 from memgraph_rag import Limits, Memory
-from memgraph_rag.strategies import known_strategies
-
-STRATEGIES = tuple(known_strategies())
 
 MOVES: tuple[tuple[State, State], ...] = (((0, 1, 0), (1, 1, 0)), ((1, 1, 0), (2, 1, 0)), ((2, 1, 0), (0, 1, 0)))
 

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from all_strategies import STRATEGIES
 from memories import FOX, LONG, RIVER, options
 
 from memgraph_rag import Action, Document, Memory, Receipt
 from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, SettingsError, StrategyError
 from memgraph_rag.inspection.neighbourhood import _MOST_CHARACTERS
-from memgraph_rag.strategies import known_strategies
 from memgraph_rag.strategies.qrmem import GraphExpansion
 from memgraph_rag.types import Entity, InformationPoint, Neighbourhood, Segment
-
-STRATEGIES = tuple(known_strategies())
 
 MET = "Ann met Tom at the old mill. Tom gave Ann a wooden box. Tom Miller saw Ann. The Miller lent Tom a boat."
 

@@ -5,47 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
+import all_strategies  # noqa: F401 - with it the fakes have losses of tokens
 import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, OneVector, segment
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from tables import table
 
-from memgraph_rag.contracts import ReadingContext, ReadingSession
-from memgraph_rag.systems.baselines import llmlingua, longllmlingua
+from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.baselines.compression import kept_shares
 from memgraph_rag.systems.baselines.llmlingua import LLMLingua
 from memgraph_rag.systems.baselines.longllmlingua import LongLLMLingua
 from memgraph_rag.testing import FakeLanguageModel, FakeSession
-from memgraph_rag.types import Limits, Segment, Step, StopReason, Vector
+from memgraph_rag.types import Limits, Segment, Step, StopReason
 
 TOKEN = re.compile(r"\w{1,8}|[^\w\s]")
 QUESTION = "Where did the red fox sleep?"
 RAIN = segment("rain", text="It rained for nine days and the river rose.", tokens=10)
 FOX = segment("fox", index=1, text="Ann saw where the red fox did sleep, in a barn of Tom.", tokens=14)
-
-
-class FakeLosses:
-    """0.1 for a token that the text before it holds, or the text that it follows, else 1.0."""
-
-    def __init__(self, session: ReadingSession, strategy: str) -> None:
-        """Take what ``TokenLosses`` takes."""
-
-    def of(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
-        known, losses, offsets = {match.group() for match in TOKEN.finditer(after.casefold())}, [], []
-        for match in TOKEN.finditer(text.casefold()):
-            losses.append(0.1 if match.group() in known else 1.0)
-            offsets.append(match.span())
-            known.add(match.group())
-        return np.array(offsets, np.int64).reshape(-1, 2), np.array(losses, np.float32)
-
-
-@pytest.fixture(autouse=True)
-def _fake_losses(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (llmlingua, longllmlingua):
-        monkeypatch.setattr(module, "TokenLosses", FakeLosses)
 
 
 class Session(FakeSession):
