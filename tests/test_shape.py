@@ -20,7 +20,7 @@ SYSTEMS = PACKAGE / "systems"
 
 MOST_LINES, MOST_MODULES = 60_253, 423
 """Of the package without its systems. The aim is 40,000 in 270."""
-MOST_LINES_OF_SYSTEMS = 5_560
+MOST_LINES_OF_SYSTEMS = 5_640
 
 MOST_FILES = 25
 

@@ -1,8 +1,8 @@
 """The command line: ``memgraph-rag``.
 
-Open ``app.py`` first: it lists the commands, a module for each group. ``options.py`` holds the options that commands
-share. This room holds no algorithm. Invariants: standard output gets only what a program reads, standard error gets
-everything else; help comes at once, because nothing heavy is imported before a command runs.
+Open ``app.py`` first: it lists the commands and the module of each command. ``options.py`` holds the options that
+commands share. This room holds no algorithm. Invariants: standard output receives results, standard error receives
+everything else; help appears at once, because no heavy module is imported before a command runs.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _QUIET = {
 
 
 def main() -> None:
-    """Run the command line, in a process of its own: other libraries' chatter is turned off for all of it."""
+    """Run the command line and end the process. Progress bars and notices of other libraries are turned off."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    _open_what_is_closed()
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show must not end the program
@@ -35,10 +35,11 @@ def main() -> None:
     app(prog_name="memgraph-rag")
 
 
-def _open_what_is_closed() -> None:
-    """Have closed standard streams lead nowhere.
+def _open_closed_streams() -> None:
+    """Connect closed standard streams to the null device.
 
-    Else the next file that is opened, a database say, has the number of one, and gets what is printed there.
+    Otherwise the next opened file, such as a database, would get the descriptor of a closed stream. Printed text would
+    then be written into that file.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

@@ -1,6 +1,6 @@
-"""``memgraph-rag add``, ``deepen`` and ``forget``: what changes the memory.
+"""The commands that change the memory: ``memgraph-rag add``, ``deepen``, ``remove-layer`` and ``forget``.
 
-It reads standard input, and leaves files to the library. Invariant: one line, or one JSON entry, for each source.
+This module reads standard input; the library reads files. Invariant: each source gives one line, or one JSON entry.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _STDIN = "-"
 
 OpenIEFile = Annotated[
     str | None,
-    typer.Option("--openie", metavar="FILE", help="Triples of an OpenIE file (HippoRAG's form), stored as relations."),
+    typer.Option(
+        "--openie", metavar="FILE", help="Store the triples of an OpenIE file (HippoRAG's format) as relations."
+    ),
 ]
 
 
@@ -42,30 +44,31 @@ def add(
         typer.Argument(help="Files or folders: text, Markdown, HTML, PDF, CSV, JSON, code; '-' is standard input."),
     ] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="The same as '-'.")] = False,
-    key: Annotated[str | None, typer.Option(help="Your name for it; by default its path, or a hash.")] = None,
-    title: Annotated[str | None, typer.Option(help="By default the file's own.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Key of the document; its path by default, or a hash of the text.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the document; the file's own title by default.")] = None,
     metadata: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Kept with each document, to search by; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Metadata of each document, for search filters; repeatable."),
     ] = None,
     layers: Annotated[
         str | None,
-        typer.Option(help="What to build beyond segments, with commas between, or 'none'; entities by default."),
+        typer.Option(help="Layers to build beyond segments, separated by commas, or 'none'; entities by default."),
     ] = None,
     openie: OpenIEFile = None,
     ray: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Build on this Ray cluster; 'auto': on this machine's, or one begun here."
-        ),
+        typer.Option(metavar="ADDRESS", help="Build on this Ray cluster; 'auto' uses or starts one on this machine."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Add files, and folders with all in them. What is stored just so stays; other content of a key replaces it."""
+    """Add files and whole folders. A changed file replaces its stored document; an unchanged file is skipped."""
     names = [*(files or ()), *([_STDIN] if stdin else ())]
     _check_usage(names, named=key is not None or title is not None, ray=ray)
     text = _read_stdin() if _STDIN in names else ""
     with Bars() as bars, place.open(progress=bars, **layers_given(layers, openie)) as memory:
-        given = _Given(memory, names, text)
+        given = _Sources(memory, names, text)
         described = metadata_given(metadata, "--metadata")
         if len(names) == 1 and not given.folders and ray is None:
             add_one = partial(memory.add, key=key, title=title, metadata=described)
@@ -84,22 +87,22 @@ def deepen(
     place: Place,
     documents: Annotated[list[str] | None, typer.Argument(help="Keys or ids; all documents by default.")] = None,
     layers: Annotated[
-        str | None, typer.Option(help="Which layers, with commas between; entities and points by default.")
+        str | None, typer.Option(help="Layers to build, separated by commas; entities and points by default.")
     ] = None,
     openie: OpenIEFile = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Stop when the model has read and written so many; the same call goes on.")
+        int | None, typer.Option(min=1, help="Stop after so many tokens read and written; the same command continues.")
     ] = None,
-    max_seconds: Annotated[float | None, typer.Option(help="Begin no document later than that; for idle time.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Begin no further document after so many seconds.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Build the layers that documents still lack, the oldest document first. After Ctrl-C nothing is written twice."""
+    """Build missing layers, oldest document first. After Ctrl-C, the same command continues where it stopped."""
     with Bars() as bars, place.stored(progress=bars) as memory:
         chosen = layers_given(layers, openie).get("layers")
         outcomes = memory.deepen(
             documents or None, layers=chosen, limits=memgraph_rag.Limits(tokens=max_tokens, seconds=max_seconds)
         )
-        results = _told(bars.between(outcomes, "building"))
+        results = _outcome_forms(bars.between(outcomes, "building"))
         failed = _show_json(results) if as_json else _show_lines(results)
     if failed:
         raise typer.Exit(1)
@@ -107,13 +110,13 @@ def deepen(
 
 def remove_layer(
     place: Place,
-    layer: Annotated[str, typer.Argument(help="context, facts, or a layer of your own.")],
+    layer: Annotated[str, typer.Argument(help="Layer to remove: context, facts, or a layer of your own.")],
     documents: Annotated[list[str] | None, typer.Argument(help="Keys or ids; all documents by default.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Take a layer away; without context, segments are embedded as they were before it. 'deepen' builds it again."""
+    """Remove a layer; 'deepen' rebuilds it. Removing 'context' embeds the segments again without headers."""
     with place.stored() as memory:
-        results = _told(memory.maintenance.remove_layer(layer, documents or None))
+        results = _outcome_forms(memory.maintenance.remove_layer(layer, documents or None))
         failed = _show_json(results) if as_json else _show_lines(results)
     if failed:
         raise typer.Exit(1)
@@ -144,7 +147,7 @@ def _read_stdin() -> str:
 def _alone(
     add_one: Callable[[str | Path], Receipt], source: str | Path, *, as_json: bool
 ) -> Iterator[Receipt | Failure]:
-    """The receipt of one source. Its failure is an entry in JSON, else the command's own error."""
+    """Yield the receipt of one source. With ``as_json`` an error becomes a ``Failure``; otherwise it is raised."""
     try:
         yield add_one(source)
     except MemgraphRagError as error:
@@ -153,12 +156,12 @@ def _alone(
         yield memgraph_rag.Failure(str(source), error)
 
 
-class _Given:
-    """What the user named, as sources: of a folder its files.
+class _Sources:
+    """The sources to add: each file, the text of standard input, and the files of each folder.
 
     Attributes:
-        names: of the sources that were taken so far.
-        folders: those that were named.
+        names: the names of the sources that were yielded so far.
+        folders: the folders on the command line.
     """
 
     def __init__(self, memory: Memory, names: Sequence[str], text: str) -> None:
@@ -183,18 +186,23 @@ class _Given:
 
 
 def _forms(names: Sequence[str], outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
-    """Whether each source was added, and the form of its receipt or failure, as it comes."""
-    for place, (added, form) in enumerate(_told(outcomes)):
+    """Yield, as each outcome arrives, whether the source was added and the plain form of its receipt or failure.
+
+    Args:
+        names: the names of the sources, in the order of the outcomes; a failure shows the name of its source.
+    """
+    for place, (added, form) in enumerate(_outcome_forms(outcomes)):
         yield added, form if added else form | {"source": names[place]}
 
 
-def _told(outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
+def _outcome_forms(outcomes: Iterable[Receipt | Failure]) -> Iterator[tuple[bool, dict[str, Any]]]:
+    """Yield for each outcome whether it is a receipt, and its plain form."""
     for outcome in outcomes:
         yield isinstance(outcome, memgraph_rag.Receipt), outcome.as_dict()
 
 
 def _show_lines(results: Iterable[tuple[bool, dict[str, Any]]]) -> int:
-    """One line for each source as it comes; how many failed."""
+    """Print one line for each source as it arrives, and return the number of failures."""
     out, failed = render.to_stdout(), 0
     for added, form in results:
         failed += not added
@@ -203,7 +211,10 @@ def _show_lines(results: Iterable[tuple[bool, dict[str, Any]]]) -> int:
 
 
 def _show_left_out(folders: Iterable[Folder]) -> None:
-    """One line for each reason why files of a folder were left out, with the first of them; all with ``--verbose``."""
+    """Print one line for each reason why files of a folder were skipped, with the first file names.
+
+    With ``--verbose`` every skipped file is logged.
+    """
     for folder in folders:
         for path, reason in folder.left_out.items():
             logger.debug("left out: %s (%s)", render.plain(str(path)), reason)
@@ -212,7 +223,11 @@ def _show_left_out(folders: Iterable[Folder]) -> None:
 
 
 def _show_json(results: Iterable[tuple[bool, dict[str, Any]]], folders: Sequence[Folder] | None = None) -> int:
-    """All sources as one object, with what was left out of folders where they are given; how many failed."""
+    """Print the results of all sources as one JSON object, and return the number of failures.
+
+    Args:
+        folders: if given, the object also lists the files of these folders that were skipped.
+    """
     receipts, failures = [], []
     for added, form in results:
         (receipts if added else failures).append(form)
@@ -227,14 +242,17 @@ def _show_json(results: Iterable[tuple[bool, dict[str, Any]]], folders: Sequence
 def forget(
     place: Place,
     document: Annotated[
-        str | None, typer.Argument(help="Key, id or path of a document; with --question text or id of a question.")
+        str | None, typer.Argument(help="Key, id or path of a document; with --question a question's text or id.")
     ] = None,
     question: Annotated[bool, typer.Option("--question", help="Forget a kept question, not a document.")] = False,
-    user: Annotated[str | None, typer.Option(help="Instead: all that this user said, or was added as theirs.")] = None,
-    session: Annotated[str | None, typer.Option(help="With --user: of theirs only this conversation.")] = None,
+    user: Annotated[str | None, typer.Option(help="Forget all documents of this user instead.")] = None,
+    session: Annotated[str | None, typer.Option(help="With --user: forget only this conversation.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Remove a document, everything that rests on it alone, and kept questions that rest on it, stale ones too."""
+    """Remove a document, everything that only this document supports, and the kept questions that used it.
+
+    Stale questions that used the document are removed too.
+    """
     if question and (user or session):
         raise typer.BadParameter("a question is of no user", param_hint="--question")
     if user is not None and document is None:

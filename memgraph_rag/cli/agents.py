@@ -1,7 +1,7 @@
-"""``memgraph-rag mcp`` and ``serve``: the memory as a server that agents and programs call, and the tokens they need.
+"""The commands ``memgraph-rag mcp`` and ``serve``: serve the memory to agents and programs, and manage their tokens.
 
-It opens memories and knows no protocol: that is ``memgraph_rag.server``. Invariants: over standard streams nothing but
-the protocol is written to standard output; a token is printed once, by the command that makes it.
+This module opens memories; ``memgraph_rag.server`` implements the protocols. Invariants: with standard streams,
+standard output carries only the protocol; a token is printed once, by the command that creates it.
 """
 
 from __future__ import annotations
@@ -33,36 +33,42 @@ if TYPE_CHECKING:
     from memgraph_rag.contracts import Embedder, LanguageModel
 __all__ = ["app", "serve"]
 
-app = typer.Typer(help="The memory as a server of the Model Context Protocol, for agents.", rich_markup_mode="rich")
+app = typer.Typer(
+    help="Serve the memory to agents by the Model Context Protocol, and manage tokens.", rich_markup_mode="rich"
+)
 
 _PORT = 8765
 
 _AT_ONCE = ("entities", "facts")
-"""Layers that need no language model; facts, because agents store what people say, and ask what holds now."""
+"""Layers that need no language model. Facts are among them, because agents store statements and ask what holds now."""
 
 Tokens = Annotated[
-    Path | None, typer.Option("--tokens", help="Folder of the tokens; by default one in the user's data directory.")
+    Path | None,
+    typer.Option("--tokens", help="Folder of the tokens; a folder in the user's data directory by default."),
 ]
-Port = Annotated[int, typer.Option(help="Over HTTP; 0 takes one that is free.", min=0, max=65535)]
+Port = Annotated[int, typer.Option(help="Port for HTTP; 0 takes a free port.", min=0, max=65535)]
 Hosts = Annotated[
-    list[str] | None, typer.Option("--allow-host", help="Over HTTP: name of a proxy before this server; repeatable.")
+    list[str] | None,
+    typer.Option("--allow-host", help="Host name of a proxy in front of this server (HTTP); repeatable."),
 ]
 Layers = Annotated[
     str | None,
-    typer.Option(help="What to build, with commas between; points and relations follow in the background."),
+    typer.Option(help="Layers to build, separated by commas; points and relations are built in the background."),
 ]
 
 
 def serve_agents(
     place: Place,
     ctx: typer.Context,
-    http: Annotated[bool, typer.Option("--http", help="Many clients with tokens, at 127.0.0.1.")] = False,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve many clients over HTTP at 127.0.0.1, with tokens.")
+    ] = False,
     port: Port = _PORT,
     allow_host: Hosts = None,
     tokens: Tokens = None,
     layers: Layers = None,
 ) -> None:
-    """Serve the memory to one client on standard input and output; with --http as memgraph-rag serve does."""
+    """Serve the memory to one client on standard input and output. --http does the same as 'memgraph-rag serve'."""
     if ctx.invoked_subcommand is not None:
         return
     if http:
@@ -78,7 +84,7 @@ def serve_agents(
 def serve(
     place: Place, port: Port = _PORT, allow_host: Hosts = None, tokens: Tokens = None, layers: Layers = None
 ) -> None:
-    """Serve the memory over HTTP at 127.0.0.1: to programs (REST) and to agents (MCP), each with a token."""
+    """Serve the memory over HTTP at 127.0.0.1 to programs (REST) and agents (MCP). Each client needs a token."""
     settings = _checked_settings(place)
     from memgraph_rag.server.transports import http_app, serve_http, token_server
 
@@ -89,7 +95,7 @@ def serve(
 
 
 def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) -> None:
-    """Store what a former version accepted and did not store, and tell the user so."""
+    """Store the documents that an older version accepted but did not store, and report each on standard error."""
     from memgraph_rag.server.former_jobs import finish_jobs, folder_of_jobs
 
     folder = folder_of_jobs(settings.store, settings.neo4j.database)
@@ -106,14 +112,14 @@ def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) ->
 
 
 def _checked_settings(place: Place) -> Settings:
-    """Refuse at once what no request could mend."""
+    """Return the settings. Raise at once for errors that would fail every request: a missing SDK, a wrong setting."""
     require_sdk()
     return place.settings()
 
 
 @contextmanager
 def _memories(place: Place, layers: str | None, *, is_shared: bool) -> Iterator[Memories]:
-    """Yield the memories of a server, and close them at its end, also where a signal ends it.
+    """Yield the memories of a server. Close them when the server ends, also after SIGTERM.
 
     Args:
         is_shared: whether clients of several namespaces reach the server.
@@ -135,19 +141,19 @@ app.callback(invoke_without_command=True)(at_place(serve_agents))
 @app.command()
 def token(
     *,
-    namespace: Annotated[str, typer.Option(help="The one namespace that the token reaches.")],
-    label: Annotated[str, typer.Option(help="Whose it is, for the list.")] = "",
-    days: Annotated[int | None, typer.Option(help="How long it holds; for ever by default.")] = None,
+    namespace: Annotated[str, typer.Option(help="The only namespace that the token gives access to.")],
+    label: Annotated[str, typer.Option(help="Name of the token's owner, shown by 'mcp tokens'.")] = "",
+    days: Annotated[int | None, typer.Option(help="Days until the token expires; never by default.")] = None,
     tokens: Tokens = None,
 ) -> None:
-    """Make a token for a namespace and print it; only its hash is kept."""
+    """Create a token for a namespace and print it. Only its hash is stored."""
     typer.echo(TokenFolder(tokens).make(namespace, label=label, days=days))
     typer.echo("This is shown once. Clients send it as the header: Authorization: Bearer TOKEN", err=True)
 
 
 @app.command("tokens")
 def list_tokens(*, tokens: Tokens = None, as_json: Json = False) -> None:
-    """List the tokens that were made, without what they are."""
+    """List the tokens: id, namespace, label and dates, without the secret."""
     grants = TokenFolder(tokens).grants()
     if as_json:
         json_output.write_json(
@@ -179,17 +185,19 @@ def list_tokens(*, tokens: Tokens = None, as_json: Json = False) -> None:
 
 @app.command()
 def revoke(
-    token_id: Annotated[str, typer.Argument(metavar="ID", help="As mcp tokens lists it.")], *, tokens: Tokens = None
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token, as 'mcp tokens' lists it.")],
+    *,
+    tokens: Tokens = None,
 ) -> None:
-    """Make a token worthless from the next request on."""
+    """Revoke a token. The server refuses it from the next request on."""
     grant = TokenFolder(tokens).revoke(token_id)
     typer.echo(f"revoked    {grant.id} of {shown(grant.namespace)}")
 
 
 def _end(memories: Memories) -> None:
-    """End as a client or a supervisor wants it: the file is given back.
+    """Close the memories, which releases the store's file, and end the process with status 0.
 
-    Not by an exception: the thread that reads standard input waits for a line that does not come.
+    An exception would not end the process: the thread that reads standard input would still wait for a line.
     """
     memories.close()
     os._exit(0)
@@ -198,7 +206,7 @@ def _end(memories: Memories) -> None:
 def _show_address(address: str) -> None:
     typer.echo(
         f"Serving agents at {address}/mcp and programs at {address}/v1, as {address}/docs says.\n"
-        "Each needs a token: memgraph-rag mcp token --namespace NAME",
+        "Each client needs a token: memgraph-rag mcp token --namespace NAME",
         err=True,
     )
 
@@ -208,7 +216,10 @@ def _moment(seconds: int) -> str:
 
 
 def _split(layers: Sequence[str] | None) -> tuple[Sequence[str], tuple[str, ...]]:
-    """What is built before ``remember`` returns, and what follows: the layers that a language model writes."""
+    """Return the layers to build before ``remember`` returns, and the layers to build in the background.
+
+    The language model writes the layers of the second group. ``None`` gives the default layers.
+    """
     if layers is None:
         return _AT_ONCE, ()
     at_once = tuple(layer for layer in layers if layer in _AT_ONCE)
@@ -216,10 +227,12 @@ def _split(layers: Sequence[str] | None) -> tuple[Sequence[str], tuple[str, ...]
 
 
 class _Openings:
-    """Opens the memory of a namespace at a place.
+    """A callable that opens the memory of a namespace at a place.
 
     Args:
-        shares: whether several namespaces are opened, which then share one embedder and one language model.
+        place: the shared options of the command line.
+        layers: the layers that the memory builds when it adds a document.
+        shares: whether several namespaces are opened. They then share one embedder and one language model.
     """
 
     def __init__(self, place: Place, layers: Sequence[str], *, shares: bool) -> None:
@@ -231,7 +244,7 @@ class _Openings:
     def __call__(self, namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
         more: dict[str, Any] = {"layers": self._layers, "progress": progress}
         if self._shares:
-            with self._sharing:  # two threads must not load two
+            with self._sharing:  # two threads must not load the models twice
                 more["embedder"] = self._embedder
                 if self._language_model is not None:
                     more |= {"model": self._language_model, "reader": "none"}
@@ -244,7 +257,7 @@ class _Openings:
 
     @cached_property
     def _language_model(self) -> LanguageModel | None:
-        """None where there is none: then the call that needs it says so."""
+        """The shared language model, or None if no model is installed. A call that needs a model then raises."""
         try:
             return open_language_model(self._place.settings())
         except ModelNotFound:

@@ -1,8 +1,8 @@
-"""The list of commands, and the exit status of each.
+"""The list of commands, and the Typer app that runs them.
 
-It knows no memory. A module of commands is imported when one of its commands is called, so that a call imports what it
-needs and the list of commands nothing. Invariant: an error of our own is one line on standard error and exit status 1;
-Ctrl-C is one line and 130; wrong usage is 2, as is a variable or a file of settings that cannot be used.
+It opens no memory. A command's module is imported when the command is called, so a call imports only the modules that
+it needs. Invariants: an error of this library prints one line on standard error and exits with status 1; Ctrl-C prints
+one line and exits with 130; wrong usage, or an invalid variable or settings file, exits with 2.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _HELP = "Long-term memory in Neo4j or in one file: add documents, ask questions,
 
 
 class Command(NamedTuple):
-    """Where a command is, and what the list of commands says of it.
+    """The location of a command and its line in the list of commands.
 
     Attributes:
-        module: of ``memgraph_rag.cli``.
-        function: or the Typer app of a group of commands.
-        help: the first line of the function's docstring, or of the app's help.
+        module: name of a module of ``memgraph_rag.cli``.
+        function: name of the command's function in that module, or of the Typer app of a group of commands.
+        help: first line of the function's docstring, or of the app's help.
     """
 
     module: str
@@ -37,7 +37,11 @@ class Command(NamedTuple):
     help: str
 
     def load(self, name: str) -> Any:
-        """Import the command, as typer runs it."""
+        """Import the command and return it as a click command.
+
+        Args:
+            name: the command's name in the list.
+        """
         loaded = getattr(import_module(f"memgraph_rag.cli.{self.module}"), self.function)
         if isinstance(loaded, typer.Typer):
             return typer.main.get_group(loaded)
@@ -50,111 +54,109 @@ COMMANDS = {
     "add": Command(
         "add",
         "add",
-        "Add files, and folders with all in them. What is stored just so stays; other content of a key replaces it.",
+        "Add files and whole folders. A changed file replaces its stored document; an unchanged file is skipped.",
     ),
-    "ask": Command("ask", "ask", "Ask a question; the answer cites exact spans of what was added."),
+    "ask": Command("ask", "ask", "Ask a question. The answer cites exact spans of the stored documents."),
     "search": Command(
-        "inspection", "search", "Find the passages that bear on a query, without asking the language model."
+        "inspection", "search", "Find the passages that are relevant to a query. The language model is not used."
     ),
     "show": Command(
         "inspection",
         "show",
-        "Show what surrounds a document, an entity, a kept question or an overview; of a node its text.",
+        "Show the graph around a document, an entity, a kept question or an overview, or the text of one node.",
     ),
     "documents": Command("inspection", "documents", "List the documents."),
     "questions": Command(
         "inspection",
         "questions",
-        "List the questions that were kept, the newest first; of a stale one what changed since it was asked.",
+        "List the kept questions, newest first. For a stale question, list the documents that changed since.",
     ),
     "deepen": Command(
         "add",
         "deepen",
-        "Build the layers that documents still lack, the oldest document first. After Ctrl-C nothing is written twice.",
+        "Build missing layers, oldest document first. After Ctrl-C, the same command continues where it stopped.",
     ),
     "remove-layer": Command(
         "add",
         "remove_layer",
-        "Take a layer away; without context, segments are embedded as they were before it. 'deepen' builds it again.",
+        "Remove a layer; 'deepen' rebuilds it. Removing 'context' embeds the segments again without headers.",
     ),
     "forget": Command(
         "add",
         "forget",
-        "Remove a document, everything that rests on it alone, and kept questions that rest on it, stale ones too.",
+        "Remove a document, everything that only this document supports, and the kept questions that used it.",
     ),
     "purge": Command(
         "maintenance",
         "purge",
-        "Rewrite an embedded file so that not a byte of what was forgotten or replaced is left in it.",
+        "Rewrite an embedded file so that it holds no byte of forgotten or replaced documents.",
     ),
     "reembed": Command(
         "maintenance",
         "reembed",
-        "Embed everything in the store anew, by the embedder that --embedder names. Until then the old ones serve.",
+        "Embed all documents of the store again with --embedder. Searches use the old embeddings until it is done.",
     ),
     "status": Command(
         "inspection",
         "status",
-        "Count what is stored, by label and relationship type; tell store, schema, models and which layers are built.",
+        "Count nodes and relationships by type, and show the store, its schema, the models and the built layers.",
     ),
     "config": Command(
         "config",
         "config",
-        "Show each setting, its value, and where it came from: an option, a variable, a file, or the default.",
+        "Show each setting, its value, and its source: an option, a variable, a file, or the default.",
     ),
-    "doctor": Command(
-        "doctor", "doctor", "Check every part and say what to do; exit status 1 where something needed fails."
-    ),
+    "doctor": Command("doctor", "doctor", "Check every part and advise how to fix it. Exit status 1 if a check fails."),
     "calibrate": Command(
         "calibrate",
         "calibrate",
-        "Measure which heads of the language model rank, and when its Yes may be trusted; later questions use it.",
+        "Measure which attention heads rank passages, and when the model's Yes is reliable. Later questions use it.",
     ),
     "evaluate": Command(
         "evaluate",
         "evaluate",
-        "Score searches and strategies on folders of questions; a second run does only what is missing.",
+        "Score searches and strategies on folders of questions. A second run does only the missing work.",
     ),
     "demo": Command(
         "demo",
         "demo",
-        "Add a short story and ask it three questions: bars, walk, answers, citations. A store of its own is used.",
+        "Add a short story to a separate store and ask three questions: progress, walk, answers and citations.",
     ),
     "serve": Command(
         "agents",
         "serve",
-        "Serve the memory over HTTP at 127.0.0.1: to programs (REST) and to agents (MCP), each with a token.",
+        "Serve the memory over HTTP at 127.0.0.1 to programs (REST) and agents (MCP). Each client needs a token.",
     ),
     "export": Command(
         "maintenance",
         "export_file",
-        "Write all documents of the namespace, or of a user, with all that was built of them, into one file.",
+        "Export all documents of the namespace, or of one user, with their layers into one file.",
     ),
     "import": Command(
         "maintenance",
         "import_file",
-        "Store the documents of an exported file; no model is used. Other documents of the same keys are replaced.",
+        "Store the documents of an exported file without a model. Stored documents of the same keys are replaced.",
     ),
     "models": Command(
         "models",
         "models",
-        "List what --model could be here: packaged models, the hub's cache, servers on this machine.",
+        "List the values that --model can take: packaged models, the hub's cache, servers on this machine.",
     ),
-    "neo4j": Command("server", "app", "A real Neo4j with Browser on this machine, without Docker."),
-    "mcp": Command("agents", "app", "The memory as a server of the Model Context Protocol, for agents."),
+    "neo4j": Command("server", "app", "Run a real Neo4j with Browser on this machine, without Docker."),
+    "mcp": Command("agents", "app", "Serve the memory to agents by the Model Context Protocol, and manage tokens."),
 }
-"""All commands by name, in the order of the list."""
+"""All commands by name, in the order in which ``--help`` lists them."""
 
 
 class _Root(TyperGroup):
-    """All commands; the one place where errors become lines and exit statuses."""
+    """The group of all commands. It turns errors into one line and an exit status."""
 
     def make_context(self, *given: Any, **more: Any) -> Any:
         with exit_status.one_line(), exit_status.plain_usage():
             return super().make_context(*given, **more)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find a command by its name in the list, and import it."""
+        """Look up a command by name and import it."""
         name, listed, rest = super().resolve_command(ctx, args)
         return name, COMMANDS[name].load(name) if name and listed else listed, rest
 
@@ -163,15 +165,15 @@ class _Root(TyperGroup):
             return super().invoke(ctx)
 
 
-def _listed() -> None:
-    """Stand for a command in the list."""
+def _do_nothing() -> None:
+    """Represent a command in the list until ``_Root.resolve_command`` imports it."""
 
 
 app = typer.Typer(
     cls=_Root, help=_HELP, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
 )  # fmt: skip
 for _name, _command in COMMANDS.items():
-    app.command(_name, help=_command.help)(_listed)
+    app.command(_name, help=_command.help)(_do_nothing)
 
 
 def _show_version(asked: bool) -> None:
@@ -184,7 +186,7 @@ def _show_version(asked: bool) -> None:
 def _root(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """What comes before a command."""
+    """Declare the options that precede a command."""

@@ -1,7 +1,7 @@
-"""``memgraph-rag ask``, and how a question's reading is shown while it happens.
+"""The command ``memgraph-rag ask``: print the walk and the answer of a question while ``Memory.stream`` yields them.
 
-It knows the stream of ``Memory`` and the plain form of answers; it decides nothing. Invariant: what was shown live and
-what is shown from a form is the same, line by line.
+It also prints stored answers in their plain form (``as_dict()``). Invariant: a live answer and its stored form print
+the same lines.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ __all__ = ["ask", "replay", "show_reading"]
 
 def ask(
     place: Place,
-    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    question: Annotated[str, typer.Argument(help="The question.")],
     strategy: Annotated[
         str | None,
         typer.Option(
-            help="How to read: walk (by default), overviews (by default for questions about a whole, where there are "
-            "some), pecan, qrmem, top_k; of systems: raptor, raptor_traversal, graphrag_local, graphrag_global, "
+            help="Reading strategy: walk (default), overviews (default for questions about all documents, if overviews "
+            "exist), pecan, qrmem, top_k; from systems: raptor, raptor_traversal, graphrag_local, graphrag_global, "
             "graphrag_drift, hipporag, hipporag2, longrefiner, sprag, full_context, sliding_window, summary, decom, "
             "llmlingua, longllmlingua, memwalker."
         ),
     ] = None,
     style: Annotated[
-        str, typer.Option(help="The answer: short (a phrase), sentence, or detailed (a paragraph with marks).")
+        str,
+        typer.Option(help="Answer style: short (a phrase), sentence, or detailed (a paragraph with citation marks)."),
     ] = "sentence",
     document: Annotated[
-        list[str] | None, typer.Option(help="Read only this one (key, id or path); repeatable.")
+        list[str] | None, typer.Option(help="Read only this document (key, id or path); repeatable.")
     ] = None,
     user: UserOf = None,
     session: SessionOf = None,
@@ -49,15 +50,15 @@ def ask(
     max_tokens: Annotated[int | None, typer.Option(help="Stop reading after so many tokens.")] = None,
     max_nodes: Annotated[int | None, typer.Option(help="Stop reading after so many nodes.")] = None,
     at: Annotated[
-        str | None, typer.Option(help="As of this day or moment (2024-05-01): nothing that was said later is read.")
+        str | None, typer.Option(help="Ignore everything that was said after this day or time (2024-05-01).")
     ] = None,
     trace: Annotated[bool, typer.Option(help="Show the walk, on standard error.")] = True,
     keep_trace: Annotated[
-        bool, typer.Option("--keep-trace", help="Store the question, its answer and the walk; 'show' draws them.")
+        bool, typer.Option("--keep-trace", help="Store the question, its answer and the walk; 'show' displays them.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask a question; the answer cites exact spans of what was added."""
+    """Ask a question. The answer cites exact spans of the stored documents."""
     with Bars() as bars, place.stored(progress=bars) as memory:
         items = memory.stream(
             question,
@@ -79,7 +80,13 @@ def ask(
 
 
 def show_reading(items: Iterable[Step | str | Answer], *, walk: Console | None, answer: Console) -> Answer:
-    """Show steps, pieces of the answer and its grounds as they come; the answer itself at last."""
+    """Print the steps, the pieces of the answer and its sources as they arrive, and return the answer.
+
+    Args:
+        items: the stream of ``Memory.stream``; its last item is the ``Answer``.
+        walk: console for the steps; None prints no steps.
+        answer: console for the answer and its sources.
+    """
     order, written = 0, ""
     for item in items:
         if isinstance(item, memgraph_rag.Step):
@@ -99,7 +106,11 @@ def show_reading(items: Iterable[Step | str | Answer], *, walk: Console | None, 
 
 
 def replay(form: Mapping[str, Any], console: Console) -> None:
-    """Show an answer that was kept, as it was shown when it was given."""
+    """Print a stored answer with its walk, as ``show_reading`` printed it.
+
+    Args:
+        form: the plain form of an ``Answer`` (``as_dict()``).
+    """
     if form["trace"]:
         walk_header(console)
     for order, step in enumerate(form["trace"], 1):

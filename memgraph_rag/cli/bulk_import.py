@@ -1,6 +1,7 @@
-"""``memgraph-rag import --bulk``: an archive into an empty Neo4j database through ``neo4j-admin``.
+"""The command ``memgraph-rag import --bulk``: load an archive into an empty Neo4j database with ``neo4j-admin``.
 
-It knows no file's form. Invariant: a server is stopped only after the archive was checked and all files are written.
+It does not know the formats of the files. Invariant: the server is stopped only after the archive is checked and all
+files are written.
 """
 
 from __future__ import annotations
@@ -23,9 +24,19 @@ __all__ = ["import_in_bulk"]
 
 
 def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path | None, as_json: bool) -> None:
-    """Write the files; where no folder is named for them, import them into the local server."""
-    server = _server_of(place, home) if files is None else None
-    folder = files or _fresh(server)
+    """Write the files for ``neo4j-admin`` and import them into the local server.
+
+    Args:
+        source: the archive.
+        files: folder for the files. If given, the files are only written, and no server is stopped.
+        home: folder of the local server; the default folder if None.
+        as_json: print JSON in place of a line.
+
+    Raises:
+        SettingsError: no local server runs at the store's address.
+    """
+    server = _find_server(place, home) if files is None else None
+    folder = files or _empty_folder(server)
     known = {} if server is None or server.password is None else {"neo4j": {"password": server.password}}
     with place.open(**known) as memory:
         written = memory.maintenance.write_bulk_files(source, folder)
@@ -41,8 +52,8 @@ def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path
     _show(written, as_json=as_json)
 
 
-def _server_of(place: Place, home: Path | None) -> RunningServer:
-    """The server that this machine may stop."""
+def _find_server(place: Place, home: Path | None) -> RunningServer:
+    """Return the local server at the store's address, which this command may stop."""
     address = place.settings().store
     server = local_server(address, home)
     if server is None:
@@ -54,10 +65,11 @@ def _server_of(place: Place, home: Path | None) -> RunningServer:
     return server
 
 
-def _fresh(server: RunningServer | None) -> Path:
+def _empty_folder(server: RunningServer | None) -> Path:
+    """Return the folder of the server's import files, without the files of an interrupted import."""
     assert server is not None
     folder = Home(server.home).import_files
-    shutil.rmtree(folder, ignore_errors=True)  # of an import that was killed
+    shutil.rmtree(folder, ignore_errors=True)
     return folder
 
 

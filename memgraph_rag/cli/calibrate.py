@@ -1,7 +1,7 @@
-"""``memgraph-rag calibrate``: what a language model's attention and its Yes are worth, from labelled questions.
+"""The command ``memgraph-rag calibrate``: measure a language model's attention and its Yes with labelled questions.
 
-It finds the models and writes the file; how to measure is known in ``models``. Invariant: nothing is written before all
-questions were read.
+It opens the models and writes the calibration file; ``models.calibration`` measures. Invariant: the file is written
+only after all questions were read.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ def calibrate(
     questions: Annotated[
         list[Path],
         typer.Option(
-            help="Labelled questions: a .jsonl file, or a folder with questions.jsonl and docs.jsonl. Repeat."
+            help="Labelled questions: a .jsonl file, or a folder with questions.jsonl and docs.jsonl; repeatable."
         ),
     ],
     documents: Annotated[
-        Path | None, typer.Option(help="Their documents; by default docs.jsonl beside the questions.")
+        Path | None, typer.Option(help="Documents of the questions; docs.jsonl in the same folder by default.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="By default where this model's calibration is looked for.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Most questions of each file.")] = 60,
-    heads: Annotated[int, typer.Option(min=1, help="How many heads to choose.")] = 32,
-    candidates: Annotated[int, typer.Option(min=6, help="How many texts are read for each question.")] = 12,
-    cut: Annotated[int, typer.Option(min=16, help="Most tokens of each of them.")] = 128,
-    seed: Annotated[int, typer.Option(help="Of all that is drawn at random.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="File to write; the file that this model reads by default.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of questions of each file.")] = 60,
+    heads: Annotated[int, typer.Option(min=1, help="Number of attention heads to choose.")] = 32,
+    candidates: Annotated[int, typer.Option(min=6, help="Number of texts to read for each question.")] = 12,
+    cut: Annotated[int, typer.Option(min=16, help="Maximum number of tokens of each text.")] = 128,
+    seed: Annotated[int, typer.Option(help="Seed of the random choices.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Measure which heads of the language model rank, and when its Yes may be trusted; later questions use it."""
+    """Measure which attention heads rank passages, and when the model's Yes is reliable. Later questions use it."""
     if documents is not None and len(questions) > 1:
         raise typer.BadParameter("give one file of questions with it", param_hint="--documents")
     settings = place.settings()
     plan = measuring.Plan(limit=limit, heads=heads, candidates=candidates, cut_tokens=cut, seed=seed)
-    sets = [_labelled(path, documents) for path in questions]
+    sets = [_read_labelled(path, documents) for path in questions]
     with Bars() as bars:
         measure = _calibrate_address if is_address(settings.model) else _calibrate_weights
         calibration, usual = measure(settings, sets, plan, bars)
@@ -65,7 +65,7 @@ def calibrate(
 def _calibrate_weights(
     settings: Settings, sets: Sequence[LabelledSet], plan: measuring.Plan, bars: Bars
 ) -> tuple[HeadCalibration, Path]:
-    """What a model's attention and its Yes are worth, and where that is kept."""
+    """Measure a model with local weights. Return its calibration and the default path of the file."""
     from memgraph_rag.models.engine.language_model import TransformersModel
 
     name, folder = catalogue.find_language_model(settings.model, cache_dir=settings.cache_dir, progress=bars)
@@ -73,7 +73,7 @@ def _calibrate_weights(
         folder, name=name, window=settings.window, device=settings.device, dtype=settings.dtype
     )  # fmt: skip
     known = catalogue.fingerprint(name, folder)
-    chosen = _chosen(sets, plan, measuring.make_cutter(model, plan.cut_tokens), settings, bars)
+    chosen = _choose(sets, plan, measuring.make_cutter(model, plan.cut_tokens), settings, bars)
     data = [labelled.name for labelled in sets]
     calibration = measuring.calibrate(model, chosen, plan, fingerprint=known, data=data, progress=bars)
     return calibration, catalogue.calibration_path(name, folder, cache_dir=settings.cache_dir)
@@ -82,16 +82,16 @@ def _calibrate_weights(
 def _calibrate_address(
     settings: Settings, sets: Sequence[LabelledSet], plan: measuring.Plan, bars: Bars
 ) -> tuple[YesCalibration, Path]:
-    """What the Yes of a model behind an address is worth, and where that is kept."""
+    """Measure the Yes of a model behind an address. Return its calibration and the default path of the file."""
     model = open_endpoint_model(settings.model_copy(update={"calibration": "none"}))
     address = model.endpoint.address
-    chosen = _chosen(sets, plan, measuring.make_estimating_cutter(model, plan.cut_tokens), settings, bars)
+    chosen = _choose(sets, plan, measuring.make_estimating_cutter(model, plan.cut_tokens), settings, bars)
     known, data = catalogue.address_fingerprint(address), [labelled.name for labelled in sets]
     calibration = measuring.calibrate_yes(model, chosen, plan, fingerprint=known, data=data, progress=bars)
     return calibration, catalogue.yes_calibration_path(address, cache_dir=settings.cache_dir)
 
 
-def _chosen(
+def _choose(
     sets: Sequence[LabelledSet], plan: measuring.Plan, cut: Cut, settings: Settings, bars: Bars
 ) -> list[LabelledQuestion]:
     embedder = open_embedder(settings.embedder, settings)
@@ -100,8 +100,12 @@ def _chosen(
     ]
 
 
-def _labelled(path: Path, documents: Path | None) -> LabelledSet:
-    """The questions of a file or folder whose evidence is whole documents."""
+def _read_labelled(path: Path, documents: Path | None) -> LabelledSet:
+    """Read the questions of a file or folder whose evidence is whole documents.
+
+    Raises:
+        DocumentError: no question names the documents that answer it.
+    """
     folder = read_folder(path, documents=documents)
     asked = [(item.text, tuple(sorted(item.units))) for item in folder.questions if item.units]
     if folder.kind != "document" or not asked:

@@ -1,6 +1,6 @@
-"""``memgraph-rag config``: every setting, its value, and where the value was given.
+"""The command ``memgraph-rag config``: every setting, its value, and the source of the value.
 
-It opens no memory and loads no model. Invariant: no secret is shown, only that there is one.
+It opens no memory and loads no model. Invariant: a secret is never shown, only whether it is set.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HIDDEN = "***"
 
 
 def config(place: Place, as_json: Json = False) -> None:
-    """Show each setting, its value, and where it came from: an option, a variable, a file, or the default."""
+    """Show each setting, its value, and its source: an option, a variable, a file, or the default."""
     settings, origins = place.settings_and_origins()
     values = {name: _shown_value(settings, name) for name in NAMES}
     if as_json:
@@ -36,7 +36,7 @@ def config(place: Place, as_json: Json = False) -> None:
 
 
 def _shown_value(settings: Settings, name: str) -> Any:
-    """Return the value as JSON has it; a secret that is set as stars."""
+    """Return the value of a setting as a JSON value. A secret that is set becomes three stars."""
     value: Any = settings
     for part in name.split("."):
         value = getattr(value, part)

@@ -1,7 +1,7 @@
-"""``memgraph-rag demo``: a story, three questions, and all that happens on the way.
+"""The command ``memgraph-rag demo``: add a story, ask three questions, and show progress, walk, answers and citations.
 
-It uses the memory as anybody would. Invariant: an answer is shown from the last run only where the document, the
-model, the strategy and the version of this library are the same; it then says so.
+It uses the public API of ``Memory``. Invariant: an answer of the last run is shown only if document, model, strategy
+and library version are the same; the output then says so.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _STRATEGY = "walk"
 
 def demo(
     place: Place,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Add the story and ask the questions anew.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Add the story and ask the questions again.")] = False,
 ) -> None:
-    """Add a short story and ask it three questions: bars, walk, answers, citations. A store of its own is used."""
-    out, story, place = render.to_stdout(), read_story(), _of_the_demo(place)
+    """Add a short story to a separate store and ask three questions: progress, walk, answers and citations."""
+    out, story, place = render.to_stdout(), read_story(), _demo_place(place)
     out.print(f"[bold]{_TITLE}[/bold], {len(story.text):,} characters → {place.store}", soft_wrap=True)
     with Bars(forced=True) as bars, place.open(progress=bars) as memory:
-        kept = _Kept(_answers_path(place), about=_about(memory, story))
+        kept = _AnswerFile(_answers_path(place), about=_about(memory, story))
         if not _add(memory, story, bars, out, fresh=fresh) or fresh:
             kept.clear()
         for question in QUESTIONS:
@@ -55,24 +55,28 @@ def demo(
     out.print(f"\nAsk it yourself:  {_command(place)}", style="dim", markup=False, soft_wrap=True)
 
 
-def _of_the_demo(place: Place) -> Place:
-    """A store and a namespace that are nobody else's, where none is named."""
+def _demo_place(place: Place) -> Place:
+    """Return the place with a separate store and a separate namespace as defaults."""
     store = place.store or str(platformdirs.user_data_path("memgraph_rag") / "demo.lbug")
     return replace(place, store=store, namespace=place.namespace or "demo")
 
 
 def read_story() -> Document:
-    """The story, as it lies in the package or, in a checkout, in ``examples``."""
+    """Return the story as a document. It is read from the package or, in a checkout, from ``examples``.
+
+    Raises:
+        SettingsError: the file is missing.
+    """
     package = Path(__file__).parent.parent
     for path in (package / "_examples" / _STORY, package.parent / "examples" / _STORY):
         if path.is_file():
-            # As text: two checkouts then hold the same document, which a path would deny.
+            # The document is made from text and not from a path, so two checkouts hold the same document.
             return memgraph_rag.Document(path.read_text("utf-8"), _STORY, title=_TITLE)
     raise SettingsError(f"Expected the story {_STORY} beside the package, got none. Reinstall memgraph_rag.")
 
 
 def _add(memory: Memory, story: Document, bars: Bars, out: Console, *, fresh: bool) -> bool:
-    """Store the story; True where the memory held it already."""
+    """Add the story to the memory. Return True if the memory already held the same text."""
     if fresh and any(record.key == story.key for record in memory.documents()):
         memory.forget(story.key)
     (receipt,) = bars.between(map(memory.add, [story]), "adding")
@@ -80,8 +84,8 @@ def _add(memory: Memory, story: Document, bars: Bars, out: Console, *, fresh: bo
     return receipt.action is memgraph_rag.Action.UNCHANGED
 
 
-def _show_question(memory: Memory, question: str, kept: _Kept, bars: Bars, out: Console) -> None:
-    """One question with its walk, answer, citations and cost; from the last run where nothing changed."""
+def _show_question(memory: Memory, question: str, kept: _AnswerFile, bars: Bars, out: Console) -> None:
+    """Print a question with its walk, answer, citations and cost. If nothing changed, the last run's answer is used."""
     out.print()
     out.rule(style="dim")
     form = kept.find(question)
@@ -103,7 +107,7 @@ def _command(place: Place) -> str:
 
 
 def _answers_path(place: Place) -> Path:
-    """A file beside the store; where that is no file, in the user's data folder."""
+    """Return the path of the answers file: in the folder of the store's file, or in the user's data folder."""
     path = file_of(place.store) if place.store else None
     if path is None:
         return platformdirs.user_data_path("memgraph_rag") / "demo-answers.json"
@@ -111,17 +115,17 @@ def _answers_path(place: Place) -> Path:
 
 
 def _about(memory: Memory, story: Document) -> tuple[str, ...]:
-    """Everything beside the question that an answer depends on."""
+    """Return everything except the question that an answer depends on: text, namespace, models, strategy, version."""
     made_by = (memory.language_model.name, memory.embedder.name, _STRATEGY, memgraph_rag.__version__)
     return (story.sha256, memory.namespace, *made_by, *(field.name for field in fields(memgraph_rag.Step)))
 
 
-class _Kept:
-    """Answers in a file, each under a hash of its question and of what else it depends on.
+class _AnswerFile:
+    """Answers in a file, each by a hash of its question and of everything else that it depends on.
 
     Args:
-        path: a JSON file; what cannot be read counts as empty.
-        about: what else the answers depend on.
+        path: a JSON file. An unreadable file counts as empty.
+        about: everything except the question that the answers depend on.
     """
 
     def __init__(self, path: Path, *, about: tuple[str, ...]) -> None:
@@ -133,17 +137,17 @@ class _Kept:
             self._answers = {}
 
     def find(self, question: str) -> dict[str, Any] | None:
-        """The answer to this question, if there is one."""
+        """Return the plain form of the answer to a question, or None if there is none."""
         return self._answers.get(self._key(question))
 
     def keep(self, question: str, answer: dict[str, Any]) -> None:
-        """Write an answer into the file; at once, so that an interrupted demo keeps what it has."""
+        """Write an answer into the file at once, so that an interrupted demo keeps its answers."""
         self._answers[self._key(question)] = answer
-        self._path.parent.mkdir(parents=True, exist_ok=True)  # with a server as store nothing has made it yet
+        self._path.parent.mkdir(parents=True, exist_ok=True)  # missing if the store is a server
         self._path.write_text(json.dumps(self._answers, indent=1), "utf-8")
 
     def clear(self) -> None:
-        """Drop all answers: the graph that they came from is another now."""
+        """Drop all answers in memory, because the graph changed."""
         self._answers.clear()
 
     def _key(self, question: str) -> str:

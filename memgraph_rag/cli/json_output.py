@@ -1,6 +1,6 @@
-"""What programs read from the command line: the plain form of records (``as_dict()``) as JSON on standard output.
+"""JSON output of commands for programs: the plain form of records (``as_dict()``) on standard output.
 
-It knows no record. Invariant: no text of a document can drive a terminal.
+It knows no record. Invariant: text of a document cannot send control characters to a terminal.
 """
 
 from __future__ import annotations
@@ -15,5 +15,5 @@ __all__ = ["write_json"]
 
 
 def write_json(form: object) -> None:
-    """Print one JSON value on standard output: UTF-8, not escaped but for what could drive a terminal."""
+    """Print one JSON value on standard output in UTF-8. Only control characters are escaped."""
     typer.echo(escape(json.dumps(form, ensure_ascii=False, indent=2)).encode())

@@ -1,7 +1,7 @@
-"""A neighbourhood as plain lines for the terminal, and the words for each thing, which the page uses too.
+"""A neighbourhood as plain lines for the terminal, and captions of nodes, which the HTML page uses too.
 
-It prints what it is given and knows no memory. Invariants: as in ``render``, no text is taken for markup and no control
-character reaches the terminal; the last lines say what was left out.
+It opens no memory. Invariants: text is never interpreted as markup, and no control character reaches the terminal, as
+in ``render``; the last lines count the nodes that were left out.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _CHARACTERS = 100
 
 
 def listing(neighbourhood: Neighbourhood) -> Iterator[Text]:
-    """Yield the centre, the things around it by type, and the ties between them by kind.
+    """Yield lines for the centre, the things around it by type, and the ties between them by kind.
 
-    Of a question only its first line and what changed: its walk is shown as ``ask`` shows it.
+    A question yields only its first line and the changed documents. The caller prints its walk as ``ask`` does.
     """
     centre = neighbourhood.centre
     yield _line(centre, indent="")
@@ -60,7 +60,7 @@ def listing(neighbourhood: Neighbourhood) -> Iterator[Text]:
 
 
 def caption_of(thing: Thing) -> str:
-    """Return what a thing is called: its title, its name or its text."""
+    """Return the caption of a thing: its title, its name or its text."""
     if isinstance(thing, DocumentRecord):
         return thing.title or thing.key
     if isinstance(thing, Overview):
@@ -69,14 +69,14 @@ def caption_of(thing: Thing) -> str:
 
 
 def text_of(thing: Thing) -> str:
-    """Return what a thing says: an answer, the text of an overview or a segment, else its caption."""
+    """Return the text of a thing: a question's answer, the text of an overview or a segment, else the caption."""
     if isinstance(thing, Question):
         return thing.answer.text
     return thing.text if isinstance(thing, Overview) else caption_of(thing)
 
 
 def facts_of(thing: Thing) -> str:
-    """Return what is known of a thing beside its caption, on one line."""
+    """Return the other facts about a thing on one line: type, size, id, level or span."""
     if isinstance(thing, DocumentRecord):
         return f"document {thing.key}, {thing.characters:,} characters, {thing.segments:,} segments, id {thing.id}"
     if isinstance(thing, Entity):
@@ -91,7 +91,7 @@ def facts_of(thing: Thing) -> str:
 
 
 def place_of(node: Node) -> str:
-    """Return where a node is: its number, its span, who said it and when."""
+    """Return the place of a node: its number, its span, its speaker and its time."""
     if isinstance(node, Overview):
         return f"{node.layer} {node.level} over {len(node.documents)} documents"
     if isinstance(node, InformationPoint):
@@ -100,9 +100,9 @@ def place_of(node: Node) -> str:
 
 
 def _properties(annotation: Annotation) -> list[str]:
-    """Return the properties that the text does not say: that of a header holds its title and summary."""
-    told = ("", *annotation.text.splitlines())
-    return [f"{name}: {value}" for name, value in annotation.properties.items() if value not in told]
+    """Return the properties whose values are not lines of the text. A header's text holds its title and summary."""
+    lines = ("", *annotation.text.splitlines())
+    return [f"{name}: {value}" for name, value in annotation.properties.items() if value not in lines]
 
 
 def _heading(kind: str) -> Text:
@@ -115,7 +115,7 @@ def _line(thing: Thing, *, indent: str = "    ") -> Text:
 
 
 def _tie_lines(neighbourhood: Neighbourhood, ties: Iterable[Tie]) -> Iterator[Text]:
-    """Yield one line for each source of ties of one kind, with all its targets; for each relation a line."""
+    """Yield one line for each source of ties of one kind, with all its targets. Each relation has its own line."""
     things, several = (
         neighbourhood.things,
         sum(isinstance(it, DocumentRecord) for it in neighbourhood.things.values()) > 1,

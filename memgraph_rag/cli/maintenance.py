@@ -1,6 +1,6 @@
-"""``memgraph-rag export``, ``import``, ``purge`` and ``reembed``: upkeep of a store.
+"""The commands that maintain a store: ``memgraph-rag export``, ``import``, ``purge`` and ``reembed``.
 
-It knows no engine. Invariant: what a document says is the same before and after.
+They know no database engine. Invariant: a command does not change the texts of stored documents.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["export_file", "import_file", "purge", "reembed"]
 
 _File = Annotated[
-    Path, typer.Argument(help="JSON Lines; what 'memgraph-rag export' writes. '-' for standard output, or input.")
+    Path, typer.Argument(help="Archive in JSON Lines, as 'export' writes it; '-' is standard input or output.")
 ]
 _STREAM = Path("-")
 
@@ -34,7 +34,7 @@ _STREAM = Path("-")
 def export_file(
     place: Place, file: _File, user: UserOf = None, session: SessionOf = None, as_json: Json = False
 ) -> None:
-    """Write all documents of the namespace, or of a user, with all that was built of them, into one file."""
+    """Export all documents of the namespace, or of one user, with their layers into one file."""
     if file == _STREAM and as_json:
         raise typer.BadParameter("standard output can take the archive alone", param_hint="--json")
     with place.stored() as memory:
@@ -49,7 +49,10 @@ def export_file(
 
 
 def _to_stdout(write: Callable[[Path], int]) -> int:
-    """Nothing is printed of an archive that cannot be written whole."""
+    """Write the archive to standard output and return the number of documents.
+
+    The archive is written into a temporary file first, so that an error prints no incomplete archive.
+    """
     with TemporaryDirectory() as folder:
         path = Path(folder) / "archive.jsonl"
         number = write(path)
@@ -61,18 +64,18 @@ def _to_stdout(write: Callable[[Path], int]) -> int:
 def import_file(
     place: Place,
     file: _File,
-    bulk: Annotated[bool, typer.Option("--bulk", help="Into an empty Neo4j database, by neo4j-admin.")] = False,
+    bulk: Annotated[bool, typer.Option("--bulk", help="Import into an empty Neo4j database with neo4j-admin.")] = False,
     files: Annotated[
-        Path | None, typer.Option("--files", help="With --bulk: write the files for neo4j-admin there, and stop.")
+        Path | None, typer.Option("--files", help="With --bulk: only write the files for neo4j-admin to this folder.")
     ] = None,
     home: Annotated[
-        Path | None, typer.Option(help="With --bulk: the folder of 'neo4j start', if one was named.")
+        Path | None, typer.Option(help="With --bulk: the --home folder of 'neo4j start', if you set one.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Store the documents of an exported file; no model is used. Other documents of the same keys are replaced.
+    """Store the documents of an exported file without a model. Stored documents of the same keys are replaced.
 
-    With --bulk a local server is stopped, its empty database made from files, and started again.
+    --bulk stops the local server, fills its empty database from files, and starts the server again.
     """
     source = Path("/dev/stdin") if file == _STREAM else file
     if bulk:
@@ -92,7 +95,7 @@ def import_file(
 
 
 def purge(place: Place, as_json: Json = False) -> None:
-    """Rewrite an embedded file so that not a byte of what was forgotten or replaced is left in it."""
+    """Rewrite an embedded file so that it holds no byte of forgotten or replaced documents."""
     with place.stored() as memory:
         store = memory.settings.store
         memory.maintenance.purge()
@@ -103,15 +106,15 @@ def purge(place: Place, as_json: Json = False) -> None:
 
 
 def reembed(place: Place, as_json: Json = False) -> None:
-    """Embed everything in the store anew, by the embedder that --embedder names. Until then the old ones serve.
+    """Embed all documents of the store again with --embedder. Searches use the old embeddings until it is done.
 
-    All namespaces of the store are embedded. From then on the store takes the new embedder only.
+    All namespaces of the store are embedded. Afterwards the store accepts only the new embedder.
     """
     if place.embedder is None:
-        raise typer.BadParameter("name the embedder that the store shall have", param_hint="--embedder")
+        raise typer.BadParameter("name the new embedder of the store", param_hint="--embedder")
     place.check_file()
     wanted = place.settings().embedder
-    with Bars() as bars, place.stored(embedder=_Stored(place), progress=bars) as memory:
+    with Bars() as bars, place.stored(embedder=_StoredEmbedder(place), progress=bars) as memory:
         number = memory.maintenance.reembed(wanted)
         schema = memory.status()["schema"]
     result = {"embedder": schema["embedder"], "dimension": schema["dimension"], "documents": number}
@@ -122,8 +125,14 @@ def reembed(place: Place, as_json: Json = False) -> None:
         render.to_stdout().print(render.plain(line), markup=False, soft_wrap=True)
 
 
-class _Stored:
-    """The embedder that a store has, by name: it is opened to get another, and nothing is embedded by this one."""
+class _StoredEmbedder:
+    """The name and dimension of a store's present embedder.
+
+    The store is opened with it only to replace it, so ``embed`` is never called.
+
+    Raises:
+        StoreError: the store is empty.
+    """
 
     def __init__(self, place: Place) -> None:
         from memgraph_rag.open_memory import open_settled

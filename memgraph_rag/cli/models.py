@@ -1,6 +1,6 @@
-"""``memgraph-rag models``: what ``--model`` could be on this machine.
+"""The command ``memgraph-rag models``: the values that ``--model`` can take on this machine.
 
-It prints what ``models.files.available`` lists. Invariant: no server is asked without ``--endpoints``.
+It prints the lists of ``models.files.available``. Invariant: it connects to no server without ``--endpoints``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = ["models"]
 
 def models(
     endpoints: Annotated[
-        bool, typer.Option("--endpoints", help="Ask the usual ports of this machine for servers, too.")
+        bool, typer.Option("--endpoints", help="Also look for model servers at the usual ports of this machine.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """List what --model could be here: packaged models, the hub's cache, servers on this machine."""
+    """List the values that --model can take: packaged models, the hub's cache, servers on this machine."""
     listed = [*local_models(), *(local_servers() if endpoints else ())]
     if as_json:
         json_output.write_json([asdict(model) for model in listed])

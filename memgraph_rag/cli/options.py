@@ -1,7 +1,6 @@
-"""Where a command works: the options that every command shares, and the memory that they open.
+"""The options that commands share, and the memory that these options open.
 
-It knows nothing of what a command does there. Invariant: an option that is not given is None, so that the library's
-own settings decide.
+It knows no command. Invariant: a missing option is None, so the library's settings decide.
 """
 
 from __future__ import annotations
@@ -41,28 +40,30 @@ __all__ = [
     "start_logging",
 ]
 
-Json = Annotated[bool, typer.Option("--json", help="For programs: JSON on standard output, and nothing else.")]
-UserOf = Annotated[str | None, typer.Option("--user", help="Only what this user said, or was added as theirs.")]
-SessionOf = Annotated[str | None, typer.Option("--session", help="Only what belongs to this conversation.")]
+Json = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output, for programs.")]
+UserOf = Annotated[str | None, typer.Option("--user", help="Only documents of this user.")]
+SessionOf = Annotated[str | None, typer.Option("--session", help="Only documents of this conversation.")]
 
 _GROUP = "Where"
 _OPTIONS: dict[str, Any] = {
     "store": Annotated[
-        str | None, typer.Option(help="A file, or an address such as neo4j://localhost:7687.", rich_help_panel=_GROUP)
+        str | None,
+        typer.Option(help="Path of a file, or an address such as neo4j://localhost:7687.", rich_help_panel=_GROUP),
     ],
     "namespace": Annotated[
-        str | None, typer.Option(help="The wall between memories in one store.", rich_help_panel=_GROUP)
+        str | None, typer.Option(help="Namespace: separates memories in one store.", rich_help_panel=_GROUP)
     ],
     "model": Annotated[
         str | None,
         typer.Option(help="Language model: name, folder, GGUF file, or http://HOST/v1#NAME.", rich_help_panel=_GROUP),
     ],
     "reader": Annotated[
-        str | None, typer.Option(help="Local model that attends for one behind an address.", rich_help_panel=_GROUP)
+        str | None, typer.Option(help="Local model that computes attention for a remote one.", rich_help_panel=_GROUP)
     ],
     "embedder": Annotated[str | None, typer.Option(help="Embedder: name, folder or address.", rich_help_panel=_GROUP)],
     "read_only": Annotated[
-        bool, typer.Option("--read-only", help="Change nothing; others may read the file too.", rich_help_panel=_GROUP)
+        bool,
+        typer.Option("--read-only", help="Change nothing; other processes may read the file.", rich_help_panel=_GROUP),
     ],
     "verbose": Annotated[bool, typer.Option("--verbose", help="Log to standard error.", rich_help_panel=_GROUP)],
 }
@@ -72,7 +73,7 @@ _FLAGS = ("read_only", "verbose")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What the shared options say."""
+    """The values of the shared options. None means that the option is missing."""
 
     store: str | None = None
     namespace: str | None = None
@@ -82,27 +83,30 @@ class Place:
     read_only: bool = False
 
     def settings(self) -> Settings:
-        """These options, with variables, files and the defaults behind them."""
+        """Return the settings: these options first, then variables, settings files and defaults."""
         return self.settings_and_origins()[0]
 
     def settings_and_origins(self) -> tuple[Settings, dict[str, Origin]]:
-        """The same, and where each setting was given that is not a default."""
+        """Return the settings, and the origin of each setting that is not a default, by the setting's name."""
         return memgraph_rag.Settings.resolve(store=self.store, read_only=self.read_only or None, **self._given())
 
     def stored(self, **more: Any) -> Memory:
-        """The memory that is there: as ``open``, but a file that ``--store`` names is not made.
+        """Open an existing memory. As ``open``, but a missing file of ``--store`` is not created.
+
+        Args:
+            more: further arguments of ``Memory``.
 
         Raises:
-            StoreUnavailable: there is no such file.
+            StoreUnavailable: the file of ``--store`` does not exist.
         """
         self.check_file()
         return self.open(**more)
 
     def check_file(self) -> None:
-        """Refuse a file that ``--store`` names and that is not there.
+        """Check that the file of ``--store`` exists. Addresses are not checked.
 
         Raises:
-            StoreUnavailable: it is not.
+            StoreUnavailable: the file does not exist.
         """
         path = file_of(self.store) if self.store else None
         if path is not None and not path.exists():
@@ -113,7 +117,11 @@ class Place:
             )
 
     def open(self, **more: Any) -> Memory:
-        """The memory of this place, which is made where there is none; ``more`` are further arguments of ``Memory``."""
+        """Open the memory of this place, and create it if it does not exist.
+
+        Args:
+            more: further arguments of ``Memory``.
+        """
         if self.read_only:
             more["read_only"] = True
         return memgraph_rag.Memory(self.store, **self._given() | more)
@@ -123,10 +131,10 @@ class Place:
 
 
 def file_of(store: str) -> Path | None:
-    """The file of a store; None where it is a server, or in memory.
+    """Return the path of a store's file, or None if the store is a server or in memory.
 
     Raises:
-        SettingsError: it names the home of nobody.
+        SettingsError: the path names the home of an unknown user (``~name``).
     """
     if "://" in store or store == ":memory:":
         return None
@@ -134,12 +142,18 @@ def file_of(store: str) -> Path | None:
         return Path(store).expanduser()
     except RuntimeError as error:
         raise SettingsError(
-            f"Expected a file, got one in a home that is not known: {show(store)}. Write its whole path.", store=store
+            f"Expected a file, got one in the home of an unknown user: {show(store)}. Write the whole path.",
+            store=store,
         ) from error
 
 
 def layers_given(names: str | None, openie: str | None = None) -> dict[str, Any]:
-    """The argument of ``Memory``; nothing where no option is given. ``openie`` is a file of triples, as a layer."""
+    """Return ``{"layers": …}`` for ``Memory``, or ``{}`` if both options are missing.
+
+    Args:
+        names: names of layers, separated by commas, or "none".
+        openie: path of an OpenIE file; its triples become a further layer.
+    """
     layers: list[Any] = [] if names in (None, "none") else [name.strip() for name in names.split(",")]
     if openie is not None:
         from memgraph_rag.layers.openie import OpenIE
@@ -149,7 +163,17 @@ def layers_given(names: str | None, openie: str | None = None) -> dict[str, Any]
 
 
 def metadata_given(pairs: Sequence[str] | None, option: str) -> dict[str, MetadataValue] | None:
-    """NAME=VALUE as metadata: a number or a truth value where it reads as one in JSON, else text, as names are."""
+    """Parse NAME=VALUE pairs as metadata, or return None if there are no pairs.
+
+    A value that is a JSON number or truth value keeps that type. All other values, and those of ``user`` and
+    ``session``, are text.
+
+    Args:
+        option: name of the option, for the error message.
+
+    Raises:
+        BadParameter: a pair has no name or no ``=``.
+    """
     metadata: dict[str, MetadataValue] = {}
     for pair in pairs or ():
         name, sign, value = pair.partition("=")
@@ -165,7 +189,7 @@ def metadata_given(pairs: Sequence[str] | None, option: str) -> dict[str, Metada
 
 
 def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:
-    """The command with the shared options in place of its first argument."""
+    """Return the command with the shared options in place of its first argument, a ``Place``."""
     hints = get_type_hints(command, include_extras=True)
     own = list(inspect.signature(command).parameters.values())[1:]
     parameters = [
@@ -188,7 +212,7 @@ def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., 
 
 
 class _OneLine(logging.Formatter):
-    """A message cannot drive the terminal, nor look like two; a traceback keeps its lines."""
+    """A log format without control characters. A message is one line; a traceback keeps its lines."""
 
     def format(self, record: logging.LogRecord) -> str:
         shown = super().format(record)
@@ -196,12 +220,16 @@ class _OneLine(logging.Formatter):
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
-    """A warning of ours as one line."""
+    """Print a warning as one line on standard error."""
     typer.echo(f"Warning: {line(str(message))}", err=True)
 
 
 def start_logging(*, verbose: bool) -> None:
-    """Our own words on standard error; other libraries' only where they are asked for."""
+    """Log to standard error: warnings of this library, and errors of other libraries.
+
+    Args:
+        verbose: log debug messages of this library, information of other libraries, and all Python warnings.
+    """
     ours, others = (logging.DEBUG, logging.INFO) if verbose else (logging.WARNING, logging.ERROR)
     handler = logging.StreamHandler()
     handler.setFormatter(_OneLine("%(message)s"))
@@ -215,4 +243,6 @@ def start_logging(*, verbose: bool) -> None:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", MemgraphRagWarning)
         warnings.showwarning = _show_warning
-        logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # of each failed try; we say what came of them
+        logging.getLogger("neo4j").setLevel(
+            logging.CRITICAL
+        )  # it logs each failed attempt; our error reports the result

@@ -1,7 +1,7 @@
 """Progress bars on standard error.
 
-It knows nothing of the work. Invariants: where no person looks (no terminal, and not forced by ``FORCE_COLOR``)
-nothing is written; while no phase is under way nothing is alive on the screen, so that others may print.
+Invariants: without a terminal, and without ``FORCE_COLOR``, nothing is written; between phases no bar is live, so other
+code may print.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ T = TypeVar("T")
 
 
 class _Count(MofNCompleteColumn):
-    """How many of how many; nothing where that is not known."""
+    """A column "done/total". It is empty if the total is unknown."""
 
     def render(self, task: Task) -> Text:
         return Text() if task.total is None else super().render(task)
 
 
 class Bars:
-    """A ``Progress`` of the library that draws a bar for each phase, and leaves it there with the time it took.
+    """A ``Progress`` callback that draws a bar for each phase. A finished bar stays on the screen with its duration.
 
     Args:
         console: where to draw; standard error by default.
-        forced: draw even where no terminal is: then one line for each finished phase.
+        forced: draw without a terminal too, one line for each finished phase.
     """
 
     def __init__(self, console: Console | None = None, *, forced: bool = False) -> None:
@@ -41,7 +41,7 @@ class Bars:
         self._phases: dict[str, TaskID] = {}
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Draw how far one phase is; see ``contracts.Progress``."""
+        """Draw the progress of one phase; see ``contracts.Progress``."""
         if not self._shown:
             return
         live = self._started()
@@ -54,10 +54,11 @@ class Bars:
                 self.close()
 
     def between(self, items: Iterable[T], what: str, *, until: Callable[[T], bool] = lambda _: False) -> Iterator[T]:
-        """The same items; while the next one is waited for, a terminal shows ``what`` is going on.
+        """Yield the items unchanged. While the next item is awaited, a terminal shows a bar of unknown length.
 
         Args:
-            until: told each item; after the first one of which it is true, nothing is shown any more.
+            what: name of the phase, shown at the bar.
+            until: predicate of an item. After the first item for which it is true, no bar is shown any more.
         """
         iterator, waits = iter(items), True
         while True:
@@ -73,7 +74,7 @@ class Bars:
             yield item
 
     def close(self) -> None:
-        """Leave on the screen what is there; a later call draws below it."""
+        """Stop drawing. Finished bars stay on the screen; a later call draws below them."""
         if self._live is not None:
             self._live.stop()
         self._live = None
@@ -88,12 +89,12 @@ class Bars:
         return self._live
 
     def _pulse(self, what: str) -> None:
-        """Show a phase of unknown length."""
+        """Show a bar of unknown length on a terminal."""
         if self._shown and self._console.is_terminal:
             self._phases[what] = self._started().add_task(what, total=None)
 
     def _drop(self, what: str) -> None:
-        """Take a phase off the screen, if it is there."""
+        """Remove the bar of a phase from the screen, if there is one."""
         task = self._phases.pop(what, None)
         if self._live is not None and task is not None:
             self._live.remove_task(task)

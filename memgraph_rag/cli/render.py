@@ -1,7 +1,7 @@
-"""What a person reads: the walk, the answer, its citations, tables.
+"""Output for people: the walk, the answer, its citations, and tables.
 
-It prints plain forms of records (``as_dict()``) and knows no memory. Invariants: text of a document is never taken for
-markup, and no control character of it reaches the terminal.
+It prints plain forms of records (``as_dict()``) and opens no memory. Invariants: text of a document is never
+interpreted as markup, and its control characters never reach the terminal.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 _LEAST_SHARE = 0.01
-_NAMED = 3  # of several, those that a line names
+_NAMED = 3  # names that one line shows at most
 
 STOP_REASONS = {
     "answerable": "the model judged that what it had read answers the question",
@@ -66,17 +66,17 @@ _KINDS = {"segment": "text", "point": "point", "overview": "overview"}
 
 
 def to_stdout() -> Console:
-    """Where answers go."""
+    """Return a console for results on standard output."""
     return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_PIPE, highlight=False)
 
 
 def to_stderr() -> Console:
-    """Where everything goes that is not an answer."""
+    """Return a console for everything else on standard error."""
     return Console(stderr=True, width=None if sys.stderr.isatty() else _WIDTH_OF_A_PIPE, highlight=False)
 
 
 def one_line(text: str, most: int) -> str:
-    """The text on one line of at most so many characters."""
+    """Return the text on one line, cut with "…" to at most ``most`` characters."""
     line = " ".join(text[: 4 * most].split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
@@ -89,14 +89,19 @@ def _many(count: int, what: str) -> str:
 
 
 def walk_header(console: Console) -> None:
-    """The head of the walk's columns."""
+    """Print the column heads of the walk."""
     console.print(
         Text("order  node     score  attention  P(Yes)  text", style="dim"), no_wrap=True, overflow="ellipsis"
     )
 
 
 def walk_line(console: Console, order: int, step: Mapping[str, Any]) -> None:
-    """One row of the walk: what was read, by which score, how much attention it got, and P(Yes) after it."""
+    """Print one step of the walk: the node, its score, the attention to it, and P(Yes) after it.
+
+    Args:
+        order: number of the step, from 1.
+        step: the plain form of a ``Step``.
+    """
     node = f"{_KINDS[step['kind']]} {step['level'] or ''}".rstrip()
     p_yes = "" if step["p_yes"] is None else f"{step['p_yes']:.2f}"
     row = Text(f"{order:>5}  {node:<7}{step['score']:>7.3f}  {step['attention']:>9.5f}  {p_yes:>6}  ")
@@ -107,7 +112,7 @@ def walk_line(console: Console, order: int, step: Mapping[str, Any]) -> None:
 
 
 def _notes(step: Mapping[str, Any]) -> Iterator[str]:
-    """How the walk reached a node, where its place in a list does not say so, and what the model said after it."""
+    """Yield notes on a step: the parts of its score, the name that led to it, dropped nodes, the model's reason."""
     parts = [f"{name} {part:.3f}" for name, part in step["sources"].items() if part]
     if len(parts) > 1 or step["via"]:
         yield " + ".join(parts) + (f", by “{_line(step['via'])}”" if step["via"] else "")
@@ -118,7 +123,11 @@ def _notes(step: Mapping[str, Any]) -> Iterator[str]:
 
 
 def show_piece(console: Console, piece: str, *, after: str = "") -> str:
-    """Print a piece of the answer behind what is written of it; what is written then."""
+    """Print the next piece of the answer, and return the whole text that is printed so far.
+
+    Args:
+        after: the text that is already printed.
+    """
     if not after:
         piece = piece.lstrip()
         if piece:
@@ -128,7 +137,11 @@ def show_piece(console: Console, piece: str, *, after: str = "") -> str:
 
 
 def show_grounds(console: Console, answer: Mapping[str, Any]) -> None:
-    """What the answer rests on, what speaks against trusting it, why reading ended, and what it cost."""
+    """Print the citations and warnings of an answer, the reason why reading stopped, and the cost.
+
+    Args:
+        answer: the plain form of an ``Answer``.
+    """
     console.print()
     if answer["citations"]:
         console.print("\nSources", style="dim")
@@ -152,7 +165,7 @@ def _show_citation(console: Console, number: int, citation: Mapping[str, Any]) -
 
 
 def cost_line(usage: Mapping[str, Any]) -> str:
-    """Tokens, calls and seconds in words."""
+    """Return the tokens, model calls and seconds of a usage as text."""
     return (
         f"{usage['prompt_tokens']:,} tokens read, {usage['generated_tokens']:,} written, "
         f"{_many(usage['model_calls'], 'model call')}, {usage['seconds']:.1f} s"
@@ -160,7 +173,7 @@ def cost_line(usage: Mapping[str, Any]) -> str:
 
 
 def step_figures(step: Step) -> str:
-    """By which score a node was read, of what it is made, and what came of reading it."""
+    """Return the figures of a step as text: score and its parts, attention, P(Yes), and dropped nodes."""
     parts = " + ".join(f"{name} {part:.3f}" for name, part in step.sources.items() if part)
     figures = [f"score {step.score:.3f}" + (f" = {parts}" if parts else ""), f"attention {step.attention:.5f}"]
     figures += [] if step.p_yes is None else [f"P(Yes) {step.p_yes:.2f}"]
@@ -169,12 +182,12 @@ def step_figures(step: Step) -> str:
 
 
 def usage_line(answer: Answer) -> str:
-    """Why reading ended, and what the answer cost."""
+    """Return the reason why reading stopped, and the cost of the answer."""
     return f"stopped because {STOP_REASONS[answer.stop_reason.value]}; {cost_line(answer.usage.as_dict())}"
 
 
 def change_line(change: Change) -> str:
-    """What became of a document that a kept question rests on."""
+    """Return how a document that a kept question used was changed, when, and how many of its read nodes are gone."""
     what = f"{_line(change.document_key)} was {change.action.value} {change.changed_at}"
     return f"{what}; {_many(change.reads, 'node')} read of it {'is' if change.reads == 1 else 'are'} gone"
 
@@ -183,7 +196,7 @@ def change_line(change: Change) -> str:
 
 
 def receipt_line(receipt: Mapping[str, Any]) -> Text:
-    """What a write did to one document."""
+    """Return a receipt as one line: the action, the key, the counts, notes and cost."""
     line = Text(f"{receipt['action']:<9}  ", style="green")
     line.append(label(receipt["key"]), style="bold")
     counts = ", ".join(f"{count:,} {name}" for name, count in sorted(receipt["counts"].items()) if count)
@@ -207,14 +220,18 @@ def receipt_line(receipt: Mapping[str, Any]) -> Text:
 
 
 def failure_line(failure: Mapping[str, Any]) -> Text:
-    """Why one source could not be added."""
+    """Return a failure as one line: the source and the error."""
     line = Text("failed     ", style="red")
     line.append(label(failure["source"]), style="bold")
     return line.append(f"  {failure['error']}: {_line(failure['message'])}", style="default")
 
 
 def left_out_lines(folder: Path, left_out: Mapping[Path, str]) -> Iterator[Text]:
-    """What was left out of a folder: for each reason how many, and the first of them."""
+    """Yield one line for each reason why files of a folder were skipped: their number and the first names.
+
+    Args:
+        left_out: the reason by the path of each skipped file.
+    """
     by_reason: dict[str, list[Path]] = {}
     for path, reason in left_out.items():
         by_reason.setdefault(reason, []).append(path)
@@ -225,7 +242,12 @@ def left_out_lines(folder: Path, left_out: Mapping[Path, str]) -> Iterator[Text]
 
 
 def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:
-    """Where one piece of evidence stands, how near it is to the query, by which lists it was found, and its text."""
+    """Return lines for one search result: its place, relevance, ranks in the searched lists, path, text and remarks.
+
+    Args:
+        rank: place of the result, from 1.
+        evidence: the plain form of an ``Evidence``.
+    """
     why = ", ".join(f"{name} {place}" for name, place in evidence["why"].items())
     head = Text(f"{rank:>2}. ", style="cyan")
     head.append(f"{label(evidence['document_key'])}  {evidence['start']}–{evidence['end']}", style="bold")
@@ -241,14 +263,14 @@ def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:
 
 
 def _way(carrier: Mapping[str, Any]) -> str:
-    """How a search came by one entity."""
+    """Return an entity that led to a result, with its share, and whether it was in the question or in a document."""
     entity = label(carrier["entity"])
     origin = "in the question" if carrier["named"] else f"from {label(carrier['source_key'])}"
     return f"{entity} ({carrier['share']:.0%}, {origin})" if carrier["named"] or carrier["source_key"] else entity
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """Rows under a head. On a narrow terminal the first column, which names the row, is folded and never left out."""
+    """Return a table with a head. On a narrow terminal the first column is folded and never left out."""
     drawn = Table(box=None, pad_edge=False, header_style="dim")
     for column in columns[:1]:
         drawn.add_column(column, overflow="fold", min_width=_LEAST_OF_A_NAME)
@@ -260,7 +282,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
 
 
 def facts(pairs: Mapping[str, object]) -> Table:
-    """Names and values below one another; what is empty is left out."""
+    """Return a table of names and values, one pair a line. Empty values are left out."""
     drawn = Table.grid(padding=(0, 2))
     for name, value in pairs.items():
         if value not in ("", None, [], {}):

@@ -1,7 +1,6 @@
-"""Makes text safe to print: it cannot control a terminal, nor look like a line of this program.
+"""Functions that make text safe to print: it cannot control a terminal or imitate output of this program.
 
-It knows no command and imports nothing. Invariant: escape sequences, overprinting, reversed direction and
-characters that no terminal can show become marks.
+Invariant: control characters, marks of text direction and surrogates become replacement characters.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ _BREAK = re.compile(r"[\t\n\u2028\u2029]")
 
 
 def plain(text: str) -> str:
-    """The text, on the lines that it has, without what could drive a terminal."""
+    """Return the text with its line breaks, and with control characters replaced."""
     return _CONTROL.sub(_MARK, text.replace("\r\n", "\n"))
 
 
 def label(text: str) -> str:
-    """A name: plain, and with a mark for each break, so that one name never looks like two lines."""
+    """Return a name as ``plain`` text, with tabs and line breaks replaced, so that it stays one line."""
     return _BREAK.sub(_MARK, plain(text))
 
 
 def line(text: str) -> str:
-    """A sentence: plain, on one line."""
+    """Return the text as ``plain`` text on one line, with runs of white space joined to one blank."""
     return plain(" ".join(text.split()))
 
 
 def escape(text: str) -> str:
-    """Return JSON with escapes for what could drive a terminal; to a parser it is the same."""
+    """Return JSON text with control characters escaped. A parser reads the same value."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,8 +1,8 @@
-"""``memgraph-rag neo4j``: start, stop and look at a real Neo4j on this machine.
+"""The commands ``memgraph-rag neo4j start``, ``stop`` and ``status``: run a real Neo4j on this machine.
 
-It prints what ``memgraph_rag.stores.neo4j.server`` tells, and knows nothing of processes or files itself. The
-invariant: a password is shown once, by the command that generated it, and never read from the command's history.
-Errors become one line and an exit status in ``cli.app``.
+``memgraph_rag.stores.neo4j.server`` handles processes and files; this module prints the results. Invariant: a password
+is printed once, by the command that generated it, and is never a command-line option. ``cli.app`` turns errors into one
+line and an exit status.
 """
 
 from __future__ import annotations
@@ -26,26 +26,28 @@ from memgraph_rag.stores.neo4j.server import RunningServer
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="A real Neo4j with Browser on this machine, without Docker.", no_args_is_help=True, rich_markup_mode="rich"
+    help="Run a real Neo4j with Browser on this machine, without Docker.", no_args_is_help=True, rich_markup_mode="rich"
 )
 
 _out = Console(soft_wrap=True)
 _err = Console(stderr=True, soft_wrap=True)
 
-Home = Annotated[Path | None, typer.Option(help="Folder of the server; by default one for this user.")]
+Home = Annotated[
+    Path | None, typer.Option(help="Folder of the server; a folder in the user's data directory by default.")
+]
 
 
 @app.command()
 def start(
     *,
     home: Home = None,
-    version: Annotated[str, typer.Option(help=f"Which Neo4j; {LTS} is the long-term release.")] = NEWEST,
-    bolt_port: Annotated[int, typer.Option(help="Where drivers connect.")] = neo4j_server.BOLT_PORT,
-    http_port: Annotated[int, typer.Option(help="Where Browser is served.")] = neo4j_server.HTTP_PORT,
+    version: Annotated[str, typer.Option(help=f"Version of Neo4j; {LTS} is the long-term release.")] = NEWEST,
+    bolt_port: Annotated[int, typer.Option(help="Port for drivers.")] = neo4j_server.BOLT_PORT,
+    http_port: Annotated[int, typer.Option(help="Port for Neo4j Browser.")] = neo4j_server.HTTP_PORT,
 ) -> None:
-    """Start Neo4j, and leave it running. The first time, about 200 MB are fetched from Maven Central.
+    """Start Neo4j and leave it running. The first start downloads about 200 MB from Maven Central.
 
-    The password is the setting neo4j.password, from NEO4J_PASSWORD or a file; without it, one is generated.
+    The password is the setting neo4j.password (NEO4J_PASSWORD, or a settings file). Without it, one is generated.
     """
     chosen = Settings.load().neo4j.password
     password = None if chosen is None else chosen.get_secret_value()
@@ -72,7 +74,7 @@ def start(
 
 @app.command()
 def stop(*, home: Home = None) -> None:
-    """Stop Neo4j; what it stores stays."""
+    """Stop Neo4j. Its data is kept."""
     with _err.status("stopping Neo4j"):
         was_running = neo4j_server.stop(home)
     _out.print("Neo4j is stopped." if was_running else "Neo4j was not running.")
@@ -82,9 +84,9 @@ def stop(*, home: Home = None) -> None:
 def status(
     *,
     home: Home = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs: one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
 ) -> None:
-    """Tell whether Neo4j runs, and where."""
+    """Show whether Neo4j is running, and its addresses."""
     server = neo4j_server.status(home)
     if as_json:
         typer.echo(json.dumps({"running": server is not None, **(_facts(server) if server else {})}))
@@ -95,12 +97,12 @@ def status(
 
 
 def _home_option(home: Path | None) -> str:
-    """The option by which another command finds the same folder."""
+    """Return the --home option for another command, or nothing for the default folder."""
     return "" if home is None else f" --home {shlex.quote(str(home))}"
 
 
 def _print(text: str, *, style: str = "") -> None:
-    """Print what may hold a path: no markup, no control characters."""
+    """Print text that may hold a path, without markup and control characters."""
     _out.print(plain(text), style=style, markup=False)
 
 

@@ -1,5 +1,5 @@
-"""The scorecard: questions with known answers and evidence, asked of a memory, scored, with what they cost.
+"""The scorecard: ask a memory questions with known answers and evidence, and report scores and costs.
 
-Open ``runs.py`` first: it asks the questions. ``dataset.py`` reads a set, ``scores.py`` computes from outcomes,
-``report.py`` prints. This room uses the public API only. Invariant: an outcome is kept as it was measured.
+Open ``runs.py`` first: it asks the questions. ``dataset.py`` reads a set, ``scores.py`` computes scores from outcomes,
+``report.py`` formats tables. This room uses the public API only. Invariant: a stored outcome is never changed.
 """

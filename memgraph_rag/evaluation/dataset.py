@@ -1,7 +1,7 @@
-"""A folder of evaluation data: documents to add, questions, their answers, and where the evidence is.
+"""A folder of evaluation data: documents, questions, their answers, and the places of the evidence.
 
-It knows the format (``docs.jsonl``, ``questions.jsonl``, perhaps ``turns.jsonl``), and neither store nor metric.
-Invariant: a folder has one kind of evidence (turns before documents before spans).
+It knows the format (``docs.jsonl``, ``questions.jsonl``, optionally ``turns.jsonl``), but no store and no metric.
+Invariant: a folder has one kind of evidence: turns if it has them, else documents, else spans.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memgraph_rag.types import Document, Turn
 __all__ = ["Folder", "Question", "Span", "closed", "read_folder", "read_time"]
 
 Span = tuple[str, int, int]
-"""Key of a document, its first character, the one behind the last."""
+"""The key of a document, and the characters ``[start, end)`` of its text."""
 
 _TIMES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M")  # of locomo and of longmemeval_mini
 _EVIDENCE = {"turn": "evidence_turn_ids", "document": "evidence_doc_ids", "span": "evidence_spans"}
@@ -35,14 +35,15 @@ class Question:
 
     Attributes:
         id: unique in its folder.
-        documents: keys of those to be searched; None is all.
-        units: the documents (keys) or turns (ids) that hold the evidence.
-        spans: its characters; one of the two is empty, both where the evidence is not known.
-        answers: references, any of which is right; none where the set has none.
-        options: of a multiple choice, and ``gold`` the place of the right one.
-        unanswerable: the right behaviour is to abstain.
-        context: keys of the documents that were given with this question alone (the closed setting).
-        type: what the set calls its kind ("temporal"); empty where it tells none.
+        documents: keys of the documents to search; None means all documents.
+        units: keys of the documents, or ids of the turns, that hold the evidence.
+        spans: character spans of the evidence. At most one of ``units`` and ``spans`` is filled.
+        answers: reference answers, any of which is right; may be empty.
+        options: the options of a multiple choice question.
+        gold: the place of the right option, from 0; -1 without options.
+        unanswerable: whether the right behaviour is to abstain.
+        context: keys of the documents that came with this question (the closed setting).
+        type: the question's type in the set, such as "temporal"; empty if the set has no types.
     """
 
     id: str
@@ -59,20 +60,20 @@ class Question:
 
     @property
     def has_evidence(self) -> bool:
-        """Whether it is known where the answer stands."""
+        """Whether the place of the evidence is known."""
         return bool(self.units or self.spans)
 
     @property
     def can_be_asked(self) -> bool:
-        """Whether an answer to it can be scored."""
+        """Whether an answer to the question can be scored."""
         return bool(self.answers or self.options or self.unanswerable)
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What a folder holds.
+    """The contents of a folder.
 
-    ``turns`` are, by the key of a conversation, where each message begins in the document's text, and its id.
+    ``turns`` holds, by the key of a conversation, the start of each message in the document's text, and its id.
     """
 
     name: str
@@ -82,10 +83,10 @@ class Folder:
     turns: Mapping[str, Sequence[tuple[int, str]]]
 
     def with_evidence(self) -> Folder:
-        """The folder with those questions only whose evidence is known.
+        """Return the folder with only the questions whose evidence is known.
 
         Raises:
-            DocumentError: there is none.
+            DocumentError: there is no such question.
         """
         kept = [question for question in self.questions if question.has_evidence]
         if not kept:
@@ -97,14 +98,14 @@ class Folder:
         return replace(self, questions=kept)
 
     def limited(self, most: int | None) -> Folder:
-        """The folder with at most so many questions, taken at even distances."""
+        """Return the folder with at most ``most`` questions, evenly spaced."""
         count = len(self.questions)
         if most is None or most >= count:
             return self
         return replace(self, questions=[self.questions[place * count // most] for place in range(most)])
 
     def about(self, most: int | None) -> Folder:
-        """The folder with those questions only that are about the first so many documents (by key) that any names."""
+        """Return the folder with only the questions about its first ``most`` documents, by key, that questions name."""
         if most is None:
             return self
         keys = sorted({key for question in self.questions for key in question.documents or ()})[:most]
@@ -114,27 +115,28 @@ class Folder:
         return replace(self, questions=asked)
 
     def needed(self) -> Folder:
-        """The folder with those documents only that its questions are about: all where one is about all."""
+        """Return the folder with only the documents that its questions search: all if a question searches all."""
         if any(question.documents is None for question in self.questions):
             return self
         keys = {key for question in self.questions for key in question.documents or ()}
         return replace(self, documents=[document for document in self.documents if document.key in keys])
 
     def unit_of(self, key: str, start: int) -> str:
-        """What a span that begins there counts for: the id of the turn in which it lies, else its document's key."""
+        """Return the unit of evidence at a character: the id of the turn there, or the document's key without turns."""
         if self.kind != "turn":
             return key
         return self.turns[key][bisect_right(self.turns[key], start, key=itemgetter(0)) - 1][1]
 
 
 def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
-    """The documents and questions of a folder, or of a file of questions.
+    """Read the documents and questions of a folder, or of a file of questions.
 
     Args:
-        documents: by default ``docs.jsonl`` beside the questions.
+        path: a folder with ``questions.jsonl``, or a file of questions.
+        documents: the file of documents; ``docs.jsonl`` in the same folder by default.
 
     Raises:
-        DocumentError: a file is missing or of another form, or a question's evidence is in no document.
+        DocumentError: a file is missing or has another format, or a question names a document that is missing.
     """
     questions = path / "questions.jsonl" if path.is_dir() or not path.suffix else path
     name = questions.resolve().parent.name if questions.name == "questions.jsonl" else questions.stem
@@ -162,13 +164,13 @@ def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
 
 
 def closed(folder: Folder) -> Folder:
-    """The same questions, each about one long document made of its own paragraphs: the closed setting.
+    """Return the folder in the closed setting: each question is about one document made of its own paragraphs.
 
-    The document's key is the question's id, a paragraph stands under its title, and the evidence is the characters of
-    those that hold it. Questions that are about documents of their own anyhow stay as they are, and so do theirs.
+    The key of such a document is the question's id. Each paragraph follows its title, and the evidence is the span of
+    each paragraph that holds it. Questions that name their documents stay unchanged, and so do these documents.
 
     Raises:
-        DocumentError: a question is about all documents and names none as its context.
+        DocumentError: a question is about all documents and has no ``context``.
     """
     by_key = {document.key: document for document in folder.documents}
     named = {key for question in folder.questions for key in question.documents or ()}
@@ -242,10 +244,10 @@ def _question(row: Mapping[str, Any], place: int, kind: str) -> Question:
 
 
 def _texts(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """The list of that name, numbers as text; a str alone is no list of its characters.
+    """Return the list under a name of a row, with numbers as text; empty if the name is missing.
 
     Raises:
-        TypeError: it is no list of texts.
+        TypeError: the value is not a list of texts and numbers.
     """
     values = row.get(name) or []
     if not isinstance(values, list) or not all(isinstance(value, (str, int, float)) for value in values):
@@ -256,10 +258,10 @@ def _texts(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
 def _conversations(
     rows: Sequence[dict[str, Any]], turns: Sequence[dict[str, Any]]
 ) -> Iterator[tuple[str, tuple[Document, list[tuple[int, str]]]]]:
-    """Each conversation as the library renders chat messages, and its turns there.
+    """Yield each conversation by key, as the library renders chat messages, with the start and id of each turn.
 
-    The folder's offsets are of its own rendering. What was said is taken from there, because it may hold what the
-    turn's "text" does not, such as the description of a photo. A turn without a word is left out, so never found.
+    The words of a turn are cut from the folder's own document text by its offsets, because that text may hold more than
+    the turn's "text", such as the description of a photo. Turns without words are left out, so no search finds them.
     """
     of_document = {row["doc_id"]: row for row in rows}
     messages_by_key: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
@@ -284,7 +286,7 @@ def _conversations(
 
 
 def read_time(text: str) -> str | None:
-    """A date of the folders as ISO 8601; None where it is none.
+    """Convert a date of the folders to ISO 8601, to the minute. Return None for any other text.
 
     >>> read_time("1:56 pm on 8 May, 2023")
     '2023-05-08T13:56'

@@ -1,6 +1,6 @@
-"""Machine, versions and models of a measurement.
+"""Lines that describe the machine, the versions and the models of a measurement.
 
-Invariant: it loads nothing; what is not installed is reported as such.
+Invariant: no model is loaded; a missing package is reported as not installed.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ __all__ = ["machine_line", "model_line", "version_line"]
 
 
 def version_line(*packages: str) -> str:
-    """Our version, Python's, those of the packages, and the time."""
+    """Return the versions of this library, Python and the packages, and the present time."""
     of_packages = ", ".join(f"{name} {_version(name)}" for name in packages)
     now = datetime.now().astimezone()
     return f"memgraph_rag {__version__}, Python {platform.python_version()}, {of_packages}; {now:%Y-%m-%d %H:%M %Z}"
 
 
 def machine_line() -> str:
-    """The processor, and how busy it is."""
+    """Return the processor, the number of its CPUs, and the present load."""
     return f"{_processor()}, {os.cpu_count()} CPUs, {platform.system()}, load {os.getloadavg()[0]:.1f} at the start"
 
 
 def model_line(memory: Memory) -> str:
-    """Embedder, recognizer and segments."""
+    """Return the memory's embedder, its recognizer, and the size of its segments."""
     try:
         tokens_by = memory.language_model.name
     except ModelNotFound:

@@ -1,7 +1,8 @@
 """Metrics of retrieval, and confidence intervals of figures over questions.
 
-It knows lists and numbers only. Shares are between 0 and 1; tables show them as percent. Invariant: every figure
-over questions is a ratio of two sums over them (a mean has 1 below), so that one bootstrap serves all.
+It works on lists and numbers only. Shares are between 0 and 1; tables show them as percent. Invariant: every figure
+over questions is a ratio of two sums over questions (for a mean, the second sum counts them), so one bootstrap serves
+all.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Span = tuple[str, int, int]
 
 
 class Interval(NamedTuple):
-    """A mean, and where it lies with 95 % confidence; formatted as a number is.
+    """A figure with its 95 % confidence interval. A format such as ``.1f`` applies to all three numbers.
 
     >>> f"{Interval(5, 1.25, 9):+.1f}"
     '+5.0 [+1.2, +9.0]'
@@ -51,7 +52,7 @@ class Interval(NamedTuple):
 
 
 def distinct(items: Iterable[T]) -> list[T]:
-    """The items in order, each at its first rank.
+    """Return the items without repetitions, in the order of their first occurrence.
 
     >>> distinct("abacb")
     ['a', 'b', 'c']
@@ -60,7 +61,7 @@ def distinct(items: Iterable[T]) -> list[T]:
 
 
 def recall(gold: Collection[str], ranked: Sequence[str], k: int) -> float:
-    """The share of the gold items that are among the first k.
+    """Return the share of the gold items that are among the first k ranked items.
 
     >>> recall({"a", "b"}, ["a", "c", "b"], 2), recall({"a", "b"}, ["a", "c", "b"], 3)
     (0.5, 1.0)
@@ -69,7 +70,7 @@ def recall(gold: Collection[str], ranked: Sequence[str], k: int) -> float:
 
 
 def within_budget(pieces: Iterable[tuple[Span, int]], budget: int) -> list[Span]:
-    """The spans, in order, that fit so many tokens; the one that goes beyond is cut, as if its tokens were alike.
+    """Return the first spans that fit ``budget`` tokens. The last one is cut in proportion to its tokens.
 
     Args:
         pieces: each span with its number of tokens.
@@ -84,7 +85,7 @@ def within_budget(pieces: Iterable[tuple[Span, int]], budget: int) -> list[Span]
 
 
 def coverage(gold: Sequence[Span], retrieved: Iterable[Span]) -> float:
-    """The share of each gold span's characters that the found spans cover, averaged over the gold spans.
+    """Return the share of each gold span's characters that retrieved spans cover, averaged over the gold spans.
 
     >>> coverage([("a", 0, 10), ("b", 0, 10)], [("a", 5, 20), ("a", 8, 9)])
     0.25
@@ -101,9 +102,9 @@ def coverage(gold: Sequence[Span], retrieved: Iterable[Span]) -> float:
 
 
 def interval(values: ArrayLike) -> Interval:
-    """The mean with its bootstrap percentile interval of 95 %, over questions.
+    """Return the mean of values, one a question, with its 95 % bootstrap percentile interval. The seed is fixed.
 
-    Of two lists over the same questions, give the differences: that is the paired bootstrap. The seed is fixed.
+    For a paired bootstrap, pass the differences of two lists over the same questions.
 
     Raises:
         ValueError: fewer than two values.
@@ -113,7 +114,7 @@ def interval(values: ArrayLike) -> Interval:
 
 
 def ratio_interval(above: ArrayLike, below: ArrayLike) -> Interval:
-    """The sum of the one over the sum of the other, with its interval, over questions; 0 where nothing is below.
+    """Return sum(above) / sum(below) with its 95 % interval over questions; 0 if sum(below) is 0.
 
     Raises:
         ValueError: fewer than two questions.
@@ -122,7 +123,7 @@ def ratio_interval(above: ArrayLike, below: ArrayLike) -> Interval:
 
 
 def ratio_difference(first: tuple[ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike]) -> Interval:
-    """The first ratio less the second, paired by question: both are drawn from the same questions each time.
+    """Return the first ratio minus the second with its 95 % interval. Each resample draws the same questions for both.
 
     Raises:
         ValueError: fewer than two questions.
@@ -149,9 +150,9 @@ def _bootstrap(samples: Sequence[ArrayLike], statistic: Callable[..., np.ndarray
 
 
 def auc(higher: ArrayLike, lower: ArrayLike) -> Interval:
-    """How often one of the first values is above one of the second, a tie being half; with its interval of 95 %.
+    """Return how often a value of ``higher`` is above a value of ``lower`` (ties count half), with its 95 % interval.
 
-    The values of one place belong to one question: the bootstrap draws questions.
+    Values at the same place belong to one question, and the bootstrap draws questions.
 
     Raises:
         ValueError: fewer than two questions, or lists of different lengths.

@@ -1,7 +1,7 @@
 """The outcome of each question, appended to a file of JSON lines.
 
-It knows neither memory nor metric. Invariants: an outcome is found by the hash of all that it depends on; a line
-that a killed process left unfinished is dropped when the file is read.
+It knows neither memory nor metric. Invariants: an outcome is found by a hash of everything that it depends on; an
+incomplete last line, left by a killed process, is dropped when the file is read.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ __all__ = ["Building", "Outcome", "Outcomes", "key_of"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one method gave to one question.
+    """The result of one method for one question.
 
     Attributes:
-        key: hash of all that it follows from.
-        method: "search graph" and the like, or the name of a strategy.
-        found: what a search found, or what an answer cites (with 0 tokens), best first.
-        short: the phrase of the answer; empty where there is none.
-        error: why there is no answer; empty where there is one.
-        parameters: weights of the language model that was asked; 0 without one.
+        key: hash of everything that the outcome depends on.
+        dataset: name of the folder.
+        question: id of the question.
+        method: "search" and a mode, such as "search graph", or the label of a strategy.
+        found: spans that a search found, or that an answer cites (with 0 tokens), best first.
+        error: the error of a question without an answer, else empty.
+        parameters: number of weights of the language model; 0 without a model.
+        short: the short phrase of the answer; empty if there is none.
     """
 
     key: str
@@ -52,7 +54,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """What one run of adding documents cost."""
+    """The cost of one run of adding documents."""
 
     dataset: str
     documents: int
@@ -64,10 +66,10 @@ class Building:
 
 
 class Outcomes:
-    """The outcomes and buildings that a folder holds: ``outcomes.jsonl`` and ``buildings.jsonl``.
+    """The stored outcomes and building costs of a folder: ``outcomes.jsonl`` and ``buildings.jsonl``.
 
     Raises:
-        SettingsError: the folder cannot be made or read.
+        SettingsError: the folder cannot be created or read.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -83,24 +85,24 @@ class Outcomes:
         self._buildings = [Building(**row) for row in rows["buildings"]]
 
     def find(self, key: str) -> Outcome | None:
-        """The outcome of that key, if it was kept."""
+        """Return the stored outcome with this key, or None."""
         return self._by_key.get(key)
 
     def of(self, dataset: str) -> list[Outcome]:
-        """All that were kept of that set, in the order in which they were."""
+        """Return the stored outcomes of a set, in the order in which they were stored."""
         return [outcome for outcome in self._by_key.values() if outcome.dataset == dataset]
 
     def buildings(self, dataset: str) -> list[Building]:
-        """What adding that set has cost, run by run."""
+        """Return the costs of adding a set, one item for each run."""
         return [building for building in self._buildings if building.dataset == dataset]
 
     def keep(self, outcome: Outcome) -> None:
-        """Append an outcome."""
+        """Append an outcome to the file."""
         self._by_key[outcome.key] = outcome
         self._append("outcomes", asdict(outcome))
 
     def keep_building(self, building: Building) -> None:
-        """Append what a run of adding cost."""
+        """Append the cost of a run of adding to the file."""
         self._buildings.append(building)
         self._append("buildings", asdict(building))
 
@@ -110,7 +112,7 @@ class Outcomes:
 
 
 def key_of(*inputs: object) -> str:
-    """A hash of what an outcome follows from, given as JSON values."""
+    """Return a hash, 24 hex digits, of the inputs of an outcome, which must be JSON values."""
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:24]
 
 
@@ -120,7 +122,7 @@ def _outcome(row: Mapping[str, Any]) -> Outcome:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """All whole lines; a last one that is cut off is taken out of the file, so that the next begins a line."""
+    """Read all complete lines. An incomplete last line is removed from the file."""
     if not path.is_file():
         return []
     text = path.read_text(encoding="utf-8")

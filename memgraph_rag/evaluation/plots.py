@@ -1,6 +1,6 @@
-"""Quality against what it costs, as pictures.
+"""Plots of quality against cost.
 
-It knows the rows of the summary only, and needs matplotlib (the extra "evaluation"). Invariant: each point is one row.
+It reads only the rows of the summary, and needs matplotlib (the extra "evaluation"). Invariant: each point is one row.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["draw", "require_matplotlib"]
 
 _AXES = {"tokens": "model tokens a question", "seconds": "seconds a question"}
 _SHOWN = ("F1", "accuracy of 4", "accuracy of 2")
-"""The metric that is drawn: the first of these that a set has, else its first one."""
+"""Metrics to draw: the first of these that a set has, else the set's first metric."""
 
 
 def require_matplotlib() -> None:
-    """Refuse plots before anything is measured for them.
+    """Check, before anything is measured, that matplotlib is installed.
 
     Raises:
         SettingsError: matplotlib is not installed.
@@ -34,7 +34,9 @@ def require_matplotlib() -> None:
 
 
 def draw(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
-    """One picture a set and axis: ``SET-tokens.png`` and ``SET-seconds.png``; sets of searches alone have the latter.
+    """Draw one plot for each set and axis, and return the paths of the files.
+
+    The files are ``SET-tokens.png`` and ``SET-seconds.png``. A set with only searches has no plot of tokens.
 
     Raises:
         SettingsError: matplotlib is not installed.

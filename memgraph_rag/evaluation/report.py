@@ -1,6 +1,6 @@
-"""From scores to the table: figures with their intervals, differences to the best baseline, and what it all cost.
+"""Tables of scores: figures with their intervals, differences to the best baseline, and costs.
 
-It knows no memory. Invariant: nothing stands in a table that does not follow from the outcomes; a miss stays in it.
+It knows no memory. Invariant: tables are computed from the outcomes alone, and bad results are not left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LESS_IS_BETTER = {"refused"}
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Means over questions (of building: over documents)."""
+    """Mean costs of a question, or of a document when documents are added."""
 
     prompt_tokens: float
     generated_tokens: float
@@ -34,7 +34,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Ours less the best of the others in one metric, paired by question, in percent points."""
+    """Our method minus the best other method in one metric, paired by question, in percentage points."""
 
     ours: str
     best: str
@@ -42,12 +42,12 @@ class Difference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether 0 lies outside the interval of 95 %."""
+        """Whether 0 is outside the 95 % interval."""
         return self.interval.low > 0 or self.interval.high < 0
 
 
 def tera_flops(parameters: int, tokens: float) -> float:
-    """2 x parameters x tokens, in 10^12: the papers' formula (PECAN, section 4.2), without attention's own share.
+    """Return 2 × parameters × tokens / 10^12: the papers' formula (PECAN, section 4.2), without the cost of attention.
 
     >>> tera_flops(1_500_000_000, 1000)
     3.0
@@ -56,10 +56,13 @@ def tera_flops(parameters: int, tokens: float) -> float:
 
 
 class Scorecard:
-    """All outcomes of one folder.
+    """The scores and costs of all outcomes of one folder.
 
     Args:
-        ours: the methods that are compared with the best of the others: of searches, of strategies.
+        folder: the questions.
+        outcomes: the outcomes of all methods.
+        buildings: the costs of adding the folder's documents.
+        ours: methods to compare with the best other method of the same kind (search or strategy).
     """
 
     def __init__(
@@ -89,16 +92,16 @@ class Scorecard:
         return list(self._outcomes)
 
     def metrics(self, method: str) -> list[str]:
-        """The metrics that apply to what a method gave."""
+        """Return the metrics that apply to the outcomes of a method."""
         names = dict.fromkeys(metric for scores in self._scores[method].values() for metric in scores)
         return [metric for metric in names if self._has_unanswerable or not metric.startswith("abstention")]
 
     def pairs(self, method: str, metric: str) -> dict[str, tuple[float, float]]:
-        """By question, what it adds above and below."""
+        """Return by question id what it adds to the numerator and to the denominator of a metric."""
         return {asked: scores[metric] for asked, scores in self._scores[method].items() if metric in scores}
 
     def figure(self, method: str, metric: str) -> Interval | None:
-        """In percent, with its interval; None with fewer than two questions."""
+        """Return a metric in percent with its interval, or None with fewer than two questions."""
         pairs = list(self.pairs(method, metric).values())
         if len(pairs) < 2:
             return None
@@ -106,7 +109,10 @@ class Scorecard:
         return ratio_interval(100 * above, below)
 
     def difference(self, method: str, metric: str) -> Difference | None:
-        """To the best other method of the same kind, over the questions that both have; None where there is none."""
+        """Return the difference to the best other method of the same kind, over their common questions.
+
+        The result is None without another method, or with fewer than two common questions.
+        """
         kind = method.startswith("search ")
         sign = -1 if metric in _LESS_IS_BETTER else 1
         others = {
@@ -128,13 +134,13 @@ class Scorecard:
         return Difference(method, best, ratio_difference((100 * ours, of_ours), (100 * best_of, of_best)))
 
     def cost(self, method: str) -> Cost:
-        """Of one question."""
+        """Return the mean cost of a question by a method."""
         outcomes = self._outcomes[method]
         names = ("prompt_tokens", "generated_tokens", "model_calls", "seconds")
         return Cost(*(float(np.mean([getattr(outcome, name) for outcome in outcomes])) for name in names))
 
     def building(self) -> Cost | None:
-        """Of one document, added and deepened; None where it was all there before."""
+        """Return the mean cost of adding a document with its layers, or None if no document was added."""
         count = sum(building.documents for building in self._buildings)
         if not count:
             return None
@@ -142,9 +148,10 @@ class Scorecard:
         return Cost(*(sum(getattr(building, name) for building in self._buildings) / count for name in names))
 
     def questions_to_pay(self, method: str, whole: str = "full_context") -> float | None:
-        """How many questions on one document save, against reading it whole, what building it took of tokens.
+        """Return the number of questions on a document after which a method has saved the tokens of building it.
 
-        None where either was not measured, or where nothing is saved.
+        The saving is measured against ``whole``, which reads the whole document. The result is None if one of the two
+        was not measured, or if the method saves nothing.
         """
         built = self.building()
         if built is None or whole not in self._outcomes or method not in self._outcomes or method == whole:
@@ -153,7 +160,7 @@ class Scorecard:
         return _tokens(built) / saved if saved > 0 else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """As they are written to ``summary.json``; values in percent, costs a question."""
+        """Return the rows of ``summary.json``: one for each method and metric, in percent, with costs of a question."""
         rows = []
         for method in self.methods:
             cost = self.cost(method)
@@ -170,7 +177,7 @@ class Scorecard:
         return rows
 
     def markdown(self) -> str:
-        """The tables of this set."""
+        """Return the tables of this set as Markdown."""
         parts = [f"## {self.dataset}"]
         groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for method in self.methods:
@@ -227,7 +234,7 @@ class Scorecard:
 
 
 def intervals_line() -> str:
-    """How the intervals were made."""
+    """Return a line that says how the intervals are computed."""
     return f"Values in percent with 95 % intervals, bootstrap over questions: {RESAMPLES:,} resamples, seed {SEED}."
 
 

@@ -1,7 +1,7 @@
-"""How much of the evidence one search finds.
+"""Scores of a search: the share of the evidence that it finds.
 
-It knows the memory by its public methods. Invariant: what is scored is decided by the folder's kind of evidence alone,
-so that every mode and every method is scored alike.
+It uses the public methods of the memory. Invariant: only the folder's kind of evidence determines the metrics, so every
+mode and every method is scored in the same way.
 """
 
 from __future__ import annotations
@@ -16,22 +16,25 @@ from memgraph_rag.memory import Memory
 __all__ = ["BUDGET_TOKENS", "CUTOFFS", "Piece", "evidence_shares", "find_pieces"]
 
 CUTOFFS = {"turn": (5, 10), "document": (2, 5), "span": (0, 0)}
-"""Of recall, by the kind of evidence."""
+"""Cutoffs of recall, by the kind of evidence."""
 
 BUDGET_TOKENS = 2_000
-"""Of what was found counts as much as fits, where the evidence is spans."""
+"""Only results that fit this many tokens count, if the evidence is spans."""
 
 SEGMENTS = {"turn": 20, "document": 10, "span": 20}
-"""How many a timed search asks for; where these are too few, more are asked for, which is not timed."""
+"""Number of segments of the timed search, by the kind of evidence. Further searches for more are not timed."""
 
 Piece = tuple[Span, int]
-"""A segment that was found: where it stands, and its tokens."""
+"""The span of a segment in the results, and its number of tokens."""
 
 
 def find_pieces(
     memory: Memory, folder: Folder, question: Question, mode: str, cutoffs: Sequence[int]
 ) -> tuple[list[Piece], float]:
-    """What a search finds, best first, as much as the metrics need, and the seconds of its first form."""
+    """Return the segments that the metrics of a question need, best first, and the seconds of the first search.
+
+    If the first search returns too few segments, further searches ask for more.
+    """
     k = max(SEGMENTS[folder.kind], *cutoffs)
     pieces, seconds = _timed(memory, question, mode, k)
     while len(pieces) >= k and not _suffices(folder, pieces, max(cutoffs)):
@@ -43,7 +46,7 @@ def find_pieces(
 def evidence_shares(
     folder: Folder, question: Question, pieces: Sequence[Piece], cutoffs: Sequence[int]
 ) -> dict[str, float]:
-    """What one question with evidence adds to each metric, between 0 and 1."""
+    """Return the score of one question with evidence in each metric, from 0 to 1."""
     if folder.kind == "span":
         return {f"span coverage@{BUDGET_TOKENS}": coverage(question.spans, within_budget(pieces, BUDGET_TOKENS))}
     ranked = _ranked(folder, pieces)
@@ -62,7 +65,7 @@ def _timed(memory: Memory, question: Question, mode: str, k: int) -> tuple[list[
 
 
 def _suffices(folder: Folder, pieces: Sequence[Piece], most: int) -> bool:
-    """Whether more segments would change no figure."""
+    """Return whether the segments suffice, so that further segments would not change a score."""
     if folder.kind == "span":
         return sum(tokens for _, tokens in pieces) >= BUDGET_TOKENS
     return len(_ranked(folder, pieces)) >= most

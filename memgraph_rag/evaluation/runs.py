@@ -1,7 +1,7 @@
-"""All questions of a folder, asked of a memory by several methods; the outcomes are kept.
+"""A run: ask a memory all questions of a folder by several methods, and store the outcomes.
 
-It knows the memory by its public methods, and no metric. Invariants: a question that was asked before, of the same
-documents with the same settings, is not asked again; the documents of the folder and no others are searched.
+It uses the public methods of the memory, and knows no metric. Invariants: a question that was asked before, about the
+same documents with the same settings, is not asked again; only the documents of the folder are searched.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _REVISION = 4
 """Raised where the same documents and settings give other outcomes: 4, the walk asks after three nodes."""
 
 _OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks", "stemming")
-"""Settings that an answer follows from, beside the documents as they are stored."""
+"""Settings that an answer depends on, in addition to the stored documents."""
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Run:
-    """One folder in one memory. ``limits`` are those of each question."""
+    """A run over one folder in one memory. ``limits`` apply to each question."""
 
     folder: Folder
     memory: Memory
@@ -43,11 +43,11 @@ class Run:
     progress: Progress
 
     def add(self) -> None:
-        """Add the folder's documents that are not there yet, and keep what that cost.
+        """Add the folder's missing documents, and store the cost.
 
         Raises:
-            DocumentError: the memory holds others.
-            MemgraphRagError: one cannot be added.
+            DocumentError: the memory holds other documents.
+            MemgraphRagError: a document cannot be added.
         """
         documents, stored, segments, usage = self.folder.documents, 0, 0, Usage()
         started = time.perf_counter()
@@ -65,7 +65,7 @@ class Run:
         self._check()
 
     def _check(self) -> None:
-        """Questions about all documents would find others too."""
+        """Check that the namespace holds no other documents, which questions about all documents would find."""
         if all(question.documents is not None for question in self.folder.questions):
             return
         stored_keys = {record.key for record in self.memory.documents()}
@@ -78,7 +78,7 @@ class Run:
             )
 
     def search(self, mode: str) -> list[Outcome]:
-        """What a search finds for each question whose evidence is known."""
+        """Search for each question whose evidence is known, and return the outcomes."""
 
         def find(question: Question, outcome: Outcome) -> Outcome:
             pieces, seconds = find_pieces(self.memory, self.folder, question, mode, CUTOFFS[self.folder.kind])
@@ -89,14 +89,19 @@ class Run:
         return self._each(f"search {mode}", asked, settings, find)
 
     def ask(self, label: str, strategy: Strategy) -> list[Outcome]:
-        """What a strategy answers to each question whose answer can be scored; ``label`` names it in the tables."""
+        """Ask each question whose answer can be scored, and return the outcomes.
+
+        Args:
+            label: name of the strategy in the tables.
+            strategy: reads for the answers.
+        """
 
         def answer(question: Question, outcome: Outcome) -> Outcome:
             try:
                 given = self.memory.ask(
                     prompt_of(question), strategy=strategy, documents=question.documents, limits=self.limits
                 )
-            except (ModelError, QuestionError) as error:  # one question; what it is asked of goes on
+            except (ModelError, QuestionError) as error:  # only this question fails; the run goes on
                 return replace(outcome, error=f"{type(error).__name__}: {error}")
             cited = tuple(((citation.document_key, citation.start, citation.end), 0) for citation in given.citations)
             usage = given.usage
@@ -140,7 +145,7 @@ class Run:
 
 
 class _Content:
-    """Hashes of what a memory holds of some documents, each made once."""
+    """Hashes of the stored state of documents. Each hash is computed once."""
 
     def __init__(self, memory: Memory) -> None:
         self._rows = {
@@ -164,10 +169,10 @@ class _Content:
 
 
 def added(memory: Memory, documents: Iterable[Document | str]) -> Iterator[Receipt]:
-    """The receipt of each document, as it is added.
+    """Add documents, and yield the receipt of each.
 
     Raises:
-        MemgraphRagError: the first that cannot be added; those before it are.
+        MemgraphRagError: a document cannot be added. The documents before it are stored.
     """
     for outcome in memory.add_many(documents):
         if isinstance(outcome, Failure):
@@ -176,7 +181,7 @@ def added(memory: Memory, documents: Iterable[Document | str]) -> Iterator[Recei
 
 
 def prompt_of(question: Question) -> str:
-    r"""The question as it is asked: the options of a multiple choice stand below it, a letter each.
+    r"""Return the text of a question. The options of a multiple choice follow it, each with a letter.
 
     >>> prompt_of(Question("1", "Who ran?", options=("Tom", "Ann")))
     'Who ran?\nA. Tom\nB. Ann\nAnswer with the letter of one of these.'

@@ -34,7 +34,7 @@ _LETTER = re.compile(
 
 
 def scores_of(folder: Folder, question: Question, outcome: Outcome) -> Scores:
-    """What one outcome adds to each metric."""
+    """Return what one outcome adds to the numerator and the denominator of each metric."""
     if outcome.method.startswith("search "):
         shares = evidence_shares(folder, question, outcome.found, CUTOFFS[folder.kind])
         return {metric: (share, 1.0) for metric, share in shares.items()}
@@ -54,7 +54,7 @@ def scores_of(folder: Folder, question: Question, outcome: Outcome) -> Scores:
 
 
 def _abstention(question: Question, *, abstained: bool) -> Scores:
-    """Of abstaining where there is no answer; "refused" counts the questions that have one."""
+    """Return the metrics of abstaining. "refused" counts abstentions from questions that have an answer."""
     if not question.unanswerable:
         return {
             "refused": (float(abstained), 1.0),
@@ -70,7 +70,7 @@ def _abstention(question: Question, *, abstained: bool) -> Scores:
 
 
 def _cited(folder: Folder, question: Question, citations: Sequence[Span]) -> tuple[float, float]:
-    """How many citations overlap the evidence: its characters, or one of the turns or documents that hold it."""
+    """Return how many citations overlap the evidence: its spans, or the turns or documents that hold it."""
     if question.spans:
         good = sum(
             any(key == other and start < last and first < end for other, first, last in question.spans)
@@ -85,7 +85,7 @@ def _cited(folder: Folder, question: Question, citations: Sequence[Span]) -> tup
 
 
 def f1(reply: str, answer: str) -> float:
-    """Harmonic mean of precision and recall over the bags of words.
+    """Return F1: the harmonic mean of precision and recall over the bags of words.
 
     >>> round(f1("Peter the rabbit", "Peter Rabbit."), 2), f1("a cat", "the dog")
     (1.0, 0.0)
@@ -96,12 +96,12 @@ def f1(reply: str, answer: str) -> float:
 
 
 def exact_match(reply: str, answer: str) -> float:
-    """1 where they are equal but for case, punctuation and articles."""
+    """Return 1 if the texts are equal except for case, punctuation and articles, else 0."""
     return float(_normal(reply) == _normal(answer))
 
 
 def containment(reply: str, answer: str) -> float:
-    """1 where the answer's words stand together in what was said.
+    """Return 1 if the reply contains the words of the answer in sequence, else 0.
 
     >>> containment("It was Peter Rabbit.", "peter rabbit"), containment("It rained on Sunday.", "sun")
     (1.0, 0.0)
@@ -110,12 +110,12 @@ def containment(reply: str, answer: str) -> float:
 
 
 def rouge_l(reply: str, answer: str) -> float:
-    """ROUGE-L's F-measure."""
+    """Return the F-measure of ROUGE-L."""
     return float(_rouge().score(answer, reply)["rougeL"].fmeasure)
 
 
 def chosen_option(reply: str, options: Sequence[str]) -> int | None:
-    """The place of the option that a reply names; None where it names none, or two alike.
+    """Return the place of the option that a reply names, or None if it names none, or several equally well.
 
     By the letter with which it begins ("B", "(B) …", "Answer: B", "The answer is B."), else the one option that stands
     in it, else the one whose words it shares most.
@@ -139,7 +139,7 @@ def _normal(text: str) -> str:
 
 
 def require_rouge() -> None:
-    """Refuse to score answers before any is asked for.
+    """Check, before any question is asked, that the package for ROUGE is installed.
 
     Raises:
         SettingsError: rouge-score is not installed.

@@ -1,8 +1,8 @@
-"""Anthropic's memory tool over a memory: the files that Claude keeps for itself are documents.
+"""Anthropic's memory tool over a memory: the files that Claude writes are documents.
 
-It knows the tool's six commands; files are stored by ``items``. Invariants: every command answers as
-``BetaLocalFilesystemMemoryTool`` does, but for the sizes of directories; no path leads out of ``/memories``; whatever
-cannot be done is a ``ToolError``, which the model reads.
+It implements the tool's six commands; ``items`` stores the files. Invariants: every command answers as
+``BetaLocalFilesystemMemoryTool`` does, except for the sizes of directories; no path leaves ``/memories``; a command
+that fails raises ``ToolError``, which the model reads.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WIDTH = len(str(_MOST_LINES))
 class MemoryTool(BetaAbstractMemoryTool):
     """Anthropic's memory tool (``memory_20250818``) whose files are documents of a memory.
 
-    What Claude writes down is searched with everything else that the memory holds, and nothing lies on disk beside it.
+    Searches of the memory find Claude's files too. No file is written to disk outside the store.
 
     Args:
         memory: an open ``Memory``.
@@ -53,14 +53,14 @@ class MemoryTool(BetaAbstractMemoryTool):
         self._items = Items(memory, "anthropic")
 
     def execute(self, command: Any) -> Any:
-        """Carry out a command, one at a time; the model's errors are ``ToolError``, the store's are ours."""
+        """Execute a command; calls wait for each other. Errors of the model are ``ToolError``, of the store ours."""
         with self._items.lock:
             return super().execute(command)
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """A file with line numbers, or what lies in a directory."""
+        """Return the content of a file with line numbers, or the list of a directory."""
         path = _checked(command.path)
         if self._is_directory(path):
             return self._listing(path, command.path)
@@ -91,7 +91,7 @@ class MemoryTool(BetaAbstractMemoryTool):
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """A new file."""
+        """Create a file."""
         path = _checked(command.path)
         is_made = self._make_directories(posixpath.dirname(path))
         if self._exists(path):
@@ -102,7 +102,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         return f"File created successfully at: {command.path}"
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Another text in place of one that stands once in a file."""
+        """Replace a text that occurs exactly once in a file."""
         item = self._file(command.path)
         content, old = self._items.text(item), command.old_str
         places = _places(content, old)
@@ -124,7 +124,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         )
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """A text behind that many lines of a file."""
+        """Insert a text after the given line of a file; after line 0 at the beginning."""
         item = self._file(command.path)
         lines = self._items.text(item).split("\n")
         if lines[-1] == "":
@@ -140,7 +140,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         return f"The file {command.path} has been edited."
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Without a file, or a directory and all in it."""
+        """Delete a file, or a directory with everything in it."""
         path = _checked(command.path)
         if path == _ROOT:
             raise ToolError(f"Cannot delete the {_ROOT} directory itself")
@@ -154,7 +154,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         return f"Successfully deleted {command.path}"
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """A file or a directory under another path."""
+        """Move a file or a directory to another path."""
         old, new = _checked(command.old_path), _checked(command.new_path)
         if old == _ROOT:
             raise ToolError(f"Cannot rename the {_ROOT} directory itself")
@@ -219,7 +219,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         self._items.put(_DIRECTORIES, "", sorted(set(names)), before=self._items.get(_DIRECTORIES))
 
     def _make_directories(self, path: str) -> bool:
-        """Make a directory and those above it, like ``mkdir -p``; False where a file is in the way."""
+        """Create a directory and its parents, like ``mkdir -p``. Return False if a file is in the way."""
         known, wanted = self._directories(), []
         while _is_below(path, _ROOT) and path not in known:
             if self._items.get(path) is not None:
@@ -232,7 +232,11 @@ class MemoryTool(BetaAbstractMemoryTool):
 
 
 def _checked(path: str) -> str:
-    """The path without ``.``, ``..`` and doubled slashes."""
+    """Return the path without ``.``, ``..`` and double slashes.
+
+    Raises:
+        ToolError: the path is not below ``/memories``.
+    """
     if path != _ROOT and not path.startswith(f"{_ROOT}/"):
         raise ToolError(f"Path must start with {_ROOT}, got: {path}")
     plain = posixpath.normpath(path)
@@ -246,7 +250,7 @@ def _is_below(path: str, directory: str) -> bool:
 
 
 def _in_tree_order(path: str, files: dict[str, int], directories: dict[str, int]) -> list[tuple[list[str], int, bool]]:
-    """What a listing shows, as (parts below ``path``, bytes, whether a directory), each behind its parent."""
+    """Return the entries of a listing as (parts below ``path``, bytes, is directory), each after its parent."""
     entries = [
         (name[len(path) + 1 :].split("/"), size, is_directory)
         for sizes, is_directory in ((files, False), (directories, True))
@@ -262,7 +266,7 @@ def _size_below(files: dict[str, int], directory: str) -> int:
 
 
 def _places(content: str, text: str) -> list[int]:
-    """Where a text stands, overlapping places included."""
+    """Return all places of a text, overlapping ones included."""
     places, at = [], content.find(text)
     while at != -1:
         places.append(at)
@@ -275,7 +279,7 @@ def _numbered(lines: Sequence[str], first: int) -> str:
 
 
 def _shown_size(size: int) -> str:
-    """Bytes as ``du -h`` would write them."""
+    """Format a number of bytes as ``du -h`` does."""
     power = min((size.bit_length() - 1) // 10, 3) if size else 0
     scaled = size / 1024**power
     return f"{int(scaled)}{'BKMG'[power]}" if scaled == int(scaled) else f"{scaled:.1f}{'BKMG'[power]}"

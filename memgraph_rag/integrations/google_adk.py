@@ -1,7 +1,7 @@
-"""Google ADK's memory service over a memory: events of sessions, an event a document.
+"""Google ADK's memory service over a memory: each event of a session is a document.
 
-It knows ADK's sessions and memory entries. Invariants: what one user of an app said is found for that user of that app
-alone; an event that was deleted does not come back with its session.
+It knows ADK's sessions and memory entries. Invariants: an event is found only for its own user and app; a deleted event
+stays deleted when its session is added again.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class MemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,  # noqa: ARG002 - none is known here
     ) -> None:
-        """Store events that are not stored yet."""
+        """Store the events that are not stored yet."""
         await asyncio.to_thread(self._add, app_name, user_id, session_id or _NO_SESSION, list(events), False)
 
     async def add_memory(
@@ -71,11 +71,11 @@ class MemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,  # noqa: ARG002 - none is known here
     ) -> None:
-        """Store memories that stand for themselves; one without an id gets one."""
+        """Store memories that belong to no session. A memory without an id gets one."""
         await asyncio.to_thread(self._add_entries, app_name, user_id, list(memories))
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """The memories of this user of this app that bear on the query most, best first, each once."""
+        """Return the most relevant memories of this user and app, best first, each once."""
         where: dict[str, MetadataValue] = {"collection": "google_adk", "app": app_name, "user": user_id}
         evidence = await asyncio.to_thread(recall, self.memory, query, k=4 * self.k, mode=self.mode, where=where)
         best: dict[str, Evidence] = {}
@@ -85,7 +85,7 @@ class MemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=entries)
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Delete the memory of that ``MemoryEntry.id``; it stays deleted when its session is added again."""
+        """Delete the memory with this ``MemoryEntry.id``. It stays deleted when its session is added again."""
         if memory_id:
             await asyncio.to_thread(self._delete, app_name, user_id, memory_id)
 

@@ -1,7 +1,7 @@
 """Haystack's document store and retriever over a memory.
 
-It knows Haystack's documents and filters; they are stored by ``items``. Invariant: a document that is read equals the
-one that was written, embedding included; the memory searches by its own embeddings, not by that one.
+It knows Haystack's documents and filters; ``items`` stores the documents. Invariants: a document that is read equals
+the written one, embedding included; the memory searches by its own embeddings, not by the document's.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class MemoryDocumentStore:
     """A Haystack ``DocumentStore`` whose documents are documents of a memory.
 
     Args:
-        memory: an open ``Memory``; its other documents are not seen here, but its searches find these.
-        store: instead of a memory, the file or address to open one on; what a pipeline is saved with.
-        namespace: of ``store``.
+        memory: an open ``Memory``. This store hides its other documents, but searches of the memory find these.
+        store: file or address of a memory to open, in place of ``memory``; a saved pipeline contains it.
+        namespace: namespace of ``store``.
 
-    What of a document is not its content (meta, embedding, blob) may take 64 KiB. Every filter looks at all documents
-    of the memory's namespace. Errors are Haystack's for what Haystack checks (``DuplicateDocumentError``,
-    ``FilterError``, ``ValueError``), else ours.
+    Meta, embedding and blob of a document may take 64 KiB together. Every filter reads all documents of the namespace.
+    Haystack's own checks raise its errors (``DuplicateDocumentError``, ``FilterError``, ``ValueError``); other errors
+    are ours.
     """
 
     def __init__(self, memory: Memory | None = None, *, store: str | None = None, namespace: str | None = None) -> None:
@@ -47,34 +47,34 @@ class MemoryDocumentStore:
         self._items = Items(self.memory, "haystack")
 
     def to_dict(self) -> dict[str, Any]:
-        """The store's file or address and the namespace; no password and no model."""
+        """Return the store's file or address and the namespace, without password and model."""
         return default_to_dict(self, store=self.memory.settings.store, namespace=self.memory.namespace)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MemoryDocumentStore:
-        """Open a memory on what ``to_dict`` named."""
+        """Open the memory that ``to_dict`` describes."""
         return default_from_dict(cls, data)
 
     def count_documents(self) -> int:
-        """How many there are."""
+        """Return the number of documents."""
         return len(self._items.all())
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Those that match, in the order in which they were first written.
+        """Return the documents that match, in the order in which they were first written.
 
         Raises:
-            ValueError: it is no filter.
-            FilterError: it compares what cannot be compared.
+            ValueError: ``filters`` is not a filter.
+            FilterError: the filter compares values that cannot be compared.
         """
         return [document for _, document in self._matching(filters)]
 
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
-        """Store documents; how many were written. Without a policy, a document that is stored already is an error.
+        """Store documents, and return the number written. Without a policy, a stored id is an error.
 
         Raises:
-            ValueError: no list of documents.
-            DuplicateDocumentError: of an id there is one already; then nothing is written.
-            DocumentError: one is too large, or its meta are nothing that JSON can hold.
+            ValueError: ``documents`` is not a list of documents.
+            DuplicateDocumentError: an id is already stored. Nothing is written then.
+            DocumentError: a document is too large, or JSON cannot hold its meta.
         """
         is_list = isinstance(documents, Iterable) and not isinstance(documents, str)
         if not is_list or not all(isinstance(document, Document) for document in documents):
@@ -88,20 +88,20 @@ class MemoryDocumentStore:
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(chosen)
 
     def delete_documents(self, document_ids: list[str]) -> None:
-        """Delete those of these ids that there are."""
+        """Delete the documents with these ids. Unknown ids are ignored."""
         for id_ in document_ids:
             self._items.delete(id_)
 
     def delete_all_documents(self) -> None:
-        """Delete all that were written here; the memory's other documents stay."""
+        """Delete all documents of this store. The memory's other documents stay."""
         self.delete_documents([item.id for item in self._items.all()])
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
-        """Delete those that match; how many."""
+        """Delete the documents that match, and return their number."""
         return sum(self._items.delete(item.id) for item, _ in self._matching(filters))
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
-        """Set these meta fields of those that match; how many."""
+        """Set meta fields of the documents that match, and return their number."""
         with self._items.lock:
             matching = self._matching(filters)
             for item, document in matching:
@@ -112,7 +112,7 @@ class MemoryDocumentStore:
     def search(
         self, query: str, *, filters: dict[str, Any] | None = None, top_k: int = 10, mode: str = "graph"
     ) -> list[Document]:
-        """The documents that bear on a query most, best first, with the score of their best passage."""
+        """Return the most relevant documents, best first, each with the score of its best passage."""
         items = [item for item, _ in self._matching(filters)] if filters else self._items.all()
         hits = self._items.search(query, items, k=top_k, mode=mode)
         return [replace(self._document(item), score=evidence.score) for item, evidence in hits]
@@ -132,7 +132,7 @@ class MemoryDocumentStore:
 
 @component
 class MemoryRetriever:
-    """The documents of a ``MemoryDocumentStore`` that bear on a query, as a component of a pipeline.
+    """A pipeline component that retrieves the documents of a ``MemoryDocumentStore`` that are relevant to a query.
 
     Args:
         filters, top_k: also of ``run``.
@@ -156,7 +156,7 @@ class MemoryRetriever:
         self.filter_policy = filter_policy
 
     def to_dict(self) -> dict[str, Any]:
-        """For a pipeline that is saved."""
+        """Return the parameters for a saved pipeline."""
         return default_to_dict(
             self,
             document_store=self.document_store.to_dict(),
@@ -168,7 +168,7 @@ class MemoryRetriever:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MemoryRetriever:
-        """From what ``to_dict`` gave."""
+        """Create the component from the result of ``to_dict``."""
         parameters = dict(data["init_parameters"])
         if isinstance(parameters["document_store"], dict):
             parameters["document_store"] = MemoryDocumentStore.from_dict(parameters["document_store"])
@@ -186,12 +186,12 @@ class MemoryRetriever:
     async def run_async(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, Any]:
-        """``run`` in a thread."""
+        """Do the same as ``run`` in a thread."""
         return await asyncio.to_thread(self.run, query, filters, top_k)
 
 
 def _chosen(documents: Sequence[Document], stored: set[str], policy: DuplicatePolicy) -> dict[str, Document]:
-    """The documents to write, by id."""
+    """Return the documents to write, by id."""
     chosen: dict[str, Document] = {}
     for document in documents:
         if document.id not in stored | chosen.keys() or policy == DuplicatePolicy.OVERWRITE:
@@ -202,7 +202,7 @@ def _chosen(documents: Sequence[Document], stored: set[str], policy: DuplicatePo
 
 
 def _value(document: Document) -> dict[str, Any]:
-    """All of a document but its id and content; numbers of the embedding take 11 characters each, not 20."""
+    """Return all fields of a document except id and content. The embedding is packed: 11 characters a number."""
     fields = document.to_dict(flatten=False)
     rest = {name: value for name, value in fields.items() if name not in ("id", "content", "embedding")}
     embedding = None if document.embedding is None else array("d", document.embedding).tobytes()

@@ -1,8 +1,8 @@
-"""What a framework stores under an id (a text with a value of JSON), as documents of a memory.
+"""Items of a framework (an id, a text and a JSON value), stored as documents of a memory.
 
-It knows no framework. An item is one document: its text is the item's text, so that every search of the memory finds
-it; collection, id, order and value stand in the metadata. Invariants: what is read is what was put, whatever
-characters it has; items of one collection never appear in another; an item's order survives its replacement.
+It knows no framework. An item is one document. The document's text is the item's text, so searches of the memory find
+it; the metadata hold collection, id, order and value. Invariants: an item is read exactly as it was put, whatever
+characters it has; items of one collection never appear in another; a replaced item keeps its order.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Items:
         return Document(stored, self.key(id_), metadata=fields, turns=turns)
 
     def get(self, id: Any) -> Item | None:  # noqa: A002
-        """The item of that id; None where there is none."""
+        """Return the item with this id, or None."""
         try:
             (record,) = self.memory.documents(documents=[self.key(id)])
         except DocumentNotFound:
@@ -131,15 +131,15 @@ class Items:
         return _item(record.key, record.metadata)
 
     def text(self, item: Item) -> str:
-        """The item's text, as it was put.
+        """Return the item's text exactly as it was put.
 
         Raises:
-            DocumentNotFound: it was deleted meanwhile.
+            DocumentNotFound: the item was deleted meanwhile.
         """
         return self.memory.get(item.key).text if item.exact is None else item.exact
 
     def delete(self, id: Any) -> bool:  # noqa: A002
-        """Delete an item; whether there was one."""
+        """Delete an item, and return whether it existed."""
         try:
             self.memory.forget(self.key(id))
         except DocumentNotFound:
@@ -147,7 +147,7 @@ class Items:
         return True
 
     def all(self, **metadata: MetadataValue) -> list[Item]:
-        """The items whose metadata hold all of these, in order. Cost: one look at every document of the namespace."""
+        """Return the items with all of these metadata, in order. Cost: reads every document of the namespace."""
         wanted = {"collection": self.collection, **metadata}
         records = [
             record
@@ -157,7 +157,7 @@ class Items:
         return sorted((_item(record.key, record.metadata) for record in records), key=lambda item: item.order)
 
     def search(self, query: str, items: Iterable[Item], *, k: int, mode: str = "graph") -> list[tuple[Item, Evidence]]:
-        """The k of these items that bear on a query most, each with its best passage, best first."""
+        """Return the k of these items that are most relevant to a query, each with its best passage, best first."""
         by_key = {item.key: item for item in items if item.exact is None or item.exact.strip()}
         if not by_key or k < 1 or not query.strip():
             return []
@@ -165,7 +165,7 @@ class Items:
         return [(by_key[key], evidence) for key, evidence in best]
 
     def key(self, id: Any) -> str:  # noqa: A002
-        """The key of an item's document."""
+        """Return the key of an item's document."""
         written = id if isinstance(id, str) else json.dumps(id)
         if len(written) > _LONGEST_KEY or _UNSTORABLE.search(written):
             framed = json.dumps(id).encode()
@@ -173,7 +173,7 @@ class Items:
         return f"{self.collection}:{written}"
 
     def _best(self, query: str, keys: Sequence[str], k: int, mode: str) -> list[tuple[str, Evidence]]:
-        """The best passages of k documents; a document may have many passages, so more are asked for until k have."""
+        """Return the best passage of each of k documents. The search grows until it reaches k documents."""
         count = k
         while True:
             evidence = self.memory.search(query, k=count, mode=mode, documents=keys)
@@ -185,17 +185,17 @@ class Items:
             count = min(count * 4, _MOST_RESULTS)
 
     def next_order(self) -> int:
-        """A number above all that this process gave before."""
+        """Return a number above all earlier results of this method in this process."""
         with self.lock:
             self._last_order = max(self._last_order + 1, time.time_ns())
             return self._last_order
 
 
 def as_json(value: Any, id: Any) -> str:  # noqa: A002
-    """The value as JSON.
+    """Return the value as JSON text.
 
     Raises:
-        DocumentError: JSON cannot hold it.
+        DocumentError: JSON cannot hold the value.
     """
     try:
         return json.dumps(value)
@@ -207,7 +207,7 @@ def as_json(value: Any, id: Any) -> str:  # noqa: A002
 
 
 def _item(key: str, metadata: Mapping[str, Any]) -> Item:
-    """The item that a document with these metadata is."""
+    """Return the item of a document with these metadata."""
     exact = metadata.get("exact")
     return Item(
         id=json.loads(metadata["item"]),

@@ -1,7 +1,7 @@
-"""LangGraph's long-term store over a memory: namespaces of items that are found by meaning and by filters.
+"""LangGraph's long-term store over a memory: namespaces of items, with search by meaning and by filters.
 
-It knows LangGraph's operations; items are stored by ``items``. Invariants, as in LangGraph's own stores: the reads of
-a batch see what was before its writes; of several writes of one item in a batch the last counts.
+It knows LangGraph's operations; ``items`` stores the items. Invariants, as in LangGraph's own stores: the reads of a
+batch see the state before its writes; if a batch writes an item several times, the last write counts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class MemoryStore(BaseStore):
     """A LangGraph ``BaseStore`` whose items are documents of a memory.
 
     Args:
-        memory: an open ``Memory``; its other documents are not seen here, but its searches find these items.
+        memory: an open ``Memory``. This store hides its other documents, but searches of the memory find these items.
         fields: paths of a value whose texts are searched (``put(index=…)`` names others for an item); "$" is all of it.
         mode: how items are ranked for a query.
         ttl: as in LangGraph's stores: ``default_ttl`` in minutes, ``refresh_on_read``, ``omit_expired``,
@@ -73,7 +73,7 @@ class MemoryStore(BaseStore):
         self._sweeper_end: threading.Event | None = None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out the operations; see the invariants of the module.
+        """Execute the operations, and return one result for each; see the invariants of the module.
 
         Raises:
             InvalidNamespaceError: a label of a namespace is empty, no str, or has a period.
@@ -94,18 +94,18 @@ class MemoryStore(BaseStore):
             return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """``batch`` in a thread."""
+        """Do the same as ``batch`` in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     # ── items that expire ────────────────────────────────────────────────────────────────────────────────
 
     def sweep_ttl(self) -> int:
-        """Delete the items that have expired; how many."""
+        """Delete the expired items, and return their number."""
         with self._items.lock:
             return sum(self._items.delete(item.id) for item in self._items.all() if _has_expired(item))
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> None:
-        """Sweep in a thread of its own, every ``sweep_interval_minutes`` (by default those of ``ttl``, else 5)."""
+        """Start a thread that deletes expired items every ``sweep_interval_minutes`` (default: ``ttl``'s, else 5)."""
         if self._sweeper_end is not None:
             return
         configured = (self.ttl_config or {}).get("sweep_interval_minutes")
@@ -119,7 +119,7 @@ class MemoryStore(BaseStore):
         threading.Thread(target=sweep, name="memgraph_rag TTL sweeper", daemon=True).start()
 
     def stop_ttl_sweeper(self) -> None:
-        """End the sweeping thread; do so before the memory is closed."""
+        """Stop the sweeping thread. Call this before the memory is closed."""
         if self._sweeper_end is not None:
             self._sweeper_end.set()
             self._sweeper_end = None
@@ -169,7 +169,7 @@ class MemoryStore(BaseStore):
         return [SearchItem(**_fields_of(self._refreshed(item, op.refresh_ttl)), score=score) for item, score in scored]
 
     def _ranked(self, op: SearchOp, items: Sequence[Item]) -> list[tuple[Item, float | None]]:
-        """Items that are indexed, best first; where these do not fill the page, the others."""
+        """Return a page of items: indexed items, best first, then the items that are not indexed."""
         indexed = [item for item in items if item.value["indexed"]]
         hits = self._items.search(op.query or "", indexed, k=op.offset + op.limit, mode=self.mode)
         found = {item.key for item, _ in hits}
@@ -192,7 +192,7 @@ class MemoryStore(BaseStore):
         return bool((self.ttl_config or {}).get("omit_expired")) and _has_expired(item)
 
     def _refreshed(self, item: Item, refresh: bool) -> Item:
-        """The item, whose time to live begins anew where it was read so."""
+        """Return the item. With ``refresh``, restart its time to live."""
         minutes = item.value["ttl"]
         if minutes is None or not refresh:
             return item
@@ -236,7 +236,7 @@ def _matches(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> 
 
 
 def _agrees(value: Any, wanted: Any) -> bool:
-    """Whether a value is what a filter wants: equal, within nested values too, or as its operators compare it."""
+    """Return whether a value matches a filter: by equality, also in nested values, or by the filter's operators."""
     if isinstance(wanted, dict):
         if any(name.startswith("$") for name in wanted):
             return all(_compare(value, operator, operand) for operator, operand in wanted.items())

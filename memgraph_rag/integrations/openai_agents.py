@@ -1,7 +1,7 @@
 """Sessions and tools for the OpenAI Agents SDK over a memory.
 
-It knows the SDK's session protocol and function tools. Invariants: a session gives back the items that it was given,
-in order; what was said in it can be searched in the memory like everything else.
+It knows the SDK's session protocol and function tools. Invariants: a session returns its items unchanged and in order;
+searches of the memory find its messages.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class MemorySession(SessionABC):
     """A conversation of the Agents SDK whose items are documents of a memory.
 
     Args:
-        session_id: of the conversation; others in the same memory stay apart.
+        session_id: id of the conversation. Other conversations in the same memory stay separate.
         memory: an open ``Memory``.
-        session_settings: ``limit``, how many of the latest items a run reads.
+        session_settings: ``limit`` is the number of latest items that a run reads.
 
-    Every read looks at all documents of the memory's namespace. Two programs may add to one session at once, and
-    nothing is lost; their items stand in the order in which they were stored.
+    Every read goes through all documents of the namespace. Two programs may add to one session at the same time; no
+    item is lost, and items have the order in which they were stored.
     """
 
     def __init__(self, session_id: str, memory: Memory, *, session_settings: SessionSettings | None = None) -> None:
@@ -47,7 +47,7 @@ class MemorySession(SessionABC):
         self._items = Items(memory, "openai_agents")
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The items, or the latest ``limit`` of them, oldest first."""
+        """Return the items, or the latest ``limit`` items, oldest first."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         items = await self._in_thread(self._stored)
@@ -55,15 +55,15 @@ class MemorySession(SessionABC):
         return values if limit is None else values[-limit:] if limit > 0 else []
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Store items behind those that are there.
+        """Append items to the session.
 
         Raises:
-            DocumentError: one is larger than 64 KiB, or JSON cannot hold it; those before it are stored.
+            DocumentError: an item is larger than 64 KiB, or JSON cannot hold it. The items before it are stored.
         """
         await self._in_thread(lambda: [self._add(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the latest item out and return it; None where there is none."""
+        """Remove the latest item and return it, or return None if there is no item."""
         return await self._in_thread(self._pop)
 
     async def clear_session(self) -> None:
@@ -94,10 +94,10 @@ class MemorySession(SessionABC):
 
 
 def memory_tools(memory: Memory, names: Sequence[ToolName] | None = None) -> list[FunctionTool]:
-    """``Memory.tools`` as function tools for an ``Agent``.
+    """Return ``Memory.tools`` as function tools for an ``Agent``.
 
     Raises:
-        SettingsError: no tool of that name.
+        SettingsError: there is no tool with one of the names.
     """
     tools = memory.tools() if names is None else memory.tools(names)
     return [_function_tool(tool) for tool in tools]
@@ -117,7 +117,7 @@ def _function_tool(tool: Any) -> FunctionTool:
 
 
 def _said(item: Mapping[str, Any]) -> tuple[str, str]:
-    """Who says what in an item; what is no message, such as the call of a tool, says nothing."""
+    """Return the role and the text of an item. An item that is not a message, such as a tool call, gives two ""."""
     content = item.get("content") if item.get("role") else None
     if isinstance(content, str):
         return str(item["role"]), content

@@ -69,7 +69,7 @@ def test_ctrl_c_is_one_line_and_130(cli, monkeypatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("memgraph_rag.Memory", interrupt)
-    assert cli("documents", status=130).stderr == "Interrupted. What was not finished is not stored.\n"
+    assert cli("documents", status=130).stderr == "Interrupted. Unfinished work is not stored.\n"
 
 
 @table("arguments", [("ask",), ("nonsense",), ("search", "x", "--k", "many"), ("show", "--what")])

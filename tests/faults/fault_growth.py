@@ -203,7 +203,7 @@ def _read_as_json(reply: str) -> None:
     read_report(reply, [], [], Sources({}, [], []))
     parts = [outline_reply.Part("Section", reply[:200], (each,)) for each in (reply[-50:], reply)]
     outline_reply.parts(reply)
-    outline_reply.placed(parts, reply, 0, len(reply))
+    outline_reply.find_headings(parts, reply, 0, len(reply))
 
 
 def _read_in_walks(reply: str) -> None:

@@ -318,7 +318,7 @@ class OddStrategy:
     ids=["nothing", "number", "numbers", "text", "texts", "empty", "no step", "no node", "stop"],
 )
 def test_invalid_steps_are_refused(odd: tuple[Memory, OddEmbedder], read: Callable[[], Any]) -> None:
-    with pytest.raises(StrategyError, match=r"^Expected tuples of .* from strategy 'mine', got .*\. Mend"):
+    with pytest.raises(StrategyError, match=r"^Expected tuples of .* from strategy 'mine', got .*\. Correct"):
         odd[0].ask("Who met Ann?", strategy=OddStrategy(read))
 
 
@@ -375,7 +375,7 @@ def rows(**fields: Any) -> Callable[[Any], Any]:
 )
 def test_invalid_rows_are_refused(tmp_path: Path, make: Callable[[Any], Any]) -> None:
     with Memory(tmp_path / "notes.lbug", **options(layers=("entities", OddLayer(make)))) as memory:
-        with pytest.raises(LayerError, match=r"^Expected .*layer 'mine', got .*\. Mend"):
+        with pytest.raises(LayerError, match=r"^Expected .*layer 'mine', got .*\. Correct"):
             memory.add(TEXT)
         assert not memory.documents()
         assert memory.maintenance.examine() == []

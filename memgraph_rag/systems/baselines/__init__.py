@@ -1,4 +1,4 @@
-"""The ways to read that the papers compare themselves with: controls of an experiment, and no way to serve users."""
+"""The reading strategies that the papers compare with. They are controls of experiments, not meant for users."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Compressing what is read: which segments take part, what share of their tokens stays, and which tokens that are.
+"""Compression of the texts to read: which segments take part, which share of their tokens is kept, and which tokens.
 
-It knows the session by its contract. Invariants: what is read are tokens of stored segments, in their order; all of it
-together is within the target, but for whole tokens.
+It knows the session by its contract. Invariants: only tokens of stored segments are read, in their order; together they
+stay within the target, up to rounding to whole tokens.
 
 Source: the LLMLingua papers (2310.05736, 2310.06839): a budget for all contexts, contexts left out first, then tokens.
 """
@@ -21,13 +21,13 @@ __all__ = ["best_within", "kept_shares", "mean_loss", "most_telling", "read_comp
 
 
 def target_within(target_tokens: int, context: ReadingContext) -> int:
-    """How many tokens may be read: the target, or less where the window or the budget holds less."""
+    """Return the number of tokens that may be read: the smallest of the target, the window's rest and the limit."""
     target, most_tokens = min(target_tokens, context.session.tokens_left), context.limits.tokens
     return target if most_tokens is None else min(target, most_tokens)
 
 
 def best_within(scored: Iterable[tuple[float, Segment]], tokens: int) -> list[tuple[float, Segment]]:
-    """Those of the highest scores that fit together, best first; at least one."""
+    """Return the segments with the highest scores that fit ``tokens`` together, best first; at least one segment."""
     kept: list[tuple[float, Segment]] = []
     used = 0
     for score, segment in sorted(scored, key=lambda pair: (-pair[0], pair[1].id)):
@@ -39,7 +39,12 @@ def best_within(scored: Iterable[tuple[float, Segment]], tokens: int) -> list[tu
 
 
 def kept_shares(tokens: Sequence[int], target: int, spread: float = 0.0) -> list[float]:
-    """What share of each context's tokens is kept: about ``target`` in all, more of the first than of the last.
+    """Return for each context the share of its tokens to keep: about ``target`` tokens in all, more of the first ones.
+
+    Args:
+        tokens: the number of tokens of each context.
+        target: the number of tokens to keep in all.
+        spread: how much the share of the first context is above, and of the last below, the middle.
 
     >>> kept_shares([100, 100, 100], 150, 0.3)
     [0.8, 0.5, 0.2]
@@ -48,7 +53,7 @@ def kept_shares(tokens: Sequence[int], target: int, spread: float = 0.0) -> list
         return [1.0] * len(tokens)
     tilt = np.linspace(spread, -spread, len(tokens)) if len(tokens) > 1 else np.zeros(1)
     low, high = -1.0 - spread, 1.0 + spread
-    for _ in range(50):  # shares are cut at 0 and 1, so the mean that gives the target is looked for
+    for _ in range(50):  # shares are cut at 0 and 1, so bisection finds the middle share that gives the target
         base = (low + high) / 2
         kept = float(np.clip(base + tilt, 0, 1) @ np.array(tokens))
         low, high = (base, high) if kept < target else (low, base)
@@ -56,11 +61,12 @@ def kept_shares(tokens: Sequence[int], target: int, spread: float = 0.0) -> list
 
 
 def most_telling(text: str, offsets: NDArray[np.int64], values: Vector, share: float) -> str:
-    """The share of a text's tokens with the highest values, in order; the first of equal ones.
+    """Return the tokens of a text with the highest values, in text order. Of equal values the first tokens win.
 
     Args:
         offsets: (T, 2) the characters of each token.
-        values: (T,) one for each.
+        values: (T,) a value for each token.
+        share: the share of tokens to keep, from 0 to 1.
     """
     count = int(share * len(offsets))
     most = np.sort(np.lexsort((np.arange(len(values)), -values))[:count])
@@ -68,7 +74,11 @@ def most_telling(text: str, offsets: NDArray[np.int64], values: Vector, share: f
 
 
 def read_compressed(texts: Iterable[tuple[float, Segment, str]], context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-    """One step a segment, with its score and what is left of its text; those of which nothing is left are not read."""
+    """Read compressed segments, and yield one step for each. A segment with an empty text is not read.
+
+    Args:
+        texts: score, segment and compressed text.
+    """
     lines, before = NodeLines(context), None
     waiting = [item for item in texts if item[2]]
     for place, (score, segment, text) in enumerate(waiting, 1):
@@ -78,12 +88,12 @@ def read_compressed(texts: Iterable[tuple[float, Segment, str]], context: Readin
 
 
 def mean_loss(losses: Vector) -> float:
-    """The mean negative log likelihood; 0 of nothing."""
+    """Return the mean negative log likelihood, or 0 for no tokens."""
     return float(losses.mean()) if len(losses) else 0.0
 
 
 def _joined(text: str, spans: NDArray[np.int64]) -> str:
-    """The spans' characters; where some between two were left out, a blank."""
+    """Return the text of the spans, with a blank at each gap."""
     parts: list[str] = []
     end = 0
     for start, stop in spans.tolist():

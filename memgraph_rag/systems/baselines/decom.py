@@ -1,11 +1,11 @@
-"""DECOM: the question taken apart, and each of its parts searched for.
+"""DECOM: the model splits the question into simpler questions, and each of them is searched.
 
-It knows search and session by their contracts. Invariants: nothing but what a search finds is read; the question itself
-is searched for too, so that poor parts of it cost places, not the answer.
+It knows search and session by their contracts. Invariants: only search results are read; the question itself is
+searched too, so poor sub-questions waste places but do not lose the answer.
 
-The papers whose tables name this baseline do not say how it works. Decided here: the model writes at most three
-questions that have to be answered first; the finds of the question and of each of these are read turn by turn, as many
-in all as ``top_k`` reads; one answer is written from them.
+The papers whose tables name this baseline do not describe it. Our decision: the model writes at most three questions
+that must be answered first; the results of the question and of each sub-question are read in turns, as many in all as
+``top_k`` reads; one answer is written from them.
 
 Source: ours; see docs/decisions/baselines.md.
 """
@@ -33,10 +33,10 @@ _APART = (
 
 
 class Decom:
-    """Reads the best segments for the question and for the parts that the model takes it into.
+    """A strategy that reads the best segments for the question and for its sub-questions.
 
     Args:
-        k: how many segments are read in all.
+        k: most segments to read in all.
     """
 
     name = "decom"
@@ -45,7 +45,7 @@ class Decom:
         self._k = k
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a segment; see ``Strategy.read``. The first one's reason holds the parts."""
+        """Yield one step for each segment; see ``Strategy.read``. The first step's reason holds the sub-questions."""
         reply = ask(context.session, _APART, max_tokens=_REPLY_TOKENS)
         parts = [part for part in questions_in(reply) if part != question][:_MOST_QUESTIONS]
         finds = [context.search.find(query, k=self._k, documents=context.documents) for query in (question, *parts)]
@@ -55,7 +55,7 @@ class Decom:
 
 
 def _by_turns(finds: Iterable[list[Evidence]]) -> Iterator[Evidence]:
-    """The first of each list, then the second of each, without what came before."""
+    """Yield the first of each list, then the second of each list, and so on, each segment once."""
     seen: set[str] = set()
     for item in chain.from_iterable(zip_longest(*finds)):
         if item is not None and item.segment.id not in seen:

@@ -1,4 +1,4 @@
-"""The whole document in the window, cut where the window ends or begins. What the walk is compared with.
+"""Full context: read whole documents, cut to the window at the end or at the beginning. The walk is compared with it.
 
 It knows graph and session by their contracts. Invariant: segments are read in the order of the documents.
 """
@@ -18,10 +18,10 @@ __all__ = ["FullContext"]
 
 
 class FullContext:
-    """Reads everything; of what the window or the budget does not hold the beginning, or the end.
+    """A strategy that reads all segments, or the beginning or the end that fits window and budget.
 
     Args:
-        keep: which part; "end" is the papers' baseline "vanilla", which cuts a long text at its left.
+        keep: the part that is kept; "end" is the papers' baseline "vanilla", which cuts a long text at its start.
     """
 
     name = "full_context"
@@ -30,7 +30,7 @@ class FullContext:
         self._keep = keep
 
     def read(self, _question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a segment; see ``Strategy.read``."""
+        """Yield one step for each segment; see ``Strategy.read``."""
         wanted = (
             context.documents if context.documents is not None else [record.id for record in context.graph.documents()]
         )
@@ -41,7 +41,7 @@ class FullContext:
 
 
 def _last(segments: Sequence[Segment], context: ReadingContext) -> Sequence[Segment]:
-    """The last of these segments, as many as window and budget hold."""
+    """Return the last segments, as many as window and budget hold."""
     room, limits = context.session.tokens_left, context.limits
     if limits.tokens is not None:
         room = min(room, limits.tokens - context.session.usage.prompt_tokens)

@@ -1,15 +1,15 @@
-"""LLMLingua: the segments that a model would least have expected, and of each the tokens of which that is true.
+"""LLMLingua: read the segments that are least likely for the model, and of each only its least likely tokens.
 
-It knows search and session by their contracts only; the question chooses the candidates and nothing else. Invariants:
-those of ``compression``.
+It knows search and session by their contracts only. The question only chooses the candidates. Invariants: those of
+``compression``.
 
-As the paper has it: contexts of high perplexity are kept, in their order; then of each the tokens of the highest
-negative log likelihood, the same share of all. Otherwise than the paper: contexts are what a search finds, as a store
-holds more than a prompt; tokens are compared within their segment, not behind the compressed ones before it; the small
-model that compresses is the one that answers.
+As in the paper: contexts of high perplexity are kept, in their order; then each context keeps the same share of its
+tokens, those with the highest negative log likelihood. Differences from the paper: a search finds the contexts, because
+a store holds more than a prompt; a token is scored within its segment, not after the compressed segments before it; the
+model that answers is also the model that compresses.
 
-LLMLingua-2 (2403.12968) is not here: its compressor is a token classifier, distilled from GPT-4, whose weights no
-package brings (docs/decisions/baselines.md).
+LLMLingua-2 (2403.12968) is not implemented: its compressor is a token classifier, distilled from GPT-4, and no package
+contains its weights (docs/decisions/baselines.md).
 
 Source: Jiang et al., "LLMLingua" (2310.05736): budget controller and token-level compression.
 """
@@ -34,12 +34,13 @@ __all__ = ["LLMLingua"]
 
 
 class LLMLingua:
-    """Reads compressed segments.
+    """A strategy that reads compressed segments.
 
     Args:
-        candidates: how many segments of the hybrid search are compared.
-        target_tokens: of all that is read.
-        coarse: the least expected segments of together so many times the target are compressed, the others left out.
+        candidates: number of segments of the hybrid search to compare.
+        target_tokens: number of tokens to read in all.
+        coarse: the least likely segments are compressed, up to ``coarse`` × the target in tokens. The others are left
+            out.
     """
 
     name = "llmlingua"
@@ -50,7 +51,7 @@ class LLMLingua:
         self._coarse = coarse
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a segment, in the order of the search; see ``Strategy.read``. Its score is its mean loss.
+        """Yield one step for each segment, in the order of the search; see ``Strategy.read``. Score: the mean loss.
 
         Raises:
             StrategyError: the model's weights are not in this process.

@@ -1,12 +1,12 @@
-"""LongLLMLingua: the segments behind which the question is most likely, without their least informative tokens.
+"""LongLLMLingua: read the segments after which the question is most likely, without their least informative tokens.
 
 It knows search and session by their contracts only. Invariants: those of ``compression``.
 
-As the paper has it: contexts in the order of the question's mean negative log likelihood behind each, with the sentence
-that ties it to them; the best first; a ratio that falls linearly with the rank; those tokens kept that the question
-makes more to be expected. Otherwise than the paper: contexts are what a search finds, as a store holds more than a
-prompt; tokens are compared within their segment, not behind the compressed ones before it; nothing is recovered
-afterwards, for citations are cut from the segments.
+As in the paper: contexts are ranked by the mean negative log likelihood of the question after each context, with a
+sentence that ties the question to the context, best first; the share of kept tokens falls linearly with the rank; kept
+are the tokens that the question makes more likely. Differences from the paper: a search finds the contexts, because a
+store holds more than a prompt; a token is scored within its segment, not after the compressed segments before it; the
+answer is not recovered afterwards, because citations are cut from the segments.
 
 Source: Jiang et al., "LongLLMLingua" (2310.06839), sections 4.1 and 4.2, as the released code has them.
 """
@@ -33,13 +33,13 @@ _TIE = " We can get the answer to this question in the given documents."
 
 
 class LongLLMLingua:
-    """Reads compressed segments.
+    """A strategy that reads compressed segments.
 
     Args:
-        candidates: how many segments of the hybrid search are compared.
-        target_tokens: of all that is read.
-        coarse: the best segments of together so many times the target are compressed, the others left out.
-        spread: by how much more (the best) and less (the last) than the mean share is kept.
+        candidates: number of segments of the hybrid search to compare.
+        target_tokens: number of tokens to read in all.
+        coarse: the best segments are compressed, up to ``coarse`` × the target in tokens. The others are left out.
+        spread: how much the best segment's share of kept tokens is above, and the last one's below, the middle share.
     """
 
     name = "longllmlingua"
@@ -53,7 +53,7 @@ class LongLLMLingua:
         self._spread = spread
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a segment; see ``Strategy.read``. What is compared is paid for, but not read.
+        """Yield one step for each segment; see ``Strategy.read``. Comparing segments counts as usage, not as reading.
 
         Raises:
             StrategyError: the model's weights are not in this process.
@@ -72,7 +72,7 @@ class LongLLMLingua:
 
 
 def _compressed(text: str, asked: str, share: float, losses: TokenLosses) -> str:
-    """The share of the text's tokens that the question makes most expected, in order."""
+    """Return the share of the text's tokens that the question makes most likely, in text order."""
     if share >= 1:
         return text
     offsets, alone = losses.of(text)

@@ -1,13 +1,13 @@
-"""MeMWalker: from the top of the summaries down, the model choosing the way, and back up where a text does not answer.
+"""MeMWalker: the model walks down the tree of summaries, and back up if a text does not answer the question.
 
-It knows graph, search and session by their contracts. Invariants: a node is read at most once; what was read stays in
-the session (the paper's working memory); attention and embeddings play no part.
+It knows graph, search and session by their contracts. Invariants: a node is read at most once; nodes that were read
+stay in the session (the paper's working memory); attention and embeddings are not used.
 
-As the paper has it: the model sees the summaries below where it stands, and names the one to go to; at the bottom it
-reads the text, and says whether that answers the question. Otherwise than the paper: its tree is the summary graph
-that is there, so a place below two summaries is seen from both, and where more nodes stand side by side than the
-model is shown at once, the best of each handful meet again; it replies with the number only, for a small model's
-reasons are noise; whether a text answers is P(Yes) of the session.
+As in the paper: the model sees the child summaries of the present node and chooses one; at a leaf it reads the text,
+and says whether the text answers the question. Differences from the paper: the tree is the stored summary graph, so a
+node below two summaries is reached from both; if a level has more nodes than the model is shown at once, it chooses
+from each group, and then among the chosen nodes; it replies with a number only, because reasons of a small model are
+noise; whether a text answers is P(Yes) of the session.
 
 Source: Chen et al., "Walking Down the Memory Maze" (2310.05029), section 3 and appendix.
 """
@@ -26,7 +26,7 @@ from memgraph_rag.types import Node, Segment, Step, StopReason, as_line
 
 __all__ = ["MemWalker"]
 
-_REQUEST_TOKENS = 128  # of the request without what it lists
+_REQUEST_TOKENS = 128  # of the request without the listed nodes
 _REPLY_TOKENS = 8
 _WHICH = (
     "These parts can be read next:\n{parts}\n\nWhich one is most likely to lead to the answer? Reply with its number "
@@ -35,12 +35,12 @@ _WHICH = (
 
 
 class MemWalker:
-    """Reads down the summaries, one node after another.
+    """A strategy that reads one node after another, from the top summaries down.
 
     Args:
-        shown: how many nodes the model chooses from at once, at least two.
-        leaves: how many segments are read at most.
-        yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
+        shown: number of nodes that the model chooses from at once, at least two.
+        leaves: most segments to read.
+        yes_threshold: the model's Yes counts above this probability. The default is the calibration's, or 0.5.
     """
 
     name = "memwalker"
@@ -51,14 +51,14 @@ class MemWalker:
         self._yes_threshold = yes_threshold
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a node; see ``Strategy.read``."""
+        """Yield one step for each node; see ``Strategy.read``."""
         reflection = Reflection(context.session, yes_threshold=self._yes_threshold)
         lines, before = NodeLines(context), None
         ways = _Ways(context.graph, context.graph.top_nodes(documents_to_walk(question, context)))
         leaves_left = self._leaves
         nodes = ways.open(context.session.tokens_left)
         while nodes:
-            node = self._chosen(nodes, context.session)
+            node = self._choose(nodes, context.session)
             (attention,) = context.session.append(lines.of([node], after=before)).tolist()
             ways.take(node)
             before = node
@@ -79,18 +79,18 @@ class MemWalker:
             if stop is not None:
                 return
 
-    def _chosen(self, nodes: Sequence[Node], session: ReadingSession) -> Node:
-        """The one that the model names; of many, among those that it names of each handful."""
+    def _choose(self, nodes: Sequence[Node], session: ReadingSession) -> Node:
+        """Let the model choose a node: from each group of ``shown`` nodes, then among the chosen ones."""
         while len(nodes) > 1:
             handfuls = [nodes[start : start + self._shown] for start in range(0, len(nodes), self._shown)]
-            nodes = [_named(handful, session) for handful in handfuls]
+            nodes = [_ask_for_node(handful, session) for handful in handfuls]
         return nodes[0]
 
 
 class _Ways:
-    """What can be read next: what stands below the last summary that was read, else beside it, else beside that above.
+    """The nodes to read next: children of the last summary, else its unread siblings, else those of its parent.
 
-    False where everything was read.
+    An instance is false if every node was read.
     """
 
     def __init__(self, graph: GraphReader, top: Sequence[Node]) -> None:
@@ -102,12 +102,12 @@ class _Ways:
         return any(self._levels)
 
     def open(self, tokens: int) -> list[Node]:
-        """The unread nodes, at the lowest place that has any, which so many tokens hold."""
+        """Return the unread nodes of the lowest level that has some that fit ``tokens``."""
         unread = ([node for node in level if fits(node, tokens)] for level in reversed(self._levels))
         return next(filter(None, unread), [])
 
     def take(self, node: Node) -> None:
-        """The node is read: what it summarises is below it now, by weight; what is below its place is left."""
+        """Mark a node as read. Its children, by weight, become the lowest level; levels below its own are dropped."""
         self._read.add(node.id)
         while node not in self._levels[-1]:
             self._levels.pop()
@@ -117,8 +117,8 @@ class _Ways:
         self._levels = [[node for node in level if node.id not in self._read] for level in self._levels]
 
 
-def _named(nodes: Sequence[Node], session: ReadingSession) -> Node:
-    """The node whose number the model replies with; the first where it names none, or where no list fits."""
+def _ask_for_node(nodes: Sequence[Node], session: ReadingSession) -> Node:
+    """Return the node whose number the model replies with. Without a number, or without room to ask, the first node."""
     listed = fitting(nodes, session.tokens_left - _REQUEST_TOKENS)
     if len(listed) < 2:
         return nodes[0]

@@ -1,11 +1,12 @@
-"""Sliding window: the text is read window by window, each on its own; that window answers of which the model is surest.
+"""Sliding window: read each window of a text separately, and answer from the window with the highest P(Yes).
 
-It knows graph, search and session by their contracts. Invariants: a window is consecutive segments of one document;
-what stays in the session is one window; a window is read only where the budget holds the best one besides.
+It knows graph, search and session by their contracts. Invariants: a window consists of consecutive segments of one
+document; the session keeps one window; a window is read only if the budget also holds the best window.
 
-The papers whose tables name this baseline do not say how the windows' answers become one. Decided here, as readers with
-a short window have it (BERT, 1810.04805, on SQuAD): the answer of the window with the highest confidence, which is
-P(Yes) that the window answers the question. Each window begins with the last segment of the one before.
+The papers whose tables name this baseline do not say how the answers of windows become one. Our decision follows
+readers with a short window (BERT, 1810.04805, on SQuAD): the window with the highest confidence answers, and the
+confidence is P(Yes) that the window answers the question. Each window begins with the last segment of the window
+before.
 
 Source: ours; see docs/decisions/baselines.md. Cost: everything is read once, the chosen window twice.
 """
@@ -24,10 +25,10 @@ __all__ = ["SlidingWindow", "windows"]
 
 
 class SlidingWindow:
-    """Reads the window that answers best.
+    """A strategy that reads the window that answers best.
 
     Args:
-        window_tokens: most tokens of a window, half of what the budget and all of what the model's window holds.
+        window_tokens: most tokens of a window. Half of the budget, and the model's window, are further limits.
     """
 
     name = "sliding_window"
@@ -36,7 +37,7 @@ class SlidingWindow:
         self._window_tokens = window_tokens
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One pass with the whole window; see ``Strategy.read``. Each step's score is the P(Yes) of its window."""
+        """Yield the steps of the best window at once; see ``Strategy.read``. Score: P(Yes) of the window."""
         session, lines = context.session, NodeLines(context)
         best: Sequence[Segment] = ()
         best_p_yes, stop = -1.0, StopReason.EXHAUSTED
@@ -55,7 +56,7 @@ class SlidingWindow:
             yield (*steps[:-1], Step(best[-1], best_p_yes, attention[-1], best_p_yes, stop))
 
     def _windows(self, question: str, context: ReadingContext) -> Iterator[Sequence[Segment]]:
-        """Those of each document, in order."""
+        """Yield the windows of each document, in order."""
         limits, used = context.limits, context.session.usage.prompt_tokens
         most = min(self._window_tokens, context.session.tokens_left)
         if limits.tokens is not None:
@@ -67,9 +68,9 @@ class SlidingWindow:
 
 
 def windows(segments: Sequence[Segment], most_tokens: int) -> Iterator[Sequence[Segment]]:
-    """Runs of segments that hold at most so many tokens, each with the last segment of the run before where that fits.
+    """Yield runs of at most ``most_tokens``. A run begins with the last segment of the run before, if it fits.
 
-    A segment that alone holds more is left out.
+    A segment of more than ``most_tokens`` is left out.
     """
     run: list[Segment] = []
     for segment in segments:
@@ -88,6 +89,6 @@ def _tokens(segments: Sequence[Segment]) -> int:
 
 
 def _holds(context: ReadingContext, segments: Sequence[Segment]) -> bool:
-    """Whether the budget holds these too."""
+    """Return whether the budget also holds these segments."""
     most = context.limits.tokens
     return most is None or context.session.usage.prompt_tokens + _tokens(segments) <= most

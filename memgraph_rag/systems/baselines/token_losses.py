@@ -1,7 +1,7 @@
-"""How little a model expects each token of a text: what the LLMLingua papers rank tokens and contexts by.
+"""Negative log likelihoods of a text's tokens, by which the LLMLingua papers rank tokens and contexts.
 
-It runs the model's own forward pass, so the weights must be in this process. Invariant: the cache of the session stays
-as it was, and the session's usage grows by what each pass costs.
+It runs the model's forward pass, so the weights must be in this process. Invariant: the session's cache does not
+change, and its usage grows by the cost of each pass.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = ["TokenLosses"]
 
 
 class TokenLosses:
-    """Negative log likelihoods by the model of a session.
+    """Computes negative log likelihoods with the model of a session.
 
     Args:
-        session: pays for the passes.
-        strategy: the name for error messages.
+        session: the session whose model runs, and whose usage grows.
+        strategy: name of the strategy, for error messages.
 
     Raises:
         StrategyError: the weights of the session's model are not in this process.
@@ -68,7 +68,7 @@ class TokenLosses:
 
 
 def _require_weights(session: ReadingSession, strategy: str) -> KVSession:
-    """The session of the weights in this process: of two models the reader's."""
+    """Return the session whose model has its weights in this process; the reader's session if there are two models."""
     require_attention(session, strategy)
     reader = session.eye if isinstance(session, PenAndEyeSession) else session
     if not hasattr(reader, "model"):  # a ``KVSession`` has it; to import that class is to import torch

@@ -1,4 +1,4 @@
-"""GraphRAG (2404.16130): reports of communities of entities, and its local, global and drift searches."""
+"""GraphRAG (2404.16130): reports on communities of entities, and strategies for its local, global and DRIFT search."""
 
 from __future__ import annotations
 

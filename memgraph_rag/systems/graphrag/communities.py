@@ -1,12 +1,12 @@
-"""Layer ``communities``: GraphRAG's hierarchy of communities of entities, with a report on each.
+"""The layer ``communities``: GraphRAG's hierarchy of communities of entities, with a report on each community.
 
-The graph in, overviews out; it writes nothing itself. Invariants: each community rests on all documents of the segments
-and relations under it; a report says nothing under "findings" but what its spans hold; a report whose key is stored is
-not written again, so that a second call writes nothing.
+It turns the graph into overviews and does not write to the store itself. Invariants: a community is based on all
+documents of its segments and relations; each finding of a report is supported by its spans; a report whose key is
+stored is not written again, so a second call writes nothing.
 
-Source: GraphRAG (arXiv 2404.16130), section 3.1. Other than its released code, where that differs from the paper: all
-components have communities, not the largest alone, and where the statements under a community do not fit the model's
-window, the reports of its largest sub-communities take the place of their statements (section 3.1.5).
+Source: GraphRAG (arXiv 2404.16130), section 3.1. Where the released code differs from the paper, this layer follows the
+paper: all components have communities, not only the largest; if the statements under a community do not fit the model's
+window, reports of its largest sub-communities replace their statements (section 3.1.5).
 """
 
 from __future__ import annotations
@@ -50,26 +50,26 @@ COMMUNITIES = "communities"
 """The layer's name."""
 
 NO_PAIRS = f"no two entities are related, or named together in a segment that names at most {MOST_NAMED}"
-"""Note of a receipt: why there are no communities."""
+"""The note of a receipt if the memory has no communities."""
 
-_VERSION = 1  # of how reports are made; part of their keys
+_VERSION = 1  # of the way reports are made; part of their keys
 _MADE_AT_ONCE = 1000  # reports that one transaction writes
-_WRITTEN_AT_ONCE = 16  # where a model writes them: after an interruption so many are written again at most
-_READ_AT_ONCE = 10_000  # nodes and entities that one look into the graph fetches
+_WRITTEN_AT_ONCE = 16  # the same for reports by a model: an interruption loses at most so many
+_READ_AT_ONCE = 10_000  # nodes and entities that one query fetches
 
 _Item = TypeVar("_Item")
 
 
 @dataclass(slots=True)
 class _Work:
-    """One call of ``build``.
+    """The state of one call of ``build``. A community is known by its place in ``tree.communities``.
 
     Attributes:
-        namespace: of the ids.
-        texts: hashes of the texts of all segments, by id.
-        documents: the ids of the documents of all segments, by id.
-        keys: of each community, by place.
-        overviews: those that are there, by place.
+        namespace: the namespace, for ids of overviews.
+        texts: the hash of each segment's text, by segment id.
+        documents: the document id of each segment, by segment id.
+        keys: the key of each community, by place.
+        overviews: the overviews that exist so far, by place.
     """
 
     graph: EntityGraph
@@ -84,14 +84,17 @@ class _Work:
 
 
 class CommunitiesLayer:
-    """Finds communities, and reports on them.
+    """The layer that finds communities of entities and writes a report on each.
 
     Args:
-        most_members: a community of more entities is divided, while Leiden finds a way to.
-        source_tokens: most tokens that a report is written from; what the model's window holds where that is less.
-        with_model: whether the model writes the reports, where there is one. Else they are made of sentences.
-        seed: of Leiden.
-        most_bytes: what finding communities may take in memory.
+        most_members: a community of more entities is divided, if Leiden finds a division.
+        source_tokens: most tokens of the statements for one report. The model's window is a further limit.
+        with_model: whether the model, if there is one, writes the reports. Otherwise they consist of sentences.
+        seed: seed of Leiden.
+        most_bytes: most memory for finding communities.
+
+    Raises:
+        SettingsError: graspologic-native is not installed.
     """
 
     name = COMMUNITIES
@@ -116,10 +119,10 @@ class CommunitiesLayer:
         self._most_bytes = most_bytes
 
     def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
-        """What lacks, the lower levels first; see ``MemoryLayer.build``.
+        """Yield the missing overviews, lower levels first, and remove outdated ones; see ``MemoryLayer.build``.
 
         Raises:
-            SearchMemoryExceeded: the entities have to do with too many others.
+            SearchMemoryExceeded: the pairs of entities need more than ``most_bytes``.
         """
         stored = graph.overviews(self.name)
         work = self._begin(graph, stored, models, MemoryNeeded(self._most_bytes, progress))
@@ -139,7 +142,7 @@ class CommunitiesLayer:
         segments = [segment for segment in graph.indexed_segments(since=-1) if not segment.echo]
         entity_ids = sorted({entity_id for segment in segments for entity_id in segment.entities})
         entities = [entity for part in _parts(entity_ids) for entity in graph.entities(part)]
-        ids = {segment.id for segment in segments}  # what came meanwhile is in no list of documents
+        ids = {segment.id for segment in segments}  # relations of newer segments are ignored
         relations = [item.relation for item in graph.indexed_relations(since=-1) if item.relation.segment_id in ids]
         sizes = {"segments": len(segments), "entities": len(entities)}
         pairs = count_pairs(segments) + len(relations)
@@ -157,7 +160,7 @@ class CommunitiesLayer:
         return work
 
     def _statements(self, graph: MemoryGraph, work: _Work, lacking: Sequence[int]) -> Statements:
-        """What the communities that lack a report are reported on from."""
+        """Return the statements for the reports that are missing."""
         room = self._source_tokens
         if work.language is not None:
             room = max(1, min(room, work.language.window - REPORT_TOKENS - FORM_TOKENS))
@@ -171,7 +174,7 @@ class CommunitiesLayer:
     def _write(
         self, work: _Work, statements: Statements, lacking: Sequence[int], progress: Progress | None
     ) -> Iterator[OverviewRows]:
-        """The communities that lack, the lower levels first; no part has communities of two levels."""
+        """Yield the rows of the missing communities, lower levels first. A part has communities of one level only."""
         size = _MADE_AT_ONCE if work.language is None else _WRITTEN_AT_ONCE
         levels: dict[int, list[int]] = {}
         for place in lacking:
@@ -191,7 +194,7 @@ def _parts(items: Sequence[_Item], size: int = _READ_AT_ONCE) -> Iterator[Sequen
 
 
 def _key(work: _Work, place: int) -> str:
-    """A hash of all that a report is made of; the keys of the communities below are there already."""
+    """Return the key of a report: a hash of all its inputs. The keys of the communities below must exist already."""
     community = work.tree.communities[place]
     return make_key(
         _VERSION,
@@ -204,7 +207,7 @@ def _key(work: _Work, place: int) -> str:
 
 
 def _segments_read(graph: MemoryGraph, work: _Work, lacking: Sequence[int]) -> dict[str, Segment]:
-    """The segments in which what is reported stands, by id."""
+    """Read the segments that the missing reports are based on, and return them by id."""
     wanted: dict[str, None] = {}
     for place in dict.fromkeys(below for above in lacking for below in spelled_out(work.tree, above)):
         wanted |= dict.fromkeys(read_segments(work.graph, work.tree, place))
@@ -218,7 +221,7 @@ def _segments_read(graph: MemoryGraph, work: _Work, lacking: Sequence[int]) -> d
 
 
 def _rows(work: _Work, statements: Statements, places: Sequence[int]) -> OverviewRows:
-    """The overviews of these communities, which are of one level, and their edges."""
+    """Return the overviews of these communities, which must be of one level, and their edges."""
     notes: Counter[str] = Counter()
     shown = {place: statements.of(place, work.overviews) for place in places}
     reports, usage = _reports(work, statements.sources, shown, notes)
@@ -237,7 +240,7 @@ def _rows(work: _Work, statements: Statements, places: Sequence[int]) -> Overvie
 def _reports(
     work: _Work, sources: Sources, shown: Mapping[int, Sequence[Source]], notes: Counter[str]
 ) -> tuple[list[Report], Usage]:
-    """A report on each community from what is shown of it, and what they cost."""
+    """Return a report on each community, made from its shown sources, and the usage of the model."""
     names = {place: _names(work, place) for place in shown}
     made = [extract_report(names[place], shown[place], len(_documents(work, place))) for place in shown]
     if work.language is None:
@@ -261,13 +264,13 @@ def _reports(
 
 
 def _names(work: _Work, place: int) -> list[str]:
-    """The names of a community's members, those of the highest degrees first."""
+    """Return the names of a community's members, highest degree first."""
     members = sorted(work.tree.communities[place].members, key=lambda member: -int(work.graph.degrees[member]))
     return [work.graph.entities[member].name for member in members]
 
 
 def _below(work: _Work, place: int) -> dict[str, float]:
-    """What lies right under a community, by id: its segments, or the communities below it, by their members."""
+    """Return the weights of a community's children by id: segments weigh 1, communities their number of members."""
     community = work.tree.communities[place]
     below = {work.overviews[child].id: float(len(work.tree.communities[child].members)) for child in community.children}
     segments = work.tree.segments.get(place, ()) if not community.children else ()
@@ -276,7 +279,7 @@ def _below(work: _Work, place: int) -> dict[str, float]:
 
 
 def _documents(work: _Work, place: int) -> tuple[str, ...]:
-    """The ids of all documents on which a community rests."""
+    """Return the ids of all documents that a community is based on, sorted."""
     children = work.tree.communities[place].children
     documents = {document_id for child in children for document_id in work.overviews[child].documents}
     documents |= {work.documents[node_id] for node_id in _below(work, place) if node_id in work.documents}

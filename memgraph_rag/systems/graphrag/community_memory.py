@@ -1,8 +1,6 @@
-"""How much memory communities take: told before it is taken, and refused where it is too much.
+"""Estimates of the memory that communities need: reported before the work begins, and refused if they are too large.
 
-It knows numbers only. Measured on 25 November 2026 with Python 3.11, numpy 2 and graspologic-native 1.3: of what
-is told, the process took 78 to 83 % to read a memory from Ladybug, and 46 to 86 % to find its communities
-(docs/decisions/communities.md).
+It works on numbers only. Invariant: an estimate is above the measured need (docs/decisions/communities.md).
 """
 
 from __future__ import annotations
@@ -30,10 +28,11 @@ _OF_AN_EDGE = 360
 
 
 class MemoryNeeded:
-    """Tells, by the log and by progress, what the next stage will take.
+    """Reports, by log and progress, how much memory the next stage will need.
 
     Args:
-        most_bytes: what finding communities may take. To read a memory takes what a search of it does.
+        most_bytes: most memory for finding communities. Reading a memory needs as much as a search of it.
+        progress: called at the begin and the end of each stage.
     """
 
     def __init__(self, most_bytes: int, progress: Progress | None) -> None:
@@ -42,31 +41,31 @@ class MemoryNeeded:
         self._stage = ""
 
     def tell_reading(self, counts: Mapping[str, int], *, dimension: int) -> None:
-        """Tell of all that is read, by the store's counts of nodes and relationships."""
+        """Report the memory for reading the graph, from the store's counts of nodes and relationships."""
         segments, mentions = counts.get("Segment", 0), counts.get("MENTIONS", 0)
         needed = segments * (_OF_A_SEGMENT_READ + dimension * _OF_A_NUMBER_READ) + mentions * _OF_A_MENTION_READ
         self._begin(f"reading {segments:,} segments and {counts.get('Entity', 0):,} entities", needed)
 
     def check_pairs(self, pairs: int, *, segments: int, entities: int) -> None:
-        """Refuse more pairs than fit, before they are listed.
+        """Check that the pairs of entities fit, before they are listed.
 
         Raises:
-            SearchMemoryExceeded: they do not.
+            SearchMemoryExceeded: they need more than ``most_bytes``.
         """
         self._check(_bytes(pairs, segments, entities), pairs)
 
     def tell_finding(self, pairs: int, *, segments: int, entities: int, edges: int) -> None:
-        """Tell of the communities of so many entities.
+        """Report the memory for finding communities.
 
         Raises:
-            SearchMemoryExceeded: their edges take too much.
+            SearchMemoryExceeded: pairs and edges need more than ``most_bytes``.
         """
         needed = _bytes(pairs, segments, entities) + edges * _OF_AN_EDGE
         self._check(needed, pairs)
         self._begin(f"finding communities of {entities:,} entities with {edges:,} edges", needed)
 
     def end(self) -> None:
-        """The stage that was told of last is over."""
+        """Report the end of the last stage."""
         if self._stage and self._progress is not None:
             self._progress(self._stage, 1, 1)
         self._stage = ""

@@ -1,7 +1,7 @@
-"""Reports on communities: how a model is asked for one, how its reply is read, and one made without a model.
+"""Reports on communities: the prompt for a model, the reader of its reply, and a report made without a model.
 
-It knows no graph. Invariants: whatever a reply is, reading it raises nothing; a finding has the spans of sources that
-it cites, which together hold most of what it says; a report without such findings is not used.
+It knows no graph. Invariants: no reply raises an error; a finding has the spans of the sources that it cites, and these
+spans together hold most of its words; a report without such findings is not used.
 
 Source: GraphRAG (arXiv 2404.16130), section 3.1.5 and appendix E.2 (intent; the words are ours).
 """
@@ -26,7 +26,7 @@ REPORT_TOKENS = 400
 """Most tokens of a reply."""
 
 FORM_TOKENS = 240
-"""Of instruction and task, with names."""
+"""Tokens of the instruction and the task with its names."""
 
 _MOST_FINDINGS = 5
 _MOST_CITED = 4  # sources of one finding
@@ -69,7 +69,7 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["title", "summary", "rating", "findings"],
     "additionalProperties": False,
 }
-"""Lists, not objects, for findings: keys would be written again and again. All lists and strings are bounded."""
+"""The JSON schema of a reply. Findings are lists, because objects would repeat their keys. All lengths are bounded."""
 
 _HEAD = "Below are numbered statements, one on each line."
 _TASK = (
@@ -83,7 +83,7 @@ _TASK = (
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is said of a community. ``rating`` is from 0 to 10."""
+    """A report on a community. ``rating`` is its importance, from 0 to 10."""
 
     title: str
     text: str
@@ -92,10 +92,11 @@ class Report:
 
 
 def report_prompt(names: Sequence[str], sources: Sequence[Source]) -> Prompt:
-    """What the model is asked.
+    """Return the prompt for a report.
 
     Args:
-        names: of members, the most important first.
+        names: names of members, the most important first.
+        sources: the statements, numbered from 1 in the prompt.
     """
     lines = tuple(f"{number}. {source.text}" for number, source in enumerate(sources, 1))
     return Prompt(_HEAD, lines, _TASK.format(names=", ".join(names[:_MOST_NAMES])))
@@ -104,13 +105,16 @@ def report_prompt(names: Sequence[str], sources: Sequence[Source]) -> Prompt:
 def read_report(
     reply: str, names: Sequence[str], shown: Sequence[Source], sources: Sources
 ) -> tuple[Report | None, Counter[str]]:
-    """What is usable of a reply, None where no finding is; and what was odd about it, counted.
+    """Read a reply. Return the report, or None if no finding is supported, and counted notes on errors.
 
-    A finding is borne out where the sentences that it cites hold half of its words beside names and function words, and
-    their segments the members that it names.
+    A finding is supported if the sentences that it cites hold half of its words (without names and function words), and
+    if their segments hold the members that it names.
 
     Args:
-        shown: the sources that were numbered, from 1.
+        reply: the text of the model, JSON of ``SCHEMA``.
+        names: names of members.
+        shown: the sources of the prompt, numbered from 1.
+        sources: looks up the words of spans.
     """
     notes: Counter[str] = Counter()
     fields = read_reply(reply, "report", notes)
@@ -131,9 +135,9 @@ def read_report(
 
 
 def extract_report(names: Sequence[str], shown: Sequence[Source], documents: int) -> Report:
-    """A report of the weightiest sources that are unlike each other, which are findings word for word.
+    """Make a report without a model: its findings are the heaviest dissimilar sources, word for word.
 
-    It is rated by how many documents speak of it.
+    The rating grows with the number of documents.
     """
     findings = tuple(Finding(source.text, source.spans) for source in _unlike(shown))
     text = " ".join(finding.text for finding in findings) or _title(names)
@@ -168,12 +172,12 @@ def _findings(
 
 
 def _whole(text: str, most: int) -> str:
-    """The text; of one that was cut at its limit the whole sentences."""
+    """Return the text, or only its complete sentences if it was cut at its limit."""
     return text if len(text) < most else text[: text.rfind(". ") + 1]
 
 
 def _is_borne_out(text: str, names: Sequence[str], spans: Sequence[Span], sources: Sources) -> bool:
-    """Whether the spans hold most of what a text says, and their segments each member that it names."""
+    """Return whether the spans hold most words of a text, and their segments each member that it names."""
     named = [name for name in names if holds_name(text, name)]
     around = sources.words_of_segments(spans)
     is_known = all(words(name) & around for name in named)
@@ -185,7 +189,7 @@ def _spans(cited: Sequence[Source]) -> tuple[Span, ...]:
 
 
 def _unlike(shown: Sequence[Source]) -> Iterator[Source]:
-    """The best, then again and again the one of most weight for its share of words that none before it has."""
+    """Yield up to five sources. Each next one has the largest product of weight and share of new words."""
     left = [(source, words(source.text)) for source in shown]
     said: set[str] = set()
     for _ in range(min(_MOST_SENTENCES, len(left))):

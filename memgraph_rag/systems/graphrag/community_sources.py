@@ -1,8 +1,8 @@
-"""What a report on a community is written from: sentences that name its members, each with its exact place.
+"""The sources of a report on a community: sentences that name its members, each with its exact span.
 
-It knows no model. Invariant: a source's spans are whole sentences (or parts of very long ones) of stored segments.
+It knows no model. Invariant: a source's spans are whole sentences (or parts of very long sentences) of stored segments.
 
-Source: GraphRAG (arXiv 2404.16130), section 3.1.5: what joins the entities of the highest degrees comes first.
+Source: GraphRAG (arXiv 2404.16130), section 3.1.5: sources about the entities of the highest degrees come first.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _MOST_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One line that a report may rest on.
+    """One statement that a report may use.
 
     Attributes:
-        text: as it is read: a sentence, what a relation says, or a finding of a community below.
-        spans: of the sentences that say it.
-        weight: how much it says about the community; the largest is read first.
+        text: a sentence, the description of a relation, or a finding of a community below, on one line.
+        spans: spans of the sentences that support the statement.
+        weight: importance for the community; the largest is read first.
     """
 
     text: str
@@ -39,7 +39,7 @@ class Source:
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """The characters of each sentence, without blanks around it; a short one goes with the next, a long one is cut.
+    """Return the character span of each sentence. A short sentence joins the next one; a long sentence is cut.
 
     >>> sentence_spans("Dr. Smith came at nine o'clock. He left the house at noon.")
     [(0, 31), (32, 58)]
@@ -63,7 +63,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def holds_name(text: str, name: str) -> bool:
-    """Whether a text names somebody, in whole words.
+    """Return whether a text holds a name as whole words.
 
     >>> holds_name("Ann's fox", "Ann"), holds_name("Annie's fox", "Ann")
     (True, False)
@@ -72,17 +72,17 @@ def holds_name(text: str, name: str) -> bool:
 
 
 def _pattern(name: str) -> str:
-    """What the words of a text hold where it has the name; scripts may be without blanks, but not of ASCII."""
+    """Return the string to search for a name. A name in another script than ASCII may lack blanks around it."""
     return _plain(name) if name.isascii() else name.casefold()
 
 
 def _plain(text: str) -> str:
-    """Its words with single blanks around them: a name is then found as whole words only."""
+    """Return the words of a text with single blanks around them, so that a name is found only as whole words."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A sentence in parts that are not too long, cut at blanks where there are any."""
+    """Yield the parts of a sentence of at most 400 characters, cut at blanks if possible."""
     while end - start > _MOST_CHARACTERS:
         blank = text.rfind(" ", start + 1, start + _MOST_CHARACTERS + 1)
         cut = blank + 1 if blank > 0 else start + _MOST_CHARACTERS
@@ -92,12 +92,12 @@ def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 class Sources:
-    """The sources that segments and relations give.
+    """The sources in segments and relations.
 
     Args:
-        segments: by id.
+        segments: the segments, by id.
         names: the normalised name of each entity, by its place.
-        degrees: of each entity.
+        degrees: the degree of each entity, by its place.
     """
 
     def __init__(self, segments: Mapping[str, Segment], names: Sequence[str], degrees: Sequence[int]) -> None:
@@ -107,7 +107,10 @@ class Sources:
         self._sentences: dict[str, list[tuple[tuple[int, int], str]]] = {}
 
     def of_segments(self, segment_ids: Iterable[str], members: Iterable[int]) -> Iterator[Source]:
-        """The sentences that name members, weighed by the members' degrees; of a segment without such its first."""
+        """Yield the sentences that name members, weighted by the members' degrees.
+
+        A segment without such a sentence yields its first sentence, with weight 0.
+        """
         named = [(self._names[member], self._weights[member]) for member in members]
         for segment_id in segment_ids:
             places = self._sentences_of(segment_id)
@@ -119,7 +122,7 @@ class Sources:
                 yield self._source(segment_id, *places[0][0], 0.0)
 
     def of_relation(self, relation: Relation, ends: Iterable[int]) -> Source | None:
-        """What a relation says, with the sentence of its segment that says most of it; None where that is gone."""
+        """Return a relation's description with the sentence that shares most words, or None if its segment is gone."""
         places = self._sentences_of(relation.segment_id)
         if not places:
             return None
@@ -129,7 +132,7 @@ class Sources:
         return Source(as_line(relation.description), source.spans, source.weight)
 
     def words_of(self, spans: Iterable[Span]) -> frozenset[str]:
-        """All words that stand there."""
+        """Return all words of the spans."""
         texts = (
             segment.text[span.start - segment.start : span.end - segment.start]
             for span in spans
@@ -138,12 +141,12 @@ class Sources:
         return frozenset().union(*map(words, texts))
 
     def words_of_segments(self, spans: Iterable[Span]) -> frozenset[str]:
-        """All words of the segments in which they stand."""
+        """Return all words of the segments that hold the spans."""
         segments = {span.segment_id for span in spans} & self._segments.keys()
         return frozenset().union(*(words(self._segments[segment_id].text) for segment_id in segments))
 
     def _sentences_of(self, segment_id: str) -> list[tuple[tuple[int, int], str]]:
-        """The places of a segment's sentences, and each as names are compared."""
+        """Return the span of each sentence of a segment, and its text in the form in which names are compared."""
         if segment_id not in self._sentences:
             segment = self._segments.get(segment_id)
             text = segment.text if segment is not None else ""

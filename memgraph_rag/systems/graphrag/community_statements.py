@@ -1,10 +1,10 @@
-"""What is read for the report on each community: its own statements, or the reports of the communities below it.
+"""The statements for the report on each community: its own statements, or the reports of the communities below it.
 
-It knows no model and no database. Invariants: statements under a community are those of its segments and relations, and
-of all below it; what is read fits the room that there is, but for the first, which is read whatever it takes.
+It knows no model and no database. Invariants: the statements under a community come from its segments and relations,
+and from those of all communities below it; the chosen statements fit the room, except that the first is always chosen.
 
-Source: GraphRAG (arXiv 2404.16130), section 3.1.5: where the statements under a community do not fit, the reports of
-its sub-communities take their place, the longest first. (In the released code that never happens.)
+Source: GraphRAG (arXiv 2404.16130), section 3.1.5: if the statements under a community do not fit, reports of its
+sub-communities replace them, the longest first. (In the released code that never happens.)
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from memgraph_rag.types import Overview, Relation
 
 __all__ = ["Statements", "read_relations", "read_segments", "spelled_out"]
 
-_MOST_SEGMENTS = 64  # of one lowest community that are read for its report
+_MOST_SEGMENTS = 64  # of one lowest community, for its report
 _MOST_RELATIONS = 64  # of one community
 _MOST_SHOWN = 64  # statements of one report
-_MOST_SPELLED_OUT = 50  # members of a community of which all statements may be read, instead of reports
+_MOST_SPELLED_OUT = 50  # members of a community whose statements may be read in place of its report
 
 
 def read_segments(graph: EntityGraph, tree: CommunityTree, place: int) -> list[str]:
-    """The ids of the segments of a lowest community that are read: those that name most of its members first."""
+    """Return the ids of up to 64 segments of a lowest community, those that name most of its members first."""
     members = frozenset(tree.communities[place].members)
     of_community = tree.segments.get(place, ())
     named = {segment_id: len(members.intersection(graph.named[segment_id])) for segment_id in of_community}
@@ -36,7 +36,7 @@ def read_segments(graph: EntityGraph, tree: CommunityTree, place: int) -> list[s
 
 
 def read_relations(graph: EntityGraph, tree: CommunityTree, place: int) -> list[Relation]:
-    """The relations of a community that are read: those of the entities of the highest degrees first."""
+    """Return up to 64 relations of a community, those between entities of the highest degrees first."""
 
     def rank(relation: Relation) -> tuple[int, str]:
         ends = [graph.place_of[relation.source_id], graph.place_of[relation.target_id]]
@@ -46,7 +46,7 @@ def read_relations(graph: EntityGraph, tree: CommunityTree, place: int) -> list[
 
 
 def spelled_out(tree: CommunityTree, place: int) -> Iterator[int]:
-    """A community, and all below it whose own statements may be read for its report."""
+    """Yield a community, and the communities below it whose own statements may be read for its report."""
     yield place
     community = tree.communities[place]
     if len(community.members) <= _MOST_SPELLED_OUT:
@@ -56,13 +56,13 @@ def spelled_out(tree: CommunityTree, place: int) -> Iterator[int]:
 
 @dataclass(slots=True)
 class Statements:
-    """The statements of one tree.
+    """The statements of the communities of one tree.
 
     Args:
-        sources: of the segments that are read.
-        count_tokens: of the model that reads.
-        room: most tokens of what is read for one report.
-        spells_out: whether statements below a community are read for its report at all, or reports only.
+        sources: the sources in the segments that are read.
+        count_tokens: token counter of the model that reads the statements.
+        room: most tokens of the statements for one report.
+        spells_out: whether statements of the communities below may be used. Otherwise only their reports are used.
     """
 
     graph: EntityGraph
@@ -74,10 +74,11 @@ class Statements:
     _under: dict[int, list[Source] | None] = field(default_factory=dict[int, "list[Source] | None"])
 
     def of(self, place: int, reports: Mapping[int, Overview]) -> list[Source]:
-        """What is read for the report on a community.
+        """Return the statements for the report on a community, in reading order.
 
         Args:
-            reports: those on the communities below it, by place.
+            place: the place of the community in the tree.
+            reports: the reports on the communities below it, by place.
         """
         children = self.tree.communities[place].children
         own = self._own(place)
@@ -99,7 +100,7 @@ class Statements:
         return self._fitting([*own, *(source for source in in_turn if source is not None)])
 
     def _own(self, place: int) -> list[Source]:
-        """The statements of a community that none below it has, the weightiest first."""
+        """Return the statements of a community without those of the communities below it, the heaviest first."""
         of_relations = (
             self.sources.of_relation(relation, self._ends(relation))
             for relation in read_relations(self.graph, self.tree, place)
@@ -109,7 +110,7 @@ class Statements:
         return _by_weight([*filter(None, of_relations), *self.sources.of_segments(segments, members)])
 
     def _all_under(self, place: int) -> list[Source] | None:
-        """All statements of a community and those below it; None where they would not fit."""
+        """Return all statements of a community and of those below it, or None if they do not fit the room."""
         if place not in self._under:
             community = self.tree.communities[place]
             statements: list[Source] | None = None
@@ -149,6 +150,6 @@ def _by_weight(statements: Iterable[Source]) -> list[Source]:
 
 
 def _of_report(report: Overview) -> Iterator[Source]:
-    """The findings of a report, with their spans."""
+    """Yield the findings of a report as sources, with their spans."""
     for finding in report.findings:
         yield Source(finding.text, finding.spans, report.rating)

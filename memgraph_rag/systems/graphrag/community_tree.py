@@ -1,10 +1,10 @@
-"""The tree of communities of a memory: which are kept of those that are stored, and what each consists of.
+"""The tree of communities of a memory: which stored communities are kept, and the segments and relations of each.
 
-It knows no model. Invariants: a segment that names an entity of a community lies under a lowest community; over all of
-them is one, as the last, so that whether anything lacks can be seen: it goes with any document that changes.
+It knows no model. Invariants: each segment that names an entity of a community belongs to a lowest community; the last
+community contains all others. It is removed when any document changes, so its absence shows that work is missing.
 
-Beyond GraphRAG (arXiv 2404.16130), whose communities are computed anew for each change: stored communities stay, but
-for those of which a member is named by a document that is new.
+Beyond GraphRAG (arXiv 2404.16130), which computes all communities again after each change: a stored community is kept
+unless a new document names one of its members.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from memgraph_rag.types import IndexedSegment, Overview, Relation
 
 __all__ = ["CommunityTree", "grow_tree", "make_key"]
 
-_MOST_LOOSE = 0.2  # of the entities: where more are in nothing that is kept, all communities are made anew
-_MOST_LEVELS = 12  # kept communities come to lie under ever more levels
+_MOST_LOOSE = 0.2  # share of entities outside kept communities; above it, all communities are computed again
+_MOST_LEVELS = 12  # kept communities get more levels above them with each change
 
 
 @dataclass(frozen=True, slots=True)
 class CommunityTree:
-    """Communities, those below before those above.
+    """Communities, children before their parents. A community is known by its place in this list.
 
     Attributes:
-        segments: of each lowest community, by place, the ids of the segments that speak of it, in their order.
-        relations: of each community, by place, the relations that no community below it holds.
+        segments: ids of the segments of each lowest community, by place, in the order of the segments.
+        relations: relations of each community, by place, that no community below it holds.
     """
 
     communities: Sequence[Community]
@@ -48,10 +48,15 @@ def grow_tree(
     most_members: int,
     seed: int,
 ) -> CommunityTree:
-    """The communities of all entities that have to do with another.
+    """Return the tree of communities of all entities that have an edge.
 
     Args:
-        stored: the communities of earlier calls that are still true.
+        graph: the graph of entities.
+        segments: all segments of the memory, without echoes.
+        relations: all relations of these segments.
+        stored: the stored communities of earlier calls.
+        most_members: a community of more members is divided, if Leiden finds a division.
+        seed: seed of Leiden.
     """
     communities = _stored_communities(graph, stored)
     if not _is_whole(communities, graph, segments, stored):
@@ -66,12 +71,12 @@ def grow_tree(
 
 
 def make_key(*parts: object) -> str:
-    """A hash of what a report was made of; the parts are framed as JSON."""
+    """Return a hash of the inputs of a report, 32 hex digits. The parts are serialized as JSON."""
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _stored_communities(graph: EntityGraph, stored: Sequence[Overview]) -> list[Community]:
-    """Those whose members are all there, the lower ones before the higher ones; their children are found by members."""
+    """Return the stored communities whose members all exist, lower ones first. Members determine the children."""
     places = graph.place_of
     communities: list[Community] = []
     uppermost: dict[int, int] = {}
@@ -82,7 +87,7 @@ def _stored_communities(graph: EntityGraph, stored: Sequence[Overview]) -> list[
         children = tuple(sorted({uppermost[member] for member in members if member in uppermost}))
         of_children = sorted(member for child in children for member in communities[child].members)
         if children and tuple(of_children) != members:
-            continue  # what it stood on is gone
+            continue  # one of its children is gone
         level = 1 + max((communities[child].level for child in children), default=0)
         communities.append(Community(members, children, level))
         uppermost |= dict.fromkeys(members, len(communities) - 1)
@@ -92,7 +97,7 @@ def _stored_communities(graph: EntityGraph, stored: Sequence[Overview]) -> list[
 def _is_whole(
     communities: Sequence[Community], graph: EntityGraph, segments: Sequence[IndexedSegment], stored: Sequence[Overview]
 ) -> bool:
-    """Whether nothing lacks: one community holds all entities that have an edge, and no document is new."""
+    """Return whether no work is missing: one community holds all entities with an edge, and no document is new."""
     linked = int((graph.degrees > 0).sum())
     if len(communities) < len(stored):
         return False
@@ -103,7 +108,7 @@ def _is_whole(
 def _touched(
     communities: Sequence[Community], graph: EntityGraph, segments: Sequence[IndexedSegment], stored: Sequence[Overview]
 ) -> set[int]:
-    """The members of communities that a document names on which no stored community rests."""
+    """Return the members of communities that are named by a new document: one that no stored community is based on."""
     known = {document_id for overview in stored for document_id in overview.documents}
     members = {member for community in communities for member in community.members}
     new = {
@@ -115,7 +120,7 @@ def _touched(
 def _kept(
     communities: Sequence[Community], graph: EntityGraph, segments: Sequence[IndexedSegment], stored: Sequence[Overview]
 ) -> list[Community]:
-    """The stored communities that nothing new touches, without the one over all; none where too few are left."""
+    """Return the stored communities that no new document touches, without the top one; empty if too few remain."""
     touched = _touched(communities, graph, segments, stored)
     linked = int((graph.degrees > 0).sum())
     everybody = {member for community in communities for member in community.members}
@@ -133,7 +138,7 @@ def _kept(
 
 
 def _with_top(communities: list[Community]) -> list[Community]:
-    """With one more over all that lie under none, where there are several."""
+    """Append a community over all communities without a parent, if there are several."""
     under = {child for community in communities for child in community.children}
     roots = [place for place in range(len(communities)) if place not in under]
     if len(roots) < 2:
@@ -144,7 +149,7 @@ def _with_top(communities: list[Community]) -> list[Community]:
 
 
 def _lowest(communities: Sequence[Community]) -> dict[int, int]:
-    """The place of the lowest community of each of their members."""
+    """Return the place of the lowest community of each entity, by the entity's place."""
     return {
         member: place
         for place, community in enumerate(communities)
@@ -160,10 +165,11 @@ def _parents(communities: Sequence[Community]) -> dict[int, int]:
 def _segments_of(
     lowest: Mapping[int, int], graph: EntityGraph, segments: Sequence[IndexedSegment]
 ) -> dict[int, list[str]]:
-    """Each segment under the communities of which it names two members; where there is none, under that of the first.
+    """Return the segment ids of each lowest community.
 
-    That one is the same whatever else is in memory: entities are in the order of their names. Under a community that
-    comes to nothing so, as one of a single entity may, come all segments that name a member.
+    A segment belongs to each community of which it names two members, or else to the community of the first entity that
+    it names. Entities are ordered by name, so other content of the memory does not change that choice. A community
+    without any such segment gets all segments that name a member.
     """
     under: defaultdict[int, list[str]] = defaultdict(list)
     naming: defaultdict[int, list[str]] = defaultdict(list)
@@ -180,7 +186,7 @@ def _segments_of(
 def _relations_of(
     lowest: Mapping[int, int], parents: Mapping[int, int], graph: EntityGraph, relations: Iterable[Relation]
 ) -> dict[int, list[Relation]]:
-    """Each relation under the lowest community that holds both its ends."""
+    """Return the relations of each community: a relation belongs to the lowest community that holds both its ends."""
     under: defaultdict[int, list[Relation]] = defaultdict(list)
     for relation in relations:
         ends = (graph.place_of.get(relation.source_id), graph.place_of.get(relation.target_id))
@@ -191,7 +197,7 @@ def _relations_of(
 
 
 def _above(place: int, parents: Mapping[int, int]) -> list[int]:
-    """A community and all above it."""
+    """Return a community and all communities above it, lowest first."""
     line = [place]
     while line[-1] in parents:
         line.append(parents[line[-1]])

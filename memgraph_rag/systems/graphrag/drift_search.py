@@ -1,12 +1,13 @@
-"""GraphRAG's DRIFT search: read the nearest reports, ask what follows from them, look for that, round by round.
+"""GraphRAG's DRIFT search: read the nearest reports, write follow-up questions, and search for them, round by round.
 
 It knows graph, search and session by their contracts. Invariants: no node is read twice; the model is asked for
 questions at most once a round, and no more often than ``rounds``.
 
-Primer: the reports that are nearest to the question, by the embedder. Then rounds: the model writes questions that what
-was read raises, and the best segments for each are read; reading ends when the model says that it has enough. Other
-than the released code: all is read in one session, so that a follow-up is written with all that was read before; no
-report is made up to search with; there are at most nine searches, where that may ask the model 67 times.
+First, the reports that are nearest to the question are read. Then rounds follow: the model writes follow-up questions,
+and the best segments for each are read. Reading ends when the model says that it has enough. Differences from the
+released code: all nodes are read in one session, so the model writes a follow-up with everything read before; no
+hypothetical report is written for the search; there are at most nine searches (the released code may ask the model 67
+times).
 
 Source: DRIFT search of GraphRAG's released code (the paper, arXiv 2404.16130, has global search alone).
 """
@@ -27,7 +28,7 @@ from memgraph_rag.types import Step, StopReason, as_line
 
 __all__ = ["GraphragDrift"]
 
-_COMPARED_TOKENS = 16_000  # of the reports that are compared with the question
+_COMPARED_TOKENS = 16_000  # tokens of the reports that are compared with the question
 _REPLY_TOKENS = 96
 _FOLLOW_UPS = (
     "The information above may not be enough to answer the question. Write up to {most} short questions whose answers "
@@ -36,14 +37,14 @@ _FOLLOW_UPS = (
 
 
 class GraphragDrift:
-    """Reads reports, then what the model asks about them.
+    """A strategy that reads reports, then segments for the model's follow-up questions.
 
     Args:
-        reports: how many are read first.
-        rounds: of follow-up questions.
-        follow_ups: questions of one round.
-        segments: read for each question.
-        yes_threshold: the model's Yes counts above this probability; by default the calibration's, else 0.5.
+        reports: number of reports to read first.
+        rounds: most rounds of follow-up questions.
+        follow_ups: most questions of one round.
+        segments: segments to read for each question.
+        yes_threshold: the model's Yes counts above this probability. The default is the calibration's, or 0.5.
     """
 
     name = "graphrag_drift"
@@ -64,7 +65,7 @@ class GraphragDrift:
         self._yes_threshold = yes_threshold
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a node; see ``Strategy.read``."""
+        """Yield one step for each node; see ``Strategy.read``."""
         tree = ReportTree(context)
         if not tree:
             yield from read_by_search(question, context, tree.note)
@@ -91,7 +92,7 @@ class GraphragDrift:
             steps = iter(())
 
     def _primer(self, question: str, tree: ReportTree, context: ReadingContext) -> list[Chosen]:
-        """The nearest reports that a quarter of the window holds."""
+        """Return the nearest reports that fit a quarter of the window."""
         nearest = tree.nearest(question, tree.cut(question, _COMPARED_TOKENS))[: self._reports]
         room = context.session.tokens_left // 4
         chosen: list[Chosen] = []
@@ -102,7 +103,7 @@ class GraphragDrift:
         return chosen
 
     def _answering(self, follow_up: str, seen: set[str], context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """The best segments for a question that were not read yet."""
+        """Read the best unread segments for a question."""
         hits = context.search.find(follow_up, k=self._segments + len(seen), documents=context.documents)
         new = [hit for hit in hits if hit.segment.id not in seen][: self._segments]
         seen |= {hit.segment.id for hit in new}
@@ -124,7 +125,7 @@ class GraphragDrift:
 
 
 def _all_but_last(steps: Iterator[tuple[Step, ...]]) -> Generator[tuple[Step, ...], None, Step | None]:
-    """Yields steps, one a pass, but for the last one, which is given back; None where there is none."""
+    """Yield all steps but the last, one at a time, and return the last step, or None if there are no steps."""
     last: Step | None = None
     for (step,) in steps:
         if last is not None:

@@ -1,9 +1,9 @@
-"""The graph of entities that communities are found in: who is related to whom, and named together with whom.
+"""The graph of entities for the search of communities. Its edges are relations, and co-mentions in a segment.
 
-It knows no database; rows in, numbers out. Invariants: entities have their places by their normalised names, so that
-the same memory gives the same graph in every namespace; each pair has one edge, of a weight above 0.
+It knows no database. Invariants: entities are ordered by normalised name, so the same memory gives the same graph in
+every namespace; each pair has at most one edge, with a weight above 0.
 
-Sources: GraphRAG (arXiv 2404.16130), section 3.1.3; the released code's fast variant for what has no relations.
+Sources: GraphRAG (arXiv 2404.16130), section 3.1.3; the released code's fast variant for memories without relations.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from memgraph_rag.types import Entity, IndexedSegment, Relation
 __all__ = ["MOST_NAMED", "EntityGraph", "count_pairs"]
 
 MOST_NAMED = 64
-"""A segment that names more entities is a register: it says next to nothing about pairs of them."""
+"""A segment that names more entities is ignored: it is a list of names and says almost nothing about pairs."""
 
 _PRUNED = 0.4  # share of the co-mentions of the least weight; the fast variant's min_edge_weight_pct
 
 
 @dataclass(frozen=True, slots=True)
 class EntityGraph:
-    """Entities, and how much they have to do with each other.
+    """Entities and weighted edges between them. An entity is known by its place in ``entities``.
 
     Attributes:
-        entities: by normalised name.
-        edges: between places of entities.
-        named: for each segment, by id, the places of the entities that it names, sorted.
-        degrees: (n,) how many others each entity is joined to.
-        place_of: each entity's place, by its id.
+        entities: (n,) ordered by normalised name.
+        edges: edges between places of entities.
+        named: places of the entities that each segment names, sorted, by segment id.
+        degrees: (n,) number of edges of each entity.
+        place_of: the place of each entity, by entity id.
     """
 
     entities: tuple[Entity, ...]
@@ -47,12 +47,12 @@ class EntityGraph:
     def of(
         cls, entities: Iterable[Entity], segments: Sequence[IndexedSegment], relations: Iterable[Relation]
     ) -> EntityGraph:
-        """The graph of these entities.
+        """Build the graph of these entities.
 
-        With relations, an edge weighs as many as there are between its ends, and, for each segment that names k
-        entities, 1 / (k - 1): what a segment says together weighs 1 for each entity (Newman, arXiv cond-mat/0011144).
-        Without any, it weighs p(x, y) log2(p(x, y) / (p(x) p(y))); the two fifths of the least weight are pruned, but
-        for the heaviest edge of each entity.
+        With relations, the weight of an edge is the number of relations between its ends, plus 1 / (k - 1) for each
+        segment that names both and k entities in all, so a segment adds 1 to each of its entities (Newman, arXiv
+        cond-mat/0011144). Without relations, the weight is p(x, y) log2(p(x, y) / (p(x) p(y))). The two fifths of the
+        edges with the least weight are then removed, except the heaviest edge of each entity.
         """
         ordered = tuple(sorted(entities, key=lambda entity: (entity.normal, entity.id)))
         places = {entity.id: place for place, entity in enumerate(ordered)}
@@ -73,14 +73,14 @@ class EntityGraph:
 
 
 def count_pairs(segments: Iterable[IndexedSegment]) -> int:
-    """How many pairs of entities are named together; at most so many edges there will be beside relations."""
+    """Return the number of pairs of entities in all segments: an upper bound for edges that are not relations."""
     sizes = (len(segment.entities) for segment in segments if not segment.echo)
     return sum(size * (size - 1) // 2 for size in sizes if size <= MOST_NAMED)
 
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """(m,) pairs as first × n + second, and the share of each segment that they stand for; a pair may come again."""
+    """(m,) pairs coded as first × n + second, and (m,) their weights 1 / (k - 1). A pair may occur several times."""
 
     codes: NDArray[np.int64]
     shares: NDArray[np.float64]
@@ -100,7 +100,7 @@ def _pairs(named: Iterable[Sequence[int]], entities: int) -> _Pairs:
 
 
 def _summed(pairs: _Pairs, related: Sequence[tuple[int, int]], entities: int) -> Edges:
-    """The edges of relations and co-mentions."""
+    """Return the edges of relations and co-mentions, with summed weights."""
     ends = np.sort(np.array(related, np.int64).reshape(-1, 2), axis=1)
     ends = ends[ends[:, 0] < ends[:, 1]]
     codes = np.concatenate([pairs.codes, ends[:, 0] * entities + ends[:, 1]])
@@ -110,7 +110,7 @@ def _summed(pairs: _Pairs, related: Sequence[tuple[int, int]], entities: int) ->
 
 
 def _by_information(pairs: _Pairs, named: Mapping[str, Sequence[int]], entities: int) -> Edges:
-    """The edges of co-mentions by pointwise mutual information, pruned."""
+    """Return the edges of co-mentions, weighted by pointwise mutual information and pruned."""
     codes, counts = np.unique(pairs.codes, return_counts=True)
     if not len(codes):
         return _edges(codes, np.zeros(0), entities)
@@ -126,7 +126,7 @@ def _by_information(pairs: _Pairs, named: Mapping[str, Sequence[int]], entities:
 
 
 def _heaviest(ends: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The place of the heaviest edge of each node; of equally heavy ones the first."""
+    """Return the places of the edges that are the heaviest edge of a node, the first one if several are equal."""
     nodes, edges = ends.T.ravel(), np.tile(np.arange(len(ends)), 2)
     order = np.lexsort((edges, -weights[edges], nodes))
     _, first = np.unique(nodes[order], return_index=True)

@@ -1,15 +1,14 @@
-"""GraphRAG's global search: rate what the reports on all communities say, and answer from the best of it.
+"""GraphRAG's global search: rate the findings of the reports on all communities, and answer from the best findings.
 
-It knows graph and session by their contracts. Invariants: no more is asked of the model than was allowed; what is read
-are findings of reports, word for word, with the spans that bear them out.
+It knows graph and session by their contracts. Invariants: the model is not asked more often than the limits allow; only
+findings of reports are read, word for word, with the spans that support them.
 
-Map: the findings of the reports are given to the model in batches, in an order drawn by a seed; it replies with the
-numbers of those that help to answer, and a rating from 0 to 100 each. Reduce: findings without a rating are dropped,
-the others read, the best rated first, and answered from. Other than in the paper the model does not write the points
-anew but picks findings by their numbers: small models do that reliably, and each finding brings its spans along. Where
-it replies with no numbers, the embedder's cosine rates. Which level is read follows from the tokens that there are,
-where the paper chooses one; or, with ``dynamic``, reports are chosen from the root down (the released code's dynamic
-selection).
+Map: the model sees the findings in batches, in an order drawn by a seed. It replies with the numbers of helpful
+findings and a rating from 0 to 100 each. Reduce: findings without a rating are dropped, and the others are read, best
+rating first. Differences from the paper: the model does not rewrite the points but picks findings by number, because
+small models do that reliably, and each finding brings its spans. If the reply has no numbers, the embedder's cosine is
+the rating. The token budget determines the levels that are read, where the paper chooses one level. With ``dynamic``,
+reports are chosen from the root down (the released code's dynamic selection).
 
 Source: GraphRAG (arXiv 2404.16130), section 3.1.6.
 """
@@ -33,9 +32,9 @@ __all__ = ["GraphragGlobal"]
 
 _REPLY_TOKENS = 64
 _MOST_RATING = 100
-_UNRATED = 50  # of a number that is named without a rating
+_UNRATED = 50  # the rating of a number without a rating
 _LEAST_YES = 0.5
-# Without an example: a 0.5B model replied with its numbers.
+# The request has no example, because a 0.5B model repeated the numbers of the example.
 _WHICH = (
     "These statements were taken from reports:\n{statements}\n\nWhich of them help to answer the question? Reply with "
     "their numbers, each followed by a colon and a rating from 1 to 100 of how much it helps, or with the word None."
@@ -49,19 +48,19 @@ class _Rated:
     finding: Finding
     rating: int
     cosine: float
-    """To the question; it orders what a model rates alike, as small ones do."""
+    """Cosine to the question. It orders findings of equal ratings, which small models often give."""
 
 
 class GraphragGlobal:
-    """Reads the best rated findings of the reports on all communities.
+    """A strategy that reads the best rated findings of the reports on all communities.
 
     Args:
-        most_tokens: of the findings that are read.
-        batch_tokens: of the reports that are rated at once.
-        most_batches: so often the model is asked for ratings at the most.
-        dynamic: whether reports are chosen from the root down by P(Yes), instead of a whole level.
-        most_judged: of how many reports the model is then asked at the most.
-        seed: of the order in which reports are rated.
+        most_tokens: most tokens of the findings that are read.
+        batch_tokens: most tokens of the reports that are rated at once.
+        most_batches: most batches, each of which is one request to the model.
+        dynamic: whether reports are chosen from the root down by P(Yes), in place of whole levels.
+        most_judged: most reports that are judged by P(Yes), with ``dynamic``.
+        seed: seed of the order in which reports are rated.
     """
 
     name = "graphrag_global"
@@ -84,7 +83,7 @@ class GraphragGlobal:
         self._seed = seed
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a report of which findings are read; see ``Strategy.read``."""
+        """Yield one step for each report with read findings; see ``Strategy.read``."""
         tree = ReportTree(context)
         if not tree:
             yield from read_by_search(question, context, tree.note)
@@ -99,7 +98,7 @@ class GraphragGlobal:
         yield from read_chosen(chosen, context, reason=tree.note, ended=StopReason.EXHAUSTED)
 
     def _descended(self, tree: ReportTree, context: ReadingContext) -> list[Overview]:
-        """The lowest reports that the model says help, and those beyond which it was not asked any more."""
+        """Return the lowest reports that the model calls helpful, and reports that it could not be asked about."""
         chosen: list[Overview] = []
         frontier, judged = list(tree.roots), 0
         while frontier:
@@ -157,7 +156,7 @@ class GraphragGlobal:
 
 
 def _rated(question: str, batch: Sequence[Overview], context: ReadingContext) -> list[_Rated]:
-    """The findings of a batch of reports that help, with their ratings."""
+    """Rate the findings of a batch of reports, and return those with a rating above 0."""
     findings = [(report, finding) for report in batch for finding in report.findings]
     if not findings:
         return []
@@ -193,7 +192,7 @@ def _reply(findings: Sequence[tuple[Overview, Finding]], context: ReadingContext
 
 
 def _p_yes(report: Overview, context: ReadingContext) -> float:
-    """Whether the model says that a report helps; 1 where there is no room to ask."""
+    """Return the probability that a report helps, by the model, or 1 if the window has no room to ask."""
     try:
         return context.session.judge(_IS_ABOUT.format(title=report.title, text=as_line(report.text)))
     except WindowExceeded:

@@ -1,11 +1,11 @@
-"""A hierarchy of communities of a weighted graph: Leiden, with each community that is too large divided again.
+"""A hierarchy of communities of a weighted graph: Leiden, which divides each community that is too large again.
 
 It knows no entity and no text; ``graspologic-native`` does the mathematics, as in the released GraphRAG. Invariants: a
-node is in one community of each level that it has; the children of a community, where it has some, hold its members,
-each once; the same edges in the same order, and the same seed, give the same hierarchy.
+node is in at most one community of each level; the children of a community, if it has some, hold each of its members
+once; the same edges in the same order, and the same seed, give the same hierarchy.
 
-Source: GraphRAG (arXiv 2404.16130), section 3.1.4; Leiden: Traag et al. (arXiv 1810.08473). Beyond the paper:
-communities that are known already can be kept whole, so that only what is new is divided.
+Source: GraphRAG (arXiv 2404.16130), section 3.1.4; Leiden: Traag et al. (arXiv 1810.08473). Beyond the paper: known
+communities can be kept whole, so that only new nodes are divided.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from memgraph_rag.errors import SettingsError
 __all__ = ["SEED", "Community", "Edges", "hierarchy", "require_leiden"]
 
 SEED = 0xDEADBEEF
-"""The released code's."""
+"""The seed of the released code."""
 
-_NO_INNER_EDGE = 1e-6  # the weight of what holds a kept community together that has no inner edge any more
+_NO_INNER_EDGE = 1e-6  # inner weight of a kept community that has lost all its inner edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """Nodes that are joined to each other more than to others.
+    """Nodes that are joined more to each other than to other nodes.
 
     Attributes:
-        members: sorted.
-        children: places, in the list of communities, of those that it consists of; of the lowest none.
-        level: 1, or 1 more than the highest of its children.
+        members: nodes, sorted.
+        children: places of its children in the list of communities; empty for a lowest community.
+        level: 1 for a lowest community, else 1 more than the highest level of its children.
     """
 
     members: tuple[int, ...]
@@ -62,7 +62,7 @@ class Community:
 
 
 def require_leiden() -> None:
-    """Refuse to look for communities without the package that does it, before anything is built.
+    """Check, before anything is built, that the package for communities is installed.
 
     Raises:
         SettingsError: graspologic-native is not installed.
@@ -79,15 +79,17 @@ def require_leiden() -> None:
 def hierarchy(
     edges: Edges, *, kept: Sequence[Community] = (), most_members: int = 10, seed: int = SEED
 ) -> list[Community]:
-    """The communities of all components, those below before those above; the first of them are those kept.
+    """Return the communities of all components, children before parents. The list begins with ``kept``.
 
-    A community of more than ``most_members`` is divided again, until Leiden sees nothing in it to divide: a star or a
-    clique is never divided, so that the lowest may be larger. A node without an edge is in none.
+    A community of more than ``most_members`` is divided again until Leiden finds no division. A star or a clique is
+    never divided, so a lowest community may be larger. A node without an edge is in no community.
 
     Args:
-        kept: communities that stay as they are, the parts of each before it. The uppermost of them take part as one
-            node each; edges within them count for their degree, so that the modularity is that of the whole graph.
-        most_members: nodes and kept communities that are divided no more.
+        edges: the weighted edges of the graph.
+        kept: communities that stay unchanged, children before parents. Each top one of them takes part as one node. Its
+            inner edges count for its degree, so that the modularity is that of the whole graph.
+        most_members: a community of at most this many nodes and kept communities is not divided.
+        seed: seed of Leiden.
 
     Cost: with graspologic-native 1.3, 4 s for 84,000 nodes and 672,000 edges on one core.
     """
@@ -102,7 +104,7 @@ def hierarchy(
 
 
 class _Cluster(Protocol):
-    """That a node is in a cluster of a level, of which 0 is the highest."""
+    """The membership of a node in a cluster of a level. Level 0 is the highest."""
 
     node: str
     cluster: int
@@ -110,13 +112,13 @@ class _Cluster(Protocol):
 
 
 def _leiden() -> Callable[..., list[_Cluster]]:
-    """The library's function; the library has no types."""
+    """Return the function of the library, which has no type annotations."""
     graspologic: Any = importlib.import_module("graspologic_native")
     return graspologic.hierarchical_leiden
 
 
 def _uppermost(kept: Sequence[Community]) -> dict[int, int]:
-    """The place of the highest kept community of each of their members."""
+    """Return the place of the highest kept community of each node."""
     places = sorted(range(len(kept)), key=lambda place: kept[place].level)
     return {node: place for place in places for node in kept[place].members}
 
@@ -124,10 +126,10 @@ def _uppermost(kept: Sequence[Community]) -> dict[int, int]:
 def _between_units(
     edges: Edges, kept: Sequence[Community], uppermost: dict[int, int]
 ) -> Iterator[tuple[str, str, float]]:
-    """The edges between nodes that are in nothing kept, and kept communities in their place.
+    """Yield the edges of the graph in which each top kept community is one node.
 
-    A kept community has its inner edges as one edge to a node of its own that nothing else is joined to: it counts for
-    modularity as they do. (The library does not count edges from a node to itself so.)
+    The inner edges of a kept community become one edge to an extra node, which counts for modularity as they do. (The
+    library does not count an edge from a node to itself in that way.)
     """
     if not kept:
         for (first, second), weight in zip(edges.ends.tolist(), edges.weights.tolist(), strict=True):
@@ -148,7 +150,7 @@ def _between_units(
 
 
 def _bottom_up(clusters: Iterable[_Cluster]) -> Iterator[tuple[list[int], list[int]]]:
-    """Of each cluster the nodes and the kept communities that it consists of, the lowest level first."""
+    """Yield the nodes and the kept communities of each cluster, lowest level first."""
     units: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
     for cluster in clusters:
         units[-cluster.level, cluster.cluster].append(cluster.node)
@@ -158,9 +160,9 @@ def _bottom_up(clusters: Iterable[_Cluster]) -> Iterator[tuple[list[int], list[i
 
 
 def _add(communities: list[Community], uppermost: dict[int, int], nodes: Sequence[int], kept: Sequence[int]) -> None:
-    """Append the community of these nodes and kept communities, over those of them that are there already.
+    """Append the community of these nodes and kept communities, as the parent of their present communities.
 
-    Nodes that are in none stand beside communities as one of their own, so that each level is made of whole parts.
+    Nodes without a community form a further child together, so the children hold all members.
     """
     loose = [node for node in nodes if node not in uppermost]
     holding = {uppermost[node] for node in nodes if node in uppermost}

@@ -1,12 +1,12 @@
-"""GraphRAG's local search: what is known of the entities of a question, of three kinds, each in its share of tokens.
+"""GraphRAG's local search: read reports, relations and segments about the entities of a question.
 
-It knows graph, search and session by their contracts. Invariants: no node is read twice; each kind keeps within its
-share; the model is not asked what to read.
+It knows graph, search and session by their contracts. Invariants: no node is read twice; each of the three kinds stays
+within its share of tokens; no model decides what to read.
 
-The entities are those that the question names, then those that the best segments of a search name. Read are reports on
-their lowest communities (15 %), segments that state the relations of theirs that are nearest to the question (35 %),
-and the segments nearest to it that name one of them (50 %), as in the released code; in that, entities are found by
-their descriptions instead, which our graph has none of.
+The entities are those that the question names, then those that the best segments of a search name. As in the released
+code, the strategy reads reports on their lowest communities (15 % of the tokens), segments that state their relations
+nearest to the question (35 %), and segments nearest to the question that name one of them (50 %). The released code
+finds entities by their descriptions, which our graph does not have.
 
 Source: GraphRAG, local search of the released code (the paper, arXiv 2404.16130, has global search alone).
 """
@@ -23,17 +23,17 @@ from memgraph_rag.types import Neighbour, Node, Step, StopReason
 
 __all__ = ["GraphragLocal"]
 
-_HITS = 20  # segments by which entities are found
+_HITS = 20  # segments whose entities are taken
 _CANDIDATES = 64  # of each kind
-_REPORTS, _RELATIONS = 0.15, 0.35  # shares of the tokens; segments have the rest
+_REPORTS, _RELATIONS = 0.15, 0.35  # shares of the tokens; segments get the rest
 
 
 class GraphragLocal:
-    """Reads reports, relations and segments around the entities of a question.
+    """A strategy that reads reports, relations and segments about the entities of a question.
 
     Args:
-        most_tokens: of all that is read.
-        entities: how many take part.
+        most_tokens: most tokens to read in all.
+        entities: most entities that take part.
     """
 
     name = "graphrag_local"
@@ -43,7 +43,7 @@ class GraphragLocal:
         self._entities = entities
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a node; see ``Strategy.read``."""
+        """Yield one step for each node; see ``Strategy.read``."""
         tree = ReportTree(context)
         entity_ids = entities_near(question, context, most=self._entities)
         if not tree or not entity_ids:
@@ -70,7 +70,7 @@ class GraphragLocal:
 
 
 def entities_near(question: str, context: ReadingContext, *, most: int) -> list[str]:
-    """The ids of the entities that a question names, then of those that the best segments name, most of all first."""
+    """Return the ids of the entities that a question names, then of those in the best segments, best first."""
     named = context.search.named_in(question)
     hits = context.search.find(question, k=_HITS, documents=context.documents)
     mentioned = context.graph.entities_of([hit.segment.id for hit in hits])
@@ -83,7 +83,7 @@ def entities_near(question: str, context: ReadingContext, *, most: int) -> list[
 
 
 def _reports(tree: ReportTree, entity_ids: Sequence[str]) -> Iterator[Chosen]:
-    """The reports on the lowest communities of these entities, by the ranks of the entities, then by rating."""
+    """Yield the reports on the lowest communities of these entities, by the ranks of the entities, then by rating."""
     weights = {entity_id: 1 / rank for rank, entity_id in enumerate(entity_ids, 1)}
     scored = [
         (sum(weights.get(member, 0.0) for member in report.entities), report)
@@ -96,7 +96,7 @@ def _reports(tree: ReportTree, entity_ids: Sequence[str]) -> Iterator[Chosen]:
 
 
 def _stating(neighbours: Sequence[Neighbour], context: ReadingContext) -> Iterator[Chosen]:
-    """The segments that state these relations."""
+    """Yield the segments that state these relations."""
     nodes: dict[str, Node] = {
         node.id: node for node in context.graph.nodes([item.relation.segment_id for item in neighbours])
     }
@@ -106,7 +106,7 @@ def _stating(neighbours: Sequence[Neighbour], context: ReadingContext) -> Iterat
 
 
 def _take(chosen: dict[str, Chosen], candidates: Iterable[Chosen], room: int) -> None:
-    """Choose of the candidates those that are new and still fit."""
+    """Add the candidates that are new and still fit to ``chosen``."""
     for item in candidates:
         if item.node.id not in chosen and cost(item.node) <= room:
             chosen[item.node.id] = item

@@ -1,6 +1,7 @@
-"""The reports on the communities of a memory, as the strategies of GraphRAG read them.
+"""The reports on the communities of a memory, as a tree for the strategies of GraphRAG.
 
-It knows the graph by its contract. Invariant: with a scope, no report is there that rests on anything else.
+It knows the graph by its contract. Invariant: with a scope, only reports that are based on documents of the scope alone
+are read.
 """
 
 from __future__ import annotations
@@ -18,14 +19,18 @@ from memgraph_rag.types import Node, Overview, Step, StopReason
 __all__ = ["Chosen", "ReportTree", "read_by_search", "read_chosen"]
 
 _LAYER = "communities"
-_SEARCHED = 10  # segments that are read where there are no reports
+_SEARCHED = 10  # segments to read if there are no reports
 
 
 class ReportTree:
-    """The reports, and which lie below which.
+    """The reports and their hierarchy. An instance is false if there are no reports.
 
     Args:
-        context: whose documents are the scope.
+        context: the reading context; its documents are the scope.
+
+    Attributes:
+        reports: all reports of the scope.
+        roots: the reports without a parent.
     """
 
     def __init__(self, context: ReadingContext) -> None:
@@ -46,16 +51,15 @@ class ReportTree:
         return bool(self.reports)
 
     def below(self, report: Overview) -> list[Overview]:
-        """The reports on the communities that one consists of; none below the lowest."""
+        """Return the child reports of a report; empty for a lowest one."""
         return self._below.get(report.id, [])
 
     def cut(self, question: str, most_tokens: int) -> list[Overview]:
-        """Reports that together take at most so many tokens, as low as these allow, none above another.
+        """Return reports on as low levels as ``most_tokens`` allow. No returned report is above another.
 
-        They speak of every community that has a report, if the highest do fit: level by level, reports give way to
-        those below them as long as these fit, the nearest to the question first. Of highest reports that do not all
-        fit, the nearest are kept. A report over all others is not one of them: the communities right below it are
-        often too many.
+        If all top reports fit, the result covers every community: level by level, reports are replaced by their
+        children as long as these fit, the nearest to the question first. If not all top reports fit, the nearest are
+        returned. A single report over all others does not count as a top report; its children do.
         """
         level = self.roots
         while len(level) == 1 and self.below(level[0]):
@@ -75,13 +79,13 @@ class ReportTree:
         return list(cut.values())
 
     def _gain(self, report: Overview) -> int:
-        """How many tokens more than a report those right below it take."""
+        """Return how many more tokens the children of a report have than the report."""
         return _tokens(self.below(report)) - report.tokens
 
     def _fitting(
         self, question: str, reports: Sequence[Overview], tokens: Callable[[Overview], int], room: int
     ) -> list[Overview]:
-        """These reports; where together they do not fit, those that do, the nearest to the question first."""
+        """Return the reports if they fit together, else those that fit, the nearest to the question first."""
         if sum(map(tokens, reports)) <= room:
             return list(reports)
         kept: list[Overview] = []
@@ -92,7 +96,10 @@ class ReportTree:
         return kept
 
     def nearest(self, question: str, reports: Sequence[Overview]) -> list[tuple[Overview, float]]:
-        """Reports with their cosines to the one question of this reading, nearest first; each is embedded once."""
+        """Return reports with their cosines to the question, nearest first. Each report is embedded once.
+
+        An instance serves one question only.
+        """
         new = [report for report in reports if report.id not in self._cosines]
         self._cosines |= {report.id: cosine for report, cosine in nearest_overviews(question, new, self._context)}
         known = ((report, self._cosines[report.id]) for report in reports if report.id in self._cosines)
@@ -100,7 +107,7 @@ class ReportTree:
 
     @property
     def note(self) -> str:
-        """What a reader must know of the reports; empty where they speak of all documents."""
+        """A note on missing reports for the trace; empty if the reports cover all documents."""
         if not self.reports:
             return "no community is known: deepen looks for them (few names have none); read by search instead"
         return f"{self._lacking} documents are in no community: deepen looks for them" if self._lacking else ""
@@ -108,11 +115,12 @@ class ReportTree:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A node that is to be read.
+    """A node to read.
 
     Attributes:
-        source: of the score.
-        text: what is read of it, no longer than its own; None is all.
+        source: name of the score's source.
+        via: the name, report or question that led to the node.
+        text: the text to read in place of the node's own, not longer than it; None reads the node's own text.
     """
 
     node: Node
@@ -125,11 +133,11 @@ class Chosen:
 def read_chosen(
     chosen: Iterable[Chosen], context: ReadingContext, *, reason: str = "", ended: StopReason | None
 ) -> Iterator[tuple[Step, ...]]:
-    """One step a node, as far as the window holds them.
+    """Read nodes as far as the window holds them, and yield one step for each.
 
     Args:
-        reason: of the first step.
-        ended: why the last one is the last; None where reading goes on.
+        reason: reason of the first step.
+        ended: stop reason of the last step; None if reading goes on afterwards.
     """
     lines, before = NodeLines(context), None
     waiting = list(chosen)
@@ -154,7 +162,7 @@ def read_chosen(
 
 
 def read_by_search(question: str, context: ReadingContext, reason: str) -> Iterator[tuple[Step, ...]]:
-    """The best segments of a search; the first step says why."""
+    """Read the best segments of a search. The first step has ``reason``."""
     for number, steps in enumerate(TopK(k=_SEARCHED).read(question, context)):
         yield steps if number else (replace(steps[0], reason=reason), *steps[1:])
 
@@ -164,7 +172,7 @@ def _tokens(reports: Iterable[Overview]) -> int:
 
 
 def _lacking(reports: Sequence[Overview], context: ReadingContext) -> int:
-    """How many documents of the scope no report rests on."""
+    """Return the number of documents in the scope that no report is based on."""
     documents = context.documents
     ids = {record.id for record in context.graph.documents()} if documents is None else set(documents)
     return len(ids.difference(*(report.documents for report in reports)))

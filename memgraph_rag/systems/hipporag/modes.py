@@ -1,7 +1,7 @@
 """The modes of search "hipporag" and "hipporag2": the searches of both papers over one namespace.
 
-They know the namespace through the context of the search. Invariant: what is kept of the relations between two searches
-is what the store holds when the search begins.
+They read the namespace through the context of the search. The relations stay in memory between searches. Invariant: at
+the start of each search they equal the stored relations.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from memgraph_rag.types import Evidence, Relation
 __all__ = ["ChooseFacts", "FactWalk", "NameWalk"]
 
 ChooseFacts = Callable[[Sequence[Relation]], Sequence[str] | None]
-"""The ids of those of the nearest facts that bear on the question (recognition memory); None for all of them."""
+"""Takes the nearest facts and returns the ids of the facts that are relevant to the question; None means all facts.
+
+HippoRAG 2 calls this step recognition memory.
+"""
 
 _KEPT = "hipporag"
 
 
 class NameWalk:
-    """Finds the segments to which the names of a query lead: HippoRAG.
+    """The search of HippoRAG: a walk that starts at the names in the query.
 
     Args:
-        names: that the query holds; by default those that the recognizer finds there.
+        names: the names in the query; by default the recognizer finds them.
     """
 
     name = "hipporag"
@@ -35,10 +38,11 @@ class NameWalk:
         self._names = names
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
-        """The k best segments; see ``SearchMode.find``.
+        """Return the k best segments, best first; see ``SearchMode.find``.
 
-        Evidence names its list "relations" or "names", by what the segment was known by. The score is what the walk
-        brought to the segment; the cosine, where nothing of the query is known.
+        ``Evidence.why`` has the rank under "relations" for a segment with stored relations, and under "names" for a
+        segment without. The score is the mass that the walk brought to the segment. If no name of the query is known,
+        the score is the cosine.
 
         Raises:
             SearchMemoryExceeded: the namespace is too large for memory.
@@ -49,10 +53,10 @@ class NameWalk:
 
 
 class FactWalk:
-    """Finds the segments to which the facts nearest to a query lead: HippoRAG 2.
+    """The search of HippoRAG 2: a walk that starts at the facts nearest to the query.
 
     Args:
-        choose: which of the five nearest facts count; without, all of them. It is called while nothing is locked.
+        choose: chooses among the five nearest facts; by default all five count. It is called without a lock.
     """
 
     name = "hipporag2"
@@ -61,7 +65,7 @@ class FactWalk:
         self._choose = choose
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
-        """The k best segments; as for ``NameWalk``."""
+        """Return the k best segments, best first; see ``NameWalk.find``."""
         chosen = None
         if self._choose is not None:
             with context.look() as (index, view):
@@ -73,7 +77,7 @@ class FactWalk:
 
 
 def _search(context: SearchContext, index: SegmentIndex) -> HippoSearch:
-    """Return the search of this namespace, which keeps its relations between two calls."""
+    """Return the search of this namespace. It keeps its relations in memory between calls."""
     if _KEPT not in context.kept:
         relations = RelationIndex(context.graph, dimension=context.embedder.dimension, most_bytes=context.most_bytes)
         context.kept[_KEPT] = HippoSearch(

@@ -1,10 +1,11 @@
-"""The graph of names that the HippoRAG searches walk: what the segments of a view say of which names.
+"""The graph of names that the HippoRAG searches walk: names, and facts about pairs of names, in the segments of a view.
 
-It knows the indexes and matrices, no algorithm. Invariants: a segment with stored relations is known by these alone,
-any other by the names that the recognizer found in it; what stands outside the view plays no part.
+It builds matrices from the indexes and knows no search algorithm. Invariants: a segment with stored relations takes
+part only by these relations, any other segment by the names that the recognizer found in it; segments outside the view
+take no part.
 
-Each relation is a fact about two names. A segment without relations states one fact of each pair of its names
-(co-mention). Names are nodes; each fact adds 1 to the edge of its pair, near-synonyms add their cosine.
+Each relation is a fact about two names. A segment without relations states one fact for each pair of its names
+(co-mention). Names are nodes. Each fact adds 1 to the edge of its pair; near-synonyms add their cosine.
 
 Source: HippoRAG (2405.14831), section 2.2; what it leaves open is in ``docs/decisions/search-modes.md``.
 """
@@ -32,15 +33,16 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class NameGraph:
-    """Segments (places in a view), names (columns) and facts.
+    """Segments, names and facts as matrices: n segments (rows, in the order of the view), m names (columns), f facts.
 
     Attributes:
         facts: the relations of the view's segments.
-        places: (f,) the place of each fact's segment.
-        ends: (f, 2) the columns of its names.
+        places: (f,) the row of each fact's segment.
+        ends: (f, 2) the columns of the two names of each fact.
         named: (n, m) 1 where the recognizer found a name in a segment without relations.
         synonyms: (m, m) the cosines of near-synonyms, symmetric.
         vectors: by column, the embeddings of names that relations join.
+        columns: the column of each entity, by id.
     """
 
     facts: Relations
@@ -53,17 +55,17 @@ class NameGraph:
 
     @property
     def segments(self) -> int:
-        """N."""
+        """The number of segments, n."""
         return len(np.asarray(self.named.indptr)) - 1
 
     @property
     def names(self) -> int:
-        """M."""
+        """The number of names, m."""
         return len(self.columns)
 
     @cached_property
     def facts_about(self) -> sparse.csr_matrix:
-        """(n, m) how many facts of each segment are about each name; of one without relations, its names, once each."""
+        """(n, m) number of facts of each segment about each name. A segment without relations counts each name once."""
         rows, columns = np.repeat(self.places, 2), self.ends.ravel()
         of_relations = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(self.segments, self.names))
         return (of_relations + self.named).tocsr()
@@ -77,7 +79,7 @@ class NameGraph:
 
     @cached_property
     def segments_with(self) -> NDArray[np.float64]:
-        """(m,) how many segments are about each name: the inverse is its node specificity."""
+        """(m,) number of segments about each name. The inverse is the name's node specificity."""
         return np.asarray(self.holds.sum(axis=0), np.float64).ravel()
 
     @cached_property
@@ -92,14 +94,14 @@ class NameGraph:
 
     @cached_property
     def related(self) -> sparse.csr_matrix:
-        """(m, m) weights of the edges that relations and near-synonyms make, symmetric."""
+        """(m, m) edge weights from relations and near-synonyms, symmetric."""
         first, second = self.ends[:, 0], self.ends[:, 1]
         one_way = sparse.csr_matrix((np.ones(len(first)), (first, second)), shape=(self.names, self.names))
         return (one_way + one_way.T + self.synonyms).tocsr()
 
     @cached_property
     def among_names(self) -> LinearOperator:
-        """(m, m) all edges between names. Those of co-mentions are never written out: a segment has very many pairs."""
+        """(m, m) all edges between names. Edges of co-mentions stay a matrix product: they are too many to list."""
         related = aslinearoperator(self.related)
         if not self.named.nnz:
             return related
@@ -109,25 +111,25 @@ class NameGraph:
 
     @cached_property
     def with_segments(self) -> LinearOperator:
-        """(n + m, n + m) relations, near-synonyms, and an edge of 1 between each segment and each name it is about."""
+        """(n + m, n + m) edges of relations and near-synonyms, and edges of 1 from segments to their names."""
         blocks: Any = [[None, self.holds], [self.holds.T, self.related]]
         return aslinearoperator(sparse.bmat(blocks, format="csr"))
 
-    def known(self, entity_id: str) -> int | None:
-        """The column of a name that some segment is about."""
+    def find_column(self, entity_id: str) -> int | None:
+        """Return the column of a name, or None if no segment is about the name."""
         column = self.columns.get(entity_id)
         return column if column is not None and self.segments_with[column] else None
 
     @cached_property
     def embedded(self) -> tuple[Places, Matrix]:
-        """(v,) the columns of the names that relations join, rising, and (v, d) their embeddings."""
+        """(v,) the columns of the names that relations join, ascending, and (v, d) their embeddings."""
         known = np.array(sorted(column for column in self.vectors if self.in_relations[column]), np.int64)
         rows = [self.vectors[int(column)].embedding for column in known]
         return known, np.array(rows, np.float32) if rows else np.zeros((0, self.facts.vectors.shape[1]), np.float32)
 
 
 def name_graph(view: View, index: SegmentIndex, relations: RelationIndex) -> NameGraph:
-    """The graph of a view's segments. The caller holds the index's lock."""
+    """Build the graph of a view's segments. The caller must hold the lock of the index."""
     place_of = {segment_id: place for place, segment_id in enumerate(view.ids)}
     places = np.array([place_of.get(segment_id, -1) for segment_id in relations.relations.segments], np.int64)
     facts, places = relations.relations.at(places >= 0), places[places >= 0]
@@ -151,7 +153,7 @@ def name_graph(view: View, index: SegmentIndex, relations: RelationIndex) -> Nam
 
 
 def _columns(facts: Relations, index: SegmentIndex) -> dict[str, int]:
-    """The columns of the index, and further ones for names that only relations hold (in conversations)."""
+    """Return the columns of the index, and further columns for names that occur only in relations (conversations)."""
     columns = {name: column for column, name in enumerate(index.entity_ids)}
     for end in (*facts.sources, *facts.targets):
         columns.setdefault(end, len(columns))
@@ -167,7 +169,7 @@ def _named(mentions: sparse.csr_matrix, has_relations: NDArray[np.bool_], size: 
 def _synonyms(
     vectors: Mapping[int, IndexedName], columns: Mapping[str, int], in_relations: NDArray[np.bool_]
 ) -> sparse.csr_matrix:
-    """Of names that relations of the view join; each pair stands with both of its names."""
+    """Return the (m, m) cosines of near-synonyms among the names that relations of the view join."""
     edges = [
         (column, columns[other], cosine)
         for column, name in vectors.items()

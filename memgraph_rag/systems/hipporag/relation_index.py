@@ -1,8 +1,8 @@
-"""The relations of a namespace in memory, and the names that they join, as the HippoRAG searches need them.
+"""An index in memory of a namespace's relations and of the names that they join, for the HippoRAG searches.
 
-It knows the graph through the reader only, and no algorithm. Invariants: after ``refresh`` it holds what the store held
-at some moment since the call began, whoever wrote it; it reads only what documents state that were written since the
-last time; after an error it holds nothing, or what it held before.
+It reads the graph by its contract. Invariants: after ``refresh`` the index equals the store at some moment since the
+call began; a refresh reads only the relations of documents that were written since the last refresh; after an error the
+index is empty or unchanged.
 """
 
 from __future__ import annotations
@@ -20,18 +20,22 @@ from memgraph_rag.types import IndexedName, IndexedRelation, Matrix, Relation
 
 __all__ = ["RelationIndex", "Relations"]
 
-_BYTES_BESIDE = 1_100  # of a relation, beside its vector: six strings, and its share of the names
+_BYTES_BESIDE = 1_100  # of a relation without its vector: six strings, and its share of the names
 
 Texts = NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Relations in the order of their ids; all arrays follow one another.
+    """Relations in the order of their ids, one array for each field.
 
     Attributes:
-        ids: (r,); ``sources``, ``targets`` (entities), ``segments``, ``documents`` likewise are ids.
-        descriptions: (r,) what each says.
+        ids: (r,) ids of the relations.
+        sources: (r,) ids of the source entities.
+        targets: (r,) ids of the target entities.
+        segments: (r,) ids of the segments that state the relations.
+        documents: (r,) ids of the documents of these segments.
+        descriptions: (r,) the texts of the relations.
         vectors: (r, d) the embeddings of the descriptions.
     """
 
@@ -45,7 +49,11 @@ class Relations:
 
     @classmethod
     def of(cls, items: Iterable[IndexedRelation], dimension: int) -> Relations:
-        """These relations."""
+        """Build the arrays from relations, in the given order.
+
+        Args:
+            dimension: length of an embedding, which an empty ``vectors`` needs.
+        """
         listed = list(items)
         relations = [item.relation for item in listed]
         return cls(
@@ -62,16 +70,16 @@ class Relations:
         return len(self.ids)
 
     def at(self, places: NDArray[Any]) -> Relations:
-        """Those at some places, in the order of the places, or where a mask is true."""
+        """Return the relations at these places, in the order of ``places``, or where a mask is true."""
         return Relations(*(getattr(self, field.name)[places] for field in fields(self)))
 
     def relation(self, place: int) -> Relation:
-        """The relation at a place."""
+        """Return the relation at a place."""
         columns = (self.ids, self.sources, self.targets, self.descriptions, self.segments)
         return Relation(*(str(column[place]) for column in columns))
 
     def with_others(self, others: Relations) -> Relations:
-        """Both, by id."""
+        """Return these and the other relations together, in the order of their ids."""
         parts = (np.concatenate([getattr(self, field.name), getattr(others, field.name)]) for field in fields(self))
         both = Relations(*parts)
         return both.at(np.argsort(both.ids, kind="stable"))
@@ -82,9 +90,9 @@ class RelationIndex:
 
     Args:
         dimension: length of an embedding.
-        most_bytes: about how much memory it may take.
+        most_bytes: the memory that the relations may take, approximately.
 
-    One thread at a time, as for ``NamespaceIndex``.
+    Only one thread at a time may use the index, as with ``NamespaceIndex``.
     """
 
     def __init__(self, graph: SearchedGraph, *, dimension: int, most_bytes: int = 2 * 2**30) -> None:
@@ -100,22 +108,22 @@ class RelationIndex:
 
     @property
     def version(self) -> int:
-        """Of the namespace, as of the last refresh."""
+        """The version of the namespace at the last refresh; -1 before the first."""
         return self._version
 
     def refresh(self) -> None:
-        """Read what was written since the last time, and drop what is gone.
+        """Read the relations written since the last refresh, and drop those of removed documents.
 
         Raises:
-            SearchMemoryExceeded: the relations do not fit ``most_bytes``; nothing is held then.
+            SearchMemoryExceeded: the relations do not fit ``most_bytes``. The index is empty then.
         """
-        version = self._graph.version()  # before the rows: what is written meanwhile is read again next time
+        version = self._graph.version()  # read first: rows that are written meanwhile are read again next time
         if version == self._version:
             return
         try:
             self._check_memory()
             self._renew()
-        except BaseException:  # interrupted between relations and names, which are out of step
+        except BaseException:  # relations and names may be inconsistent after an interruption
             self._clear()
             raise
         self._version = version

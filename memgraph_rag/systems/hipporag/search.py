@@ -1,16 +1,16 @@
-"""HippoRAG 1 and 2 as searches: personalised PageRank from the names, or the facts, that a question is about.
+"""The searches of HippoRAG 1 and 2: personalised PageRank from the names, or the facts, of a question.
 
-It knows the namespace through its indexes, embeddings through the embedder, names through the recognizer; a language
-model only by what it says (the question's names, the facts that bear on it), which is given. Invariants: as for
-``search.graph``: equal questions give equal orders, and a search of some documents is as if there were no others.
+It calls no language model: the caller passes the model's results (the names of the question, the relevant facts).
+Invariants, as for ``search.graph``: equal questions give equal orders; a search of some documents gives the same result
+as if the memory held no other documents.
 
-Where nothing of a question is known, and where a model says that no fact bears on it, segments are ordered by the
-cosine alone, as HippoRAG 2 has it (HippoRAG 1 would then order them alike for all questions). Segments that no name
-leads to follow by the cosine.
+If nothing of a question is known, or if a model says that no fact is relevant, segments are ordered by the cosine
+alone, as in HippoRAG 2 (HippoRAG 1 would then use one order for all questions). Segments that no name leads to come
+last, by the cosine.
 
-Sources: HippoRAG (2405.14831), sections 2.2 and 2.3; HippoRAG 2 (2502.14802), sections 3.2 to 3.4. Otherwise than the
+Sources: HippoRAG (2405.14831), sections 2.2 and 2.3; HippoRAG 2 (2502.14802), sections 3.2 to 3.4. Differences from the
 released code: an edge of relations and synonyms is not counted twice; a near-synonym adds to a relation of its pair and
-does not overwrite it; names that the recognizer finds stand in for relations where a segment has none.
+does not overwrite it; names that the recognizer finds replace relations in segments without relations.
 """
 
 from __future__ import annotations
@@ -40,10 +40,14 @@ _CARRIERS = 3
 
 
 class HippoSearch:
-    """Searches one namespace.
+    """The HippoRAG searches of one namespace.
 
     Args:
-        namespace: of the index; entity ids are made with it.
+        index: the segments of the namespace.
+        relations: the relations of the namespace; each search refreshes them.
+        namespace: the name of the namespace, from which entity ids are computed.
+        embedder: embeds questions and names.
+        recognizer: finds the names in a question.
     """
 
     def __init__(
@@ -63,34 +67,35 @@ class HippoSearch:
         self._last: tuple[View, int, NameGraph] | None = None
 
     def by_names(self, question: str, view: View, *, k: int, names: Sequence[str] | None = None) -> list[SegmentMatch]:
-        """The k best segments of the view for the names of the question: HippoRAG.
+        """Return the k best segments of the view for the names of the question, best first (HippoRAG).
 
-        Each name leads to the one of that normal form, else to the nearest by the cosine of those that relations join.
-        A walk starts there, with 1 / (number of segments about it), the name's node specificity; a segment's score is
-        the sum over its facts of the mass of their names. The caller holds the index's lock.
+        Each name of the question is matched to the stored name of the same normal form, or else to the nearest name, by
+        the cosine, among names that relations join. The walk starts at each match with weight 1 / (number of segments
+        about the name), its node specificity. The score of a segment is the sum, over its facts, of the mass of their
+        names. The caller must hold the lock of the index.
 
         Args:
-            names: that the question holds; by default those that the recognizer finds there.
+            names: the names in the question; by default the recognizer finds them.
         """
         graph, cosines = self._graph(view), self._cosines(question, view)
         seeds = self._nearest(names_in(question, self._recognizer) if names is None else names, graph)
         if not seeds:
             return _by_cosine(cosines, view, k)
         mass = pagerank(graph.among_names, self._specific(dict.fromkeys(seeds, 1.0), graph), damping=DAMPING)
-        return self._told(graph.facts_about @ mass, cosines, mass, seeds, graph, view, k)
+        return self._matches(graph.facts_about @ mass, cosines, mass, seeds, graph, view, k)
 
     def by_facts(
         self, question: str, view: View, *, k: int, relations: Collection[str] | None = None
     ) -> list[SegmentMatch]:
-        """The k best segments of the view for the facts nearest to the question: HippoRAG 2.
+        """Return the k best segments of the view for the facts nearest to the question, best first (HippoRAG 2).
 
-        Of the five facts nearest to it the names start a walk over names and segments, each with the mean score of its
-        facts / (number of segments about it), the best five; each segment starts with its cosine, from 0 to 1, × 0.05.
-        A name that no relation joins takes part where the question holds it, as if a fact of score 1 were about it. The
-        caller holds the index's lock.
+        A walk over names and segments starts at the names of the five nearest facts. The start weight of a name is the
+        mean score of its facts / (number of segments about the name); only the five largest count. The start weight of
+        a segment is its cosine, scaled to 0 to 1, × 0.05. A name of the question that no relation joins takes part with
+        a mean score of 1. The caller must hold the lock of the index.
 
         Args:
-            relations: the ids of those facts that bear on the question (recognition memory); by default all five.
+            relations: ids of the facts that are relevant to the question (recognition memory); by default all five.
         """
         graph, vector = self._graph(view), self._embedded(question)
         cosines = _cosines(view, vector)
@@ -106,16 +111,16 @@ class HippoSearch:
         reset = np.concatenate([_PASSAGES * _scaled(cosines), self._specific(seeds, graph)])
         mass = pagerank(graph.with_segments, reset, damping=DAMPING)
         on_segments, on_names = mass[: len(view.rows)], mass[len(view.rows) :]
-        return self._told(on_segments, cosines, on_names, seeds, graph, view, k)
+        return self._matches(on_segments, cosines, on_names, seeds, graph, view, k)
 
     def facts(self, question: str, view: View) -> list[Relation]:
-        """The relations nearest to a question, best first: those of which a model says which bear on it."""
+        """Return the five relations nearest to a question, best first. A model may choose the relevant ones."""
         graph = self._graph(view)
         places = _nearest_facts(graph, self._embedded(question)) if len(graph.facts) else ()
         return [graph.facts.relation(place) for place in places]
 
     def _graph(self, view: View) -> NameGraph:
-        """The graph of a view; that of the last one is kept."""
+        """Return the graph of a view. The graph of the last view is cached."""
         self.relations.refresh()
         if self._last is None or self._last[0] is not view or self._last[1] != self.relations.version:
             self._last = view, self.relations.version, name_graph(view, self._index, self.relations)
@@ -128,9 +133,9 @@ class HippoSearch:
         return _cosines(view, self._embedded(question))
 
     def _nearest(self, names: Sequence[str], graph: NameGraph) -> list[int]:
-        """The column of the name that each of these is, or is nearest to; each once, rising."""
+        """Return the columns of the stored names that equal these names or are nearest to them, ascending."""
         normals = [normal for name in names if is_name(normal := normalise(name))]
-        same = {normal: graph.known(entity_id(self._namespace, normal)) for normal in normals}
+        same = {normal: graph.find_column(entity_id(self._namespace, normal)) for normal in normals}
         columns = {column for column in same.values() if column is not None}
         others = [normal for normal, column in same.items() if column is None]
         embedded, vectors = graph.embedded
@@ -140,9 +145,9 @@ class HippoSearch:
         return sorted(columns)
 
     def _named_only(self, question: str, graph: NameGraph) -> list[int]:
-        """The columns of the names that the question holds and that the recognizer alone knows."""
+        """Return the columns of the question's names that no relation joins."""
         ids = [entity_id(self._namespace, name) for name in names_in(question, self._recognizer)]
-        known = [column for name in ids if (column := graph.known(name)) is not None]
+        known = [column for name in ids if (column := graph.find_column(name)) is not None]
         return [column for column in known if not graph.in_relations[column]]
 
     def _specific(self, scores: Mapping[int, float], graph: NameGraph) -> Scores:
@@ -152,7 +157,7 @@ class HippoSearch:
             reset[column] = score / graph.segments_with[column]
         return reset
 
-    def _told(
+    def _matches(
         self,
         scores: Scores,
         cosines: Scores,
@@ -162,7 +167,7 @@ class HippoSearch:
         view: View,
         k: int,
     ) -> list[SegmentMatch]:
-        """The k best by score, then by cosine, with what brought them there."""
+        """Return the k best segments by score, then by cosine, with the names that led to them."""
         walked = [int(place) for place in rank_places(scores, view, positive=True, count=len(scores))[:k]]
         near = {int(place): rank for rank, place in enumerate(rank_places(cosines, view, count=len(cosines)), 1)}
         there = set(walked)
@@ -180,7 +185,7 @@ class HippoSearch:
         ]
 
     def _carried(self, graph: NameGraph, on_names: Scores, place: int, seeds: Collection[int]) -> tuple[Carrier, ...]:
-        """The question's names that a segment is about, by the share of the names' mass that it is about."""
+        """Return up to three start names that a segment is about, with their shares of the segment's mass."""
         columns, weights = row_edges(graph.facts_about, place)
         flows = weights * on_names[columns]
         total = max(float(flows.sum()), np.finfo(float).tiny)
@@ -190,7 +195,7 @@ class HippoSearch:
 
 
 def _nearest_facts(graph: NameGraph, vector: Vector) -> dict[int, float]:
-    """The places of the facts nearest to the question, best first, and their cosines, all scaled from 0 to 1."""
+    """Return the places of the five facts nearest to the question, best first, with cosines scaled to 0 to 1."""
     if not len(graph.facts):
         return {}
     scores = np.round(_scaled(np.asarray(graph.facts.vectors @ vector, np.float64)), 9)
@@ -199,7 +204,7 @@ def _nearest_facts(graph: NameGraph, vector: Vector) -> dict[int, float]:
 
 
 def _best_names(facts: Mapping[int, float], graph: NameGraph) -> dict[int, float]:
-    """The mean score of the facts of each name, for the five of the largest mean × specificity; 0 leads nowhere."""
+    """Return the mean score of each name's facts, for the five names with the largest mean × specificity above 0."""
     of_name: dict[int, list[float]] = {}
     for place, score in facts.items():
         for column in graph.ends[place]:

@@ -1,4 +1,4 @@
-"""LongRefiner (2505.10413): an outline of each document, and sections that are picked from it."""
+"""LongRefiner (2505.10413): build an outline of each document, and read sections that the model selects from it."""
 
 from __future__ import annotations
 

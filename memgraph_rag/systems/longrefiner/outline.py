@@ -1,8 +1,9 @@
-"""The outline: abstract, sections and sub-sections of a document.
+"""The layer ``outline``: abstract, sections and sub-sections of a document.
 
-Taken from the headings that the text has (Markdown; HTML and PDF as they are loaded); else the language model divides
-the text, window by window. It knows no database. Invariants: the sections hold all of a document, whatever the model
-writes; a document without sections is one, without a title; where there is no model, the receipt says so.
+Sections come from the headings of the text (Markdown; HTML and PDF as they are loaded). A text without headings is
+divided by the language model, window by window. It knows no database. Invariants: the sections together cover the whole
+document, whatever the model writes; a document without sections becomes one section without a title; if a model is
+needed and missing, the receipt has a note.
 
 Source: LongRefiner, document structuring.
 """
@@ -25,14 +26,14 @@ __all__ = ["OUTLINE", "OutlineLayer", "written_headings"]
 OUTLINE = "outline"
 """The layer's name."""
 
-_LEAST_HEADINGS = 2  # one alone is the title
+_LEAST_HEADINGS = 2  # a single heading is the title
 _TITLE_CHARACTERS = 200
 _MOST_SECTIONS = 10_000  # of a document
 
 
 @dataclass(slots=True)
 class _Account:
-    """The outline of one document while it grows."""
+    """The outline of one document while it is built."""
 
     document: SplitDocument
     text: str
@@ -43,14 +44,14 @@ class _Account:
 
 
 class OutlineLayer:
-    """Finds sections.
+    """The layer that finds the sections of documents.
 
     Args:
-        batch_tokens: prompt, text and reply of one window together; the model's window where that is smaller.
+        batch_tokens: most tokens of prompt, text and reply of one window; the model's window if that is smaller.
     """
 
     name = OUTLINE
-    needs_language = False  # it uses one: see ``uses_language``
+    needs_language = False  # it uses a model if there is one: see ``uses_language``
     needs_recognizer = False
     requires: Sequence[str] = ()
 
@@ -58,7 +59,7 @@ class OutlineLayer:
         self._batch_tokens = batch_tokens
 
     def uses_language(self, document: SplitDocument) -> bool:
-        """Whether the model is asked: not where the text has headings, nor where there is nothing to divide."""
+        """Return whether the model divides this document: it has several segments and no headings."""
         return len(document.segments) > 1 and not written_headings(document)
 
     def build(
@@ -69,7 +70,7 @@ class OutlineLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """The sections of each document, in order. The windows of all are written together."""
+        """Return the sections of each document, in the order of the documents. One model call serves all windows."""
         accounts = [_Account(item, text_of(item.segments), written_headings(item)) for item in documents]
         asked = [item for item in accounts if not item.headings and len(item.document.segments) > 1]
         if asked:
@@ -92,7 +93,7 @@ class OutlineLayer:
         self._write(asked, language, progress)
 
     def _write(self, asked: Sequence[_Account], language: LanguageModel, progress: Progress | None) -> None:
-        """Let the model divide each window, and lay what it says over the text."""
+        """Let the model divide each window, and locate its sections in the text."""
 
         def tell(_: str, done: int, count: int) -> None:
             if progress is not None:
@@ -108,8 +109,8 @@ class OutlineLayer:
         )
         for (account, window), generation in zip(windows, written, strict=True):
             account.usage += generation.usage
-            said, notes = outline_reply.parts(generation.text)
-            headings, missing = outline_reply.placed(said, account.text, window[0].start, window[-1].end)
+            reply_parts, notes = outline_reply.parts(generation.text)
+            headings, missing = outline_reply.find_headings(reply_parts, account.text, window[0].start, window[-1].end)
             account.notes.update(notes + missing)
             account.headings += _continued(account.headings, headings)
         for account in asked:
@@ -119,9 +120,10 @@ class OutlineLayer:
 
 
 def written_headings(document: SplitDocument) -> list[Heading]:
-    """The headings that a text has; none where it has fewer than two, or is a conversation, whose turns may have some.
+    """Return the headings of a text. A conversation, or a text with fewer than two headings, gives an empty list.
 
-    A first one above all others is the document's title, and what stands below it, up to the next, the abstract.
+    A first heading of a higher level than all others is the document's title. The text between it and the next heading
+    is then the abstract.
     """
     headings = [replace(heading, title=heading.title[:_TITLE_CHARACTERS]) for heading in marked_headings(document)]
     if len(headings) < _LEAST_HEADINGS:
@@ -133,14 +135,14 @@ def written_headings(document: SplitDocument) -> list[Heading]:
 
 
 def _continued(before: Sequence[Heading], headings: Sequence[Heading]) -> list[Heading]:
-    """The headings of a window behind those of the windows before: no second abstract, no section begun twice."""
+    """Return the headings that a window adds: no second abstract, and no section that the last window began."""
     kept = [heading for place, heading in enumerate(headings) if not heading.is_abstract or not (before or place)]
     is_same = before and kept and kept[0].title.casefold() == before[-1].title.casefold()
     return kept[1:] if is_same else kept
 
 
 def _rows(account: _Account, namespace: str) -> LayerRows:
-    """The outline of all of the document: what stands before the first section is the abstract."""
+    """Return the outline of the whole document. The text before the first section is the abstract."""
     segments = account.document.segments
     if not segments:
         return LayerRows(notes=dict(account.notes), usage=account.usage)

@@ -1,11 +1,10 @@
-"""How a model is asked for the outline of a text, and how its reply is laid over the text.
+"""The task that asks a model for the outline of a text, and the functions that locate its reply in the text.
 
-The model tags parts and writes of each paragraph only the first and the last words, with a mark of omission between
-them. It knows no segment. Invariants: whatever a reply is, reading it raises nothing; a heading that comes out begins
-where the text holds what the model wrote.
+The model tags parts. For each paragraph it writes only the first and the last words, with a mark of omission between
+them. Invariants: no reply raises an error; each heading begins at a place where the text holds the model's words.
 
-Source: LongRefiner, document structuring (its tags and omission; the words are ours). Only where sections begin is
-taken from the reply: what lies between is the section's, so no word is lost where a paragraph is not recognised.
+Source: LongRefiner, document structuring (its tags and omission; the words are ours). Only the beginnings of sections
+are taken from the reply. A section reaches to the next beginning, so no text is lost if a paragraph is not found.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from typing import Any
 from memgraph_rag.layers.extraction import clean, list_of, read_reply
 from memgraph_rag.types import Heading, Prompt
 
-__all__ = ["SCHEMA", "TASK", "Part", "is_useless_from_here", "parts", "placed"]
+__all__ = ["SCHEMA", "TASK", "Part", "find_headings", "is_useless_from_here", "parts"]
 
 ABSTRACT, SECTION, SUB_SECTION = "abstract", "section", "sub-section"
 
 _MOST_PARTS = 24  # of one window
-_MOST_PARAGRAPHS = 4  # of one part: only where it begins is needed
+_MOST_PARAGRAPHS = 4  # of one part: only its beginning is needed
 _TITLE_CHARACTERS = 80
-_MOST_USELESS = 3  # parts after one another: of one title, or not in the text
-_WORDS = 4  # of the first and of the last that are looked for, as in the released code
-_CHARACTERS = 40  # of these; where words are not parted by blanks
+_MOST_USELESS = 3  # consecutive parts of one title, or of texts that are not in the document
+_WORDS = 4  # first and last words that are searched in the text, as in the released code
+_CHARACTERS = 40  # of these words, for scripts without blanks
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -52,7 +51,7 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["parts"],
     "additionalProperties": False,
 }
-"""Lists of lists, not of objects: their keys would be written again and again. All lists and strings are bounded."""
+"""The JSON schema of a reply. It uses lists, because objects would repeat their keys. All lengths are bounded."""
 
 TASK = (
     "Divide the text above into its sections, in order. For each section write its tag "
@@ -60,9 +59,9 @@ TASK = (
     "and the last five words, copied from the text, with ... between them. Answer as JSON: "
     '{"parts": [[tag, title, [paragraph, paragraph]], [tag, title, [paragraph]]]}'
 )
-"""What is asked about any text; without its title and an example, which a 0.5B model copied in place of the text.
+"""The request about a text. It has neither a title nor an example, because a 0.5B model copied them.
 
-What comes before the first section is the abstract, so the model is not asked for it.
+The text before the first section is the abstract, so the model is not asked for an abstract.
 """
 
 _OMISSION = re.compile(r"\.\.\.|…")
@@ -70,7 +69,7 @@ _OMISSION = re.compile(r"\.\.\.|…")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a reply says of a part of the text: its tag, its title, and its paragraphs with what was left out."""
+    """One part of the text in a reply: its tag, its title, and its paragraphs with marks of omission."""
 
     tag: str
     title: str
@@ -78,7 +77,7 @@ class Part:
 
 
 def parts(text: str) -> tuple[list[Part], Counter[str]]:
-    """What a reply says, and what is odd about it, counted; of one that was cut, what is complete."""
+    """Read the parts of a reply, and count notes on its errors. A truncated reply gives its complete parts."""
     notes: Counter[str] = Counter()
     listed = list_of(read_reply(text, "outline", notes).get("parts"))
     complete = [item for item in listed if _is_part(item)]
@@ -91,29 +90,32 @@ def parts(text: str) -> tuple[list[Part], Counter[str]]:
 
 
 def is_useless_from_here(prompt: Prompt, text: str) -> bool:
-    """Whether the last parts of a reply have one title, or stand nowhere behind those before: more is worthless."""
-    said = parts(text)[0]
-    before, last = said[:-_MOST_USELESS], said[-_MOST_USELESS:]
+    """Return whether generation should stop: the last three parts have one title, or are not in the text."""
+    complete = parts(text)[0]
+    before, last = complete[:-_MOST_USELESS], complete[-_MOST_USELESS:]
     if len(last) < _MOST_USELESS:
         return False
     read = "\n".join(prompt.inputs)
-    useful = [placed(those, read, 0, len(read))[0] for those in (before, said)]
+    useful = [find_headings(some, read, 0, len(read))[0] for some in (before, complete)]
     return len({part.title.casefold() for part in last}) == 1 or len(useful[0]) == len(useful[1])
 
 
-def placed(said: Sequence[Part], text: str, start: int, end: int) -> tuple[list[Heading], Counter[str]]:
-    """Where the parts begin within characters ``[start, end)`` of a text; what stands nowhere there is counted.
+def find_headings(reply: Sequence[Part], text: str, start: int, end: int) -> tuple[list[Heading], Counter[str]]:
+    """Locate the parts of a reply within characters ``[start, end)`` of a text.
 
-    Each paragraph is looked for behind the one before it. A title that stands in the text before its section's first
-    paragraph, on a line of its own, belongs to the section.
+    Each paragraph is searched after the previous one. If the title is a line of its own before its section's first
+    paragraph, the section begins at the title.
+
+    Returns:
+        The headings, in the order of the text, and counted notes on parts and paragraphs that are not in the text.
     """
     notes: Counter[str] = Counter()
     headings: list[Heading] = []
     at = start
-    for part in said:
+    for part in reply:
         begins, reached = None, at
         for paragraph in part.paragraphs:
-            span = _found(paragraph, text, reached, end)
+            span = _find_paragraph(paragraph, text, reached, end)
             if span is None:
                 notes["paragraph of an outline that is not in the text"] += 1
                 continue
@@ -130,8 +132,8 @@ def placed(said: Sequence[Part], text: str, start: int, end: int) -> tuple[list[
     return headings, +notes
 
 
-def _found(paragraph: str, text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The characters of a paragraph of which the model left the middle out; None where its beginning is nowhere."""
+def _find_paragraph(paragraph: str, text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the span of a paragraph whose middle the model omitted, or None if its beginning is not in the text."""
     written = [words for piece in _OMISSION.split(paragraph) if (words := piece.split())]
     if not written:
         return None
@@ -149,8 +151,8 @@ def _pattern(words: Sequence[str], *, from_end: bool) -> re.Pattern[str]:
 
 
 def _title_line(title: str, text: str, start: int, begins: int) -> int:
-    """Where the last line between two places begins that is the title; the second place where none is."""
-    words = re.search(r"\w(?:.*\w)?", title[:_TITLE_CHARACTERS], re.DOTALL)  # marks around a title are any on its line
+    """Return the start of the last line in ``[start, begins)`` that equals the title, or ``begins`` without one."""
+    words = re.search(r"\w(?:.*\w)?", title[:_TITLE_CHARACTERS], re.DOTALL)  # a line may have marks around the title
     if words is None:
         return begins
     line = rf"^[^\w\n]*{_pattern(words[0].split(), from_end=False).pattern}[^\w\n]*$"

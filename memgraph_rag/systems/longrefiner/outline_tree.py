@@ -1,10 +1,10 @@
-"""Outlines as a tree whose leaves are passages: scores of its nodes, and which passages a budget takes.
+"""Outlines as a tree whose leaves are passages, with scores for its nodes and a selection within a budget.
 
-It knows no model, no search and no store. Invariants: a node stands behind its parent, in the order of the documents;
-no passage is taken twice, and all that are taken fit the budget.
+It knows no model, no search and no store. Invariants: a node comes after its parent, in the order of the documents; a
+passage is selected at most once, and all selected passages together fit the budget.
 
-Source: LongRefiner, adaptive refinement (scores, selection). Not in the paper, but in the released code, and needed:
-local scores are put between 0 and 1 over all nodes of a question.
+Source: LongRefiner, adaptive refinement (scores, selection). As in the released code, and not in the paper, local
+scores are scaled to 0 to 1 over all nodes of a question.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memgraph_rag.types import Section, Segment, leaves_of
 __all__ = ["OutlineTree", "Passage", "Scores"]
 
 Scores = NDArray[np.float64]
-"""(n,) a number for each node."""
+"""(n,) one score for each node of the tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +34,29 @@ class Passage:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is all of its segment."""
+        """Whether the passage covers its whole segment."""
         return (self.start, self.end) == (self.segment.start, self.segment.end)
 
     @property
     def text(self) -> str:
-        """Its words."""
+        """The text of the passage."""
         return self.segment.text[self.start - self.segment.start : self.end - self.segment.start]
 
     @property
     def tokens(self) -> int:
-        """What it takes of a window: its share of its segment's."""
+        """The tokens of the passage: its share of the segment's tokens, rounded up."""
         whole = self.segment.end - self.segment.start
         return -(-cost(self.segment) * (self.end - self.start) // whole)
 
 
 @dataclass(slots=True)
 class OutlineTree:
-    """Sections and passages of several documents, by place.
+    """Sections and passages of several documents. A node is known by its place, from 0.
 
     Attributes:
-        parents: the place of each node's parent; -1 at the top.
-        sections: of each node that is one; None of a passage.
-        passages: of each leaf.
+        parents: the place of each node's parent; -1 for a top node.
+        sections: the section of each node; None for a passage.
+        passages: the passage of each leaf, by place.
     """
 
     parents: list[int] = field(default_factory=list[int])
@@ -64,7 +64,7 @@ class OutlineTree:
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
 
     def add(self, sections: Sequence[Section], segments: Iterable[Segment]) -> None:
-        """A document behind the others; without sections its segments stand at the top. Echoes are left out."""
+        """Append a document. Segments of a document without sections become top nodes. Echoes are left out."""
         by_id = {segment.id: segment for segment in segments if not segment.echo}
         if not sections:
             for segment in by_id.values():
@@ -88,7 +88,7 @@ class OutlineTree:
         return place
 
     def titles(self, place: int) -> str:
-        """The titles of the sections that a node stands under, outermost first."""
+        """Return the titles of the sections that contain a node, outermost first, joined by " / "."""
         titles: list[str] = []
         while place >= 0:
             section = self.sections[place]
@@ -97,10 +97,10 @@ class OutlineTree:
         return " / ".join(reversed(titles))
 
     def local_scores(self, of_passages: Mapping[int, float]) -> Scores:
-        """A section's score is the mean of those right below it; then all are put between 0 and 1.
+        """Return the local scores: a section has the mean score of its children. All are scaled to 0 to 1.
 
         Args:
-            of_passages: by place.
+            of_passages: scores of passages, by place.
         """
         totals, counts = np.zeros(len(self.parents)), np.zeros(len(self.parents))
         for place in reversed(range(len(self.parents))):
@@ -118,7 +118,11 @@ class OutlineTree:
         return np.where(scored, (totals - least) / (most - least), 0.0) if most > least else scored.astype(np.float64)
 
     def global_scores(self, chosen: Collection[int]) -> Scores:
-        """1 for a chosen section; what stands right below one shares its score in equal parts."""
+        """Return the global scores: 1 for a chosen section. The children of a node share its score equally.
+
+        Args:
+            chosen: places of sections.
+        """
         children = np.bincount([parent for parent in self.parents if parent >= 0], minlength=len(self.parents))
         scores = np.zeros(len(self.parents))
         for place, parent in enumerate(self.parents):
@@ -128,10 +132,16 @@ class OutlineTree:
                 scores[place] = scores[parent] / children[parent]
         return scores
 
-    def selected(self, scores: Scores, *, most_tokens: int, most_segments: int | None = None) -> list[int]:
-        """The places of the passages that fit, the best nodes first, a section with all that is below it; in order.
+    def select(self, scores: Scores, *, most_tokens: int, most_segments: int | None = None) -> list[int]:
+        """Select passages within a budget, and return their places, ascending.
 
-        What does not fit is left out, and what comes behind it is tried.
+        Nodes are tried by score, best first. A section brings all passages below it. A node that does not fit is
+        skipped, and the next node is tried.
+
+        Args:
+            scores: (n,) one for each node.
+            most_tokens: most tokens of all selected passages.
+            most_segments: most segments that the selected passages belong to; None for no limit.
         """
         ends = self._ends()
         taken: set[int] = set()
@@ -147,7 +157,7 @@ class OutlineTree:
         return sorted(taken)
 
     def _ends(self) -> list[int]:
-        """Behind the last node below each one."""
+        """Return for each node the place after its last descendant."""
         ends = list(range(1, len(self.parents) + 1))
         for place in reversed(range(len(self.parents))):
             if (parent := self.parents[place]) >= 0:

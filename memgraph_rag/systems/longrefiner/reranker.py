@@ -1,7 +1,7 @@
-"""Scores of passages for a question, by a cross-encoder of sentence-transformers.
+"""Rerankers: scores of passages for a question, by a cross-encoder of sentence-transformers.
 
-It knows nothing of the graph. Invariant: weights are loaded at the first use, and a score does not depend on what else
-is scored beside it, up to rounding.
+It does not know the graph. Invariants: weights are loaded at the first use; the score of a text does not depend on the
+other texts of the call, up to rounding.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["CrossEncoderReranker", "Reranker"]
 
 
 class Reranker(Protocol):
-    """Tells how well passages answer a question, reading both together."""
+    """A scorer that reads a question and a passage together."""
 
     def score(self, question: str, texts: Sequence[str]) -> Vector:
-        """(n,) a number for each text, larger for a better one; in any range."""
+        """Return (n,) scores, one for each text. A larger score is better; the range is arbitrary."""
         ...
 
 
@@ -43,7 +43,7 @@ class CrossEncoderReranker:
         self._encoder: CrossEncoder | None = None
 
     def score(self, question: str, texts: Sequence[str]) -> Vector:
-        """(n,) logits: how well each text answers the question; only their order and distances mean something.
+        """Return (n,) logits: how well each text answers the question. Only their order and differences have a meaning.
 
         Raises:
             ModelNotFound: there is no such cross-encoder.

@@ -1,18 +1,18 @@
-"""LongRefiner: of the best documents those passages and sections that a budget holds, in the order of the documents.
+"""LongRefiner: select passages and sections of the best documents within a budget, and read them in document order.
 
-It knows graph, search and session by their contracts. Invariants: what is read stands verbatim in its segments; nothing
-is read beyond the budget; a document without an outline takes part with its segments.
+It knows graph, search and session by their contracts. Invariants: every text that is read is a verbatim part of a
+segment; the budget is never exceeded; a document without an outline takes part with its segments.
 
-As the paper has it: the model judges whether a question asks for one passage or for whole sections (its R_q); each
-passage has a local score, a section the mean of what is below it; the model picks titles from each document's abstract
-and outline, which gives global scores; score = local + R_q × global. Otherwise than the paper: one model with prompts
-of ours in place of three fine-tuned ones; R_q is P(Yes) to a question of Yes or No, since a session tells the
-probability of no other words; titles are picked by number; where there is no cross-encoder, a local score is the
-embedder's cosine, and a trace then says "similarity" where it else says "reranker".
+As in the paper: the model judges whether a question asks for one passage or for whole sections (R_q); each passage has
+a local score, and a section has the mean of its children; the model picks titles from each document's abstract and
+outline, which gives global scores; score = local + R_q × global. Differences from the paper: one model with our prompts
+replaces three fine-tuned models; R_q is P(Yes) to a Yes-or-No question, because a session gives no other probabilities;
+titles are picked by number; without a cross-encoder, a local score is the embedder's cosine, and the trace then says
+"similarity" in place of "reranker".
 
-Source: LongRefiner (query analysis, document structuring, adaptive refinement); the outline is the layer of that name.
-Cost of a question: one probe, one reply for each document with sections, a pass of the cross-encoder over all passages;
-where the budget holds all of the documents, nothing is asked.
+Source: LongRefiner (query analysis, document structuring, adaptive refinement); the outline is the layer ``outline``.
+Cost of a question: one probe, one reply for each document with sections, one pass of the cross-encoder over all
+passages. If the budget holds all documents completely, the model is not asked.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from memgraph_rag.types import Section, Step, StopReason, as_line
 
 __all__ = ["LongRefiner"]
 
-_HITS = 64  # segments by which the documents are chosen
-_MOST_EMBEDDED = 256  # passages that are parts of segments: they have no stored embedding
+_HITS = 64  # search results that choose the documents
+_MOST_EMBEDDED = 256  # passages that are only parts of segments, and so have no stored embedding
 _REPLY_TOKENS = 32
 _MOST_TITLES = 60  # of one document
 _TITLE_CHARACTERS, _ABSTRACT_CHARACTERS = 80, 600
@@ -50,15 +50,15 @@ _WHICH = (
 
 
 class LongRefiner:
-    """Reads passages and whole sections of the documents that search finds.
+    """A strategy that reads passages and whole sections of the documents that search finds.
 
     Args:
-        most_tokens: of all that is read.
-        documents: how many documents take part.
-        reranker: gives local scores, such as ``CrossEncoderReranker``; by default the embedder does.
-        with_structure: without, no document has an outline.
-        with_query_analysis: without, R_q is 1.
-        with_global_selection: without, no titles are picked, and local scores alone count.
+        most_tokens: most tokens of the text that is read.
+        documents: most documents that take part.
+        reranker: computes local scores, such as ``CrossEncoderReranker``; by default the embedder's cosines are used.
+        with_structure: if False, outlines are ignored.
+        with_query_analysis: if False, R_q is 1.
+        with_global_selection: if False, no titles are picked, and only local scores count.
     """
 
     name = "longrefiner"
@@ -86,20 +86,20 @@ class LongRefiner:
         self._with_global_selection = with_global_selection
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a segment; see ``Strategy.read``."""
+        """Yield one step for each segment; see ``Strategy.read``."""
         tree = self._tree(question, context)
         if not tree.passages:
             return
         reranker = self._reranker
         local = tree.local_scores(_of_passages(question, tree, context, reranker))
         level, from_outline = self._from_outline(tree, context)
-        taken = tree.selected(local + from_outline, most_tokens=self._room(context), most_segments=context.limits.nodes)
+        taken = tree.select(local + from_outline, most_tokens=self._room(context), most_segments=context.limits.nodes)
         source = "similarity" if reranker is None else "reranker"
         looks_for = "" if level is None else f"whole sections, with probability {level:.2f}"
         yield from _read(tree, taken, {source: local, "outline": from_outline}, context, looks_for)
 
     def _tree(self, question: str, context: ReadingContext) -> OutlineTree:
-        """The documents that search finds, best first."""
+        """Return the tree of the documents that search finds, best first."""
         hits = context.search.find(question, k=_HITS, documents=context.documents)
         tree = OutlineTree()
         for document_id in list(dict.fromkeys(hit.segment.document_id for hit in hits))[: self._documents]:
@@ -108,7 +108,7 @@ class LongRefiner:
         return tree
 
     def _from_outline(self, tree: OutlineTree, context: ReadingContext) -> tuple[float | None, Scores]:
-        """R_q, None where the model was not asked, and R_q × the global scores."""
+        """Return R_q (None if the model was not asked) and the (n,) scores R_q × global."""
         nothing, outlines = tree.global_scores(()), _listed(tree)
         if (
             not self._with_global_selection
@@ -128,7 +128,7 @@ class LongRefiner:
         return level, (1.0 if level is None else level) * tree.global_scores(chosen)
 
     def _fits(self, tree: OutlineTree, context: ReadingContext) -> bool:
-        """Whether all is read anyway, so that nothing need be asked."""
+        """Return whether the budget holds all documents, so that the model need not be asked."""
         tokens = sum(passage.tokens for passage in tree.passages.values())
         segments = len({passage.segment.id for passage in tree.passages.values()})
         most = context.limits.nodes
@@ -143,7 +143,7 @@ class LongRefiner:
 def _of_passages(
     question: str, tree: OutlineTree, context: ReadingContext, reranker: Reranker | None
 ) -> dict[int, float]:
-    """The local score of each passage, before all are put between 0 and 1."""
+    """Return the local score of each passage by place, before scaling."""
     if reranker is not None:
         scores = reranker.score(question, [as_line(passage.text) for passage in tree.passages.values()])
         return dict(zip(tree.passages, map(float, scores), strict=True))
@@ -160,7 +160,7 @@ def _of_passages(
 
 
 def _listed(tree: OutlineTree) -> list[list[int]]:
-    """The places of the titled sections of each document, the uppermost where there are too many."""
+    """Return the places of each document's titled sections. Of more than 60, the highest levels are kept."""
     titled = [(place, section) for place, section in enumerate(tree.sections) if section is not None and section.title]
     lists: list[list[int]] = []
     for _, of_document in groupby(titled, key=lambda item: item[1].document_id):
@@ -170,7 +170,7 @@ def _listed(tree: OutlineTree) -> list[list[int]]:
 
 
 def _picked(tree: OutlineTree, listed: Sequence[int], context: ReadingContext) -> list[int]:
-    """Those of a document's sections whose numbers the model replies with."""
+    """Ask the model which of a document's sections may answer the question, and return their places."""
     sections = [section for place in listed if (section := tree.sections[place]) is not None]
     lines = (f"{number}. {_line(section)}" for number, section in enumerate(sections, 1))
     request = _WHICH.format(abstract=_abstract(tree, listed[0]), titles="\n".join(lines))
@@ -188,7 +188,7 @@ def _line(section: Section) -> str:
 
 
 def _abstract(tree: OutlineTree, place: int) -> str:
-    """How the document of a node begins."""
+    """Return the beginning of the document of a node."""
     document_id = section.document_id if (section := tree.sections[place]) else ""
     texts = (passage.text for passage in tree.passages.values() if passage.segment.document_id == document_id)
     return as_line(next(texts, ""))[:_ABSTRACT_CHARACTERS]
@@ -197,7 +197,7 @@ def _abstract(tree: OutlineTree, place: int) -> str:
 def _read(
     tree: OutlineTree, taken: Sequence[int], scores: dict[str, Scores], context: ReadingContext, looks_for: str
 ) -> Iterator[tuple[Step, ...]]:
-    """One step a segment, with what was taken of it."""
+    """Read the selected passages, and yield one step for each segment."""
     lines, before = NodeLines(context), None
     groups = [list(places) for _, places in groupby(taken, key=lambda place: tree.passages[place].segment.id)]
     for number, places in enumerate(groups, 1):
@@ -225,7 +225,7 @@ def _read(
 
 
 def _joined(passages: Sequence[Passage]) -> str:
-    """The text of passages of one segment; a line ends where something was left out."""
+    """Join the texts of passages of one segment, with a line break at each gap."""
     text, end = "", passages[0].start
     for passage in passages:
         text += passage.text if passage.start == end else f"\n{passage.text}"

@@ -1,4 +1,4 @@
-"""RAPTOR (2401.18059): a tree of summaries over soft clusters of segments, and its two ways to read it."""
+"""RAPTOR (2401.18059): a tree of summaries over soft clusters of segments, and two strategies that read the tree."""
 
 from __future__ import annotations
 

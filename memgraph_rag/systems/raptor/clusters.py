@@ -1,12 +1,13 @@
-"""Layer ``clusters``: RAPTOR's tree. Nodes that say similar things are summed up together, level above level.
+"""The layer ``clusters``: RAPTOR's tree. The model summarizes clusters of similar nodes, level by level.
 
-Segments in, points and edges out; it sees no database. Invariants: a level stands only on levels below it; a node that
-is in no summary of a level is among the nodes that the next level clusters; whatever the model writes, building ends:
-each level has fewer nodes than the one below it, or is the last.
+It turns segments into points and edges, and knows no database. Invariants: a summary sums up only nodes of lower
+levels; a node without a summary is clustered again on the next level; building always ends, because each level has
+fewer nodes than the level below it, or is the last.
 
-Source: RAPTOR (arXiv 2401.18059), section 3. Beyond the paper: an edge is weighted by the attention that the model paid
-to the member while it wrote, as in PECAN (``weights="equal"`` is the paper). Other than there: nodes of the same text
-are clustered and read as one node; a cluster too large is split by its vectors, then in document order.
+Source: RAPTOR (arXiv 2401.18059), section 3. Beyond the paper: the weight of an edge is the attention that the model
+paid to the member while it wrote, as in PECAN (``weights="equal"`` is the paper's form). Differences from the paper:
+nodes of equal text are clustered and read as one node; a cluster that is too large is split by its vectors, then in
+document order.
 """
 
 from __future__ import annotations
@@ -42,17 +43,17 @@ INSTRUCTION = (
     "words. Write only the paragraph, without introduction or explanation."
 )
 
-_MOST_SPLITS = 5  # of a cluster by its vectors, one in the other
+_MOST_SPLITS = 5  # nested splits of a cluster by its vectors
 
 
 class _Level:
-    """The nodes that one level clusters; those of the same text are one place.
+    """The nodes that one level clusters. Nodes of equal text share one place.
 
     Attributes:
-        nodes: of each place those that have its text, in document order.
-        texts: of each place, on one line.
-        tokens: of each place.
-        vectors: (places, d) float32.
+        nodes: for each place, the nodes with its text, in document order.
+        texts: for each place, its text on one line.
+        tokens: for each place, the tokens of its text and a newline.
+        vectors: (places, d) float32, the embeddings of the texts.
     """
 
     def __init__(self, nodes: Sequence[Node], models: Models) -> None:
@@ -73,31 +74,32 @@ class _Level:
 
 @dataclass(slots=True)
 class _Growth(Growth):
-    """The tree of one document while it grows."""
+    """The tree of one document while it is built."""
 
     refused: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
-    """Inputs to which the model wrote nothing usable; it would write the same again."""
+    """Inputs for which the model wrote no usable summary. They are not tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One cluster that is to be summed up."""
+    """One cluster to summarize."""
 
     members: tuple[Node, ...]
     alike: tuple[int, ...]
-    """How many members each input stands for."""
+    """The number of members with the text of each input."""
     prompt: Prompt
 
 
 class ClustersLayer:
-    """Builds RAPTOR's tree over the segments of each document.
+    """The layer that builds RAPTOR's tree over the segments of each document.
 
     Args:
-        cluster_tokens: a cluster of more tokens is split; what the model's window holds where that is less.
+        cluster_tokens: a cluster of more tokens is split. The model's window is the limit if it is smaller.
         summary_tokens: most tokens of a summary.
-        few_nodes: so few nodes are clustered no more. A document of no more segments gets no tree.
-        most_levels: the tree never grows higher.
-        weights: of the edges of a summary; "attention" to each member, or "equal", the paper's.
+        few_nodes: a level of at most this many nodes is not clustered. A document with at most this many segments has
+            no tree.
+        most_levels: most levels of a tree.
+        weights: weights of a summary's edges: "attention" to each member, or "equal" as in the paper.
         clustering: constants of the clustering.
     """
 
@@ -132,7 +134,7 @@ class ClustersLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """The summaries and edges of each document, in order; one level of all documents is generated together."""
+        """Return the summaries and edges of each document, in order. One model call writes a level of all documents."""
         growths = [self._begin(document) for document in documents]
         add_level = partial(self._add_level, namespace=namespace, models=models, progress=progress)
         return grow(growths, add_level, most_levels=self._most_levels)
@@ -179,7 +181,7 @@ class ClustersLayer:
             )
 
     def _pieces(self, level: _Level, places: Sequence[int], most: int, *, splits: int = 0) -> Iterator[tuple[int, ...]]:
-        """The clusters of these places; those of too many tokens are clustered again while that makes them smaller."""
+        """Yield the clusters of these places. A cluster of too many tokens is clustered again while that helps."""
         tokens = level.tokens_of(places)
         for cluster in soft_clusters(level.vectors[list(places)], self._clustering):
             members = tuple(places[place] for place in cluster)
@@ -193,7 +195,7 @@ class ClustersLayer:
     def _grow(
         self, growth: _Growth, written: list[tuple[_Task, Generation]], level: int, namespace: str, models: Models
     ) -> None:
-        """Add a level of summaries with their edges, and decide whether it is the last."""
+        """Add a level of summaries with their edges, and decide whether it is the last level."""
         kept: list[tuple[_Task, str, np.ndarray]] = []
         for task, generation in written:
             growth.usage += generation.usage
@@ -229,7 +231,7 @@ class ClustersLayer:
     def _member_weights(
         self, growth: _Growth, task: _Task, generation: Generation, span: tuple[int, int], models: Models
     ) -> np.ndarray:
-        """(members,) weights that sum to 1; members of the same text share what the model paid to it."""
+        """Return (members,) weights that sum to 1. Members of equal text share the attention to that text."""
         alike = np.array(task.alike)
         if self._weights == "equal":
             of_inputs = alike / alike.sum()
@@ -243,7 +245,7 @@ class ClustersLayer:
 
 
 def _consecutive(level: _Level, members: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
-    """The members in pieces of at most so many tokens, in document order; a longer one is a piece alone."""
+    """Yield the members in document order, in pieces of at most ``most`` tokens. A longer member is its own piece."""
     piece: list[int] = []
     for place in members:
         if piece and level.tokens_of([*piece, place]) > most:

@@ -1,11 +1,11 @@
-"""Soft clusters of vectors: UMAP, then a Gaussian mixture, of all vectors first and of each cluster's again.
+"""Soft clusters of vectors: UMAP and a Gaussian mixture, first for all vectors, then within each cluster.
 
-It knows no text and no graph; ``umap-learn`` and ``scikit-learn`` do the mathematics. Invariant: the same vectors in
-the same order give the same clusters, however many cores there are.
+It works on vectors only; ``umap-learn`` and ``scikit-learn`` do the mathematics. Invariant: the same vectors in the
+same order give the same clusters, on any number of cores.
 
-Source: RAPTOR (arXiv 2401.18059), section 3, "Clustering Algorithm"; what the paper leaves open is as in its released
-code (``raptor/cluster_utils.py``): its seeds, its order of clusters, and that BIC is compared for 1 … min(50, n) - 1
-components. That code gives UMAP no seed, so that it builds another tree each time; here UMAP has the mixture's.
+Source: RAPTOR (arXiv 2401.18059), section 3, "Clustering Algorithm". Open points follow the released code
+(``raptor/cluster_utils.py``): its seeds, its order of clusters, and BIC compared for 1 … min(50, n) - 1 components. The
+released code gives UMAP no seed and builds a different tree each time; this module gives UMAP the mixture's seed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from memgraph_rag.types import Matrix
 __all__ = ["Clustering", "require_clustering", "soft_clusters"]
 
 Cluster = tuple[int, ...]
-"""Places of vectors, sorted."""
+"""Row numbers of vectors, ascending."""
 
 _PACKAGES = {"umap": "umap-learn", "sklearn": "scikit-learn"}
 
@@ -38,14 +38,14 @@ _EIGENVECTORS = Lock()
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """The constants of the clustering; the defaults are the paper's and its code's.
+    """The constants of the clustering. The defaults are those of the paper and its code.
 
     Attributes:
-        dimensions: to which UMAP reduces; so many vectors and one are a cluster without it.
-        threshold: a vector belongs to each component whose probability is above it.
-        most_components: fewer than so many components are tried.
-        local_neighbours: of a vector within a cluster; among all n vectors it has ⌊√(n - 1)⌋.
-        seed: of UMAP and of the choice of the number of components.
+        dimensions: UMAP reduces vectors to this many dimensions. Up to dimensions + 1 vectors form one cluster.
+        threshold: a vector belongs to each component with a probability above the threshold.
+        most_components: the mixtures that are compared have fewer components than this.
+        local_neighbours: UMAP's neighbours of a vector within a cluster; among all n vectors they are ⌊√(n - 1)⌋.
+        seed: seed of UMAP and of the mixtures that are compared.
     """
 
     dimensions: int = 10
@@ -56,7 +56,7 @@ class Clustering:
 
 
 def require_clustering() -> None:
-    """Refuse to cluster without the packages that do it, before anything is built.
+    """Check, before anything is built, that the packages for clustering are installed.
 
     Raises:
         SettingsError: umap-learn or scikit-learn is not installed.
@@ -72,10 +72,10 @@ def require_clustering() -> None:
 
 
 def soft_clusters(vectors: Matrix, constants: Clustering | None = None) -> list[Cluster]:
-    """The clusters of the rows of a matrix, by global and then by local component.
+    """Return the clusters of a matrix's rows, ordered by global and then by local component.
 
-    A row may be in several clusters, or in none where it is in no component by more than the threshold. The same
-    members are not given twice.
+    A row may be in several clusters. A row whose probabilities are all at most the threshold is in no cluster. No two
+    clusters have the same members.
 
     Args:
         vectors: (n, d) float32, no two rows alike.
@@ -88,7 +88,7 @@ def soft_clusters(vectors: Matrix, constants: Clustering | None = None) -> list[
         return [everything] if everything else []
     clusters: dict[Cluster, None] = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of seeds that turn threads off, of mixtures that did not settle
+        warnings.simplefilter("ignore")  # UMAP warns that a seed turns threads off, mixtures that they did not converge
         with _one_thread(), _seeded_eigenvectors(constants.seed):
             for members in _components(vectors, isqrt(len(vectors) - 1), constants):
                 for local in _local(vectors[list(members)], constants):
@@ -97,14 +97,14 @@ def soft_clusters(vectors: Matrix, constants: Clustering | None = None) -> list[
 
 
 def _local(vectors: Matrix, constants: Clustering) -> list[Cluster]:
-    """The clusters within one global cluster."""
+    """Return the clusters within one global cluster, as row numbers of ``vectors``."""
     if len(vectors) <= constants.dimensions + 1:
         return [tuple(range(len(vectors)))]
     return _components(vectors, constants.local_neighbours, constants)
 
 
 def _components(vectors: Matrix, neighbours: int, constants: Clustering) -> list[Cluster]:
-    """The members of each component of a mixture over the reduced vectors; components without members are left out."""
+    """Reduce the vectors, fit a mixture, and return the members of each component that has members."""
     import umap
 
     reduced: Matrix = umap.UMAP(
@@ -122,7 +122,7 @@ def _components(vectors: Matrix, neighbours: int, constants: Clustering) -> list
 
 
 def _probabilities(reduced: Matrix, constants: Clustering) -> Matrix:
-    """(n, c) probabilities of the rows in the mixture of the lowest BIC; of equally low ones the smallest."""
+    """Return (n, c) probabilities of the rows in the mixture with the lowest BIC, the smallest one if equal."""
     counts = range(1, min(constants.most_components, len(reduced)))
     criteria = {count: _bic(reduced, count, constants.seed) for count in counts}
     best = min(counts, key=lambda count: (criteria[count], count))
@@ -130,7 +130,7 @@ def _probabilities(reduced: Matrix, constants: Clustering) -> Matrix:
 
 
 def _bic(reduced: Matrix, components: int, seed: int) -> float:
-    """The Bayesian information criterion of a mixture; infinite where it cannot be fitted."""
+    """Return the Bayesian information criterion of a mixture, or infinity if the mixture cannot be fitted."""
     try:
         return float(_mixture(components, seed).fit(reduced).bic(reduced))
     except ValueError:  # components on one point: no covariance
@@ -145,10 +145,10 @@ def _mixture(components: int, seed: int) -> Any:
 
 @contextmanager
 def _seeded_eigenvectors(seed: int) -> Iterator[None]:
-    """From scipy 1.17 on ``eigsh`` takes a seed for where it has to begin anew, which UMAP does not give.
+    """Give scipy's ``eigsh`` a seed for its restarts, which UMAP does not pass (scipy 1.17 and later).
 
-    It has to for a very regular graph, as of vectors that are all equally far from each other; the clusters of such
-    would be others each time. Everything else comes out as without it.
+    ``eigsh`` restarts for very regular graphs, such as those of equidistant vectors. Without a seed, the clusters of
+    such vectors would differ each time. Results of other graphs do not change.
     """
     import scipy.sparse.linalg as linalg
 
@@ -165,7 +165,7 @@ def _seeded_eigenvectors(seed: int) -> Iterator[None]:
 
 
 def _one_thread() -> Any:
-    """Sums of floats depend on how many threads share them, and so would the clusters."""
+    """Limit numeric libraries to one thread, because sums of floats, and so clusters, depend on the thread count."""
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1)

@@ -1,9 +1,9 @@
-"""RAPTOR: read the best nodes of the cluster tree, from all levels at once or level by level from the top.
+"""RAPTOR's strategies: read the best nodes of the cluster tree, all levels at once, or level by level from the top.
 
-It knows the graph by its contract. Invariants: a node is read at most once; no model is asked what to read. A document
-without a tree (few segments, or the layer ``clusters`` not built) is read by its segments.
+It knows the graph by its contract. Invariants: a node is read at most once; no model decides what to read. In a
+document without a tree (few segments, or the layer ``clusters`` is not built) segments are read.
 
-Source: RAPTOR (arXiv 2401.18059), section 3, "Querying"; what the paper leaves open is as in its released code.
+Source: RAPTOR (arXiv 2401.18059), section 3, "Querying". Open points follow the released code.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from memgraph_rag.types import Hit, Node, Step, StopReason
 
 __all__ = ["Raptor", "RaptorTraversal"]
 
-_AT_ONCE = 64  # nodes that one look into the graph fetches
+_AT_ONCE = 64  # nodes that one query fetches
 
 
 class Raptor:
-    """The collapsed tree: the nodes of all levels, segments too, nearest to the question first.
+    """The collapsed tree: read nodes of all levels, segments included, nearest to the question first.
 
     Args:
-        budget_tokens: reading ends before the first node that would exceed it, as in the released code, though a later
-            one might fit; the first is read in any case. 2,000 is the paper's; None leaves it to the budget of ``ask``.
-        most_nodes: no more are read. The paper's budget is about its 20 best; None is all.
+        budget_tokens: reading ends before the first node that would exceed the budget, as in the released code. The
+            first node is always read. The paper has 2,000; with None only the limits of ``ask`` count.
+        most_nodes: most nodes to read. The paper's budget holds about the 20 best; None for no limit.
     """
 
     name = "raptor"
@@ -36,7 +36,7 @@ class Raptor:
         self._most_nodes = most_nodes
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a node; see ``Strategy.read``."""
+        """Yield one step for each node; see ``Strategy.read``."""
         hits = _similarities(question, context)[: self._most_nodes]
         if self._budget_tokens is None:
             yield from read_in_order(_nodes(hits, context.graph), context)
@@ -53,10 +53,10 @@ class Raptor:
 
 
 class RaptorTraversal:
-    """Tree traversal: the k nearest of the nodes that nothing sums up, then of what these sum up, down to the segments.
+    """Tree traversal: read the k nearest top nodes, then the k nearest of their members, and so on to the segments.
 
     Args:
-        k: nodes that are read of each level; 5 is the released code's.
+        k: nodes to read on each level; the released code has 5.
     """
 
     name = "raptor_traversal"
@@ -65,7 +65,7 @@ class RaptorTraversal:
         self._k = k
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a node; see ``Strategy.read``."""
+        """Yield one step for each node; see ``Strategy.read``."""
         hits = _similarities(question, context)
         points = [hit.node_id for hit in hits if hit.kind == "point"]
         below: dict[str, list[str]] = {point: [] for point in points}
@@ -83,13 +83,13 @@ class RaptorTraversal:
 
 
 def _similarities(question: str, context: ReadingContext) -> list[Hit]:
-    """The segments and cluster summaries of the documents that are read, nearest to the question first."""
+    """Return the segments and cluster summaries of the documents in scope, nearest to the question first."""
     scope = documents_to_walk(question, context)
     return context.graph.similarities(context.embedder.embed([question])[0], documents=scope, layer="clusters")
 
 
 def _nodes(hits: Sequence[Hit], graph: GraphReader) -> Iterator[tuple[Node, float]]:
-    """The nodes with their cosines, in this order; without those that were forgotten meanwhile."""
+    """Yield the nodes of hits with their cosines, in order. Nodes that were forgotten meanwhile are left out."""
     for start in range(0, len(hits), _AT_ONCE):
         part = hits[start : start + _AT_ONCE]
         cosines = {hit.node_id: hit.score for hit in part}

@@ -1,4 +1,4 @@
-"""spRAG, today dsRAG: context in front of each segment, and runs of neighbouring segments. There is no paper."""
+"""spRAG (now dsRAG): context headers for segments, and search for runs of neighbouring segments. There is no paper."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
-"""The context: what a document and its sections are about, so that a segment can be embedded under it.
+"""The layer ``context``: headers that say what a document and its sections are about (AutoContext of dsRAG).
 
-AutoContext of dsRAG. The layer's annotations are the headers, and ``text.context`` puts them over the segments. It
-knows no database. Invariants: without a language model a header says what is known, the title and the headings; a
-section that the model says nothing of keeps its title; a text of neither title nor heading has no header.
+The headers are annotations; ``text.context`` puts them before a segment when the segment is embedded. It knows no
+database. Invariants: without a language model a header holds the title and the headings; a section about which the
+model writes nothing keeps its title; a text with neither title nor headings has no header.
 
-Otherwise than the released code: sections are those of the text's own headings (or of another division that is given),
-each with the titles of the sections that it lies in; with a model each section gets its sentence, which is off by
-default there.
+Differences from the released code: sections come from the text's own headings (or from ``parts_of``), each with the
+titles of its parent sections; with a model each section gets a sentence, which is off by default in dsRAG.
 
 Source: dsRAG 0.5.6, ``dsrag/auto_context.py``.
 """
@@ -47,7 +46,7 @@ _SECTION_TASK = 'Say in one short sentence what this text is about: "This sectio
 
 
 class Part(NamedTuple):
-    """A section: characters ``[start, end)`` of the document, and its titles, the highest first."""
+    """A section: characters ``[start, end)`` of a document, and the titles of its parents and its own, top first."""
 
     start: int
     end: int
@@ -55,18 +54,21 @@ class Part(NamedTuple):
 
 
 def outline_parts(document: SplitDocument) -> list[Part]:
-    """The sections of the document's outline, each to where the next one of any level begins; else its headings'."""
+    """Return the sections of the document's outline, or ``heading_parts`` if the document has no outline.
+
+    Each section ends where the next section of any level begins.
+    """
     return _parts(document.sections) if document.sections else heading_parts(document)
 
 
 def heading_parts(document: SplitDocument) -> list[Part]:
-    """The sections that the headings of Markdown make; each ends where the next one of any level begins."""
+    """Return the sections of the text's Markdown headings. Each ends where the next section of any level begins."""
     end = document.segments[-1].end if document.segments else 0
     return _parts(make_sections("", document.id, marked_headings(document), length=end))
 
 
 def _parts(sections: Sequence[Section]) -> list[Part]:
-    """Sections, the one above before those below it, as parts; those without any title are left out."""
+    """Convert sections to parts. A parent must precede its children. Sections without any title are left out."""
     titles: dict[str, tuple[str, ...]] = {}
     for section in sections:
         above = titles.get(section.parent_id, ())
@@ -77,7 +79,7 @@ def _parts(sections: Sequence[Section]) -> list[Part]:
 
 @dataclass(slots=True)
 class _Account:
-    """The headers of one document while they are written; the first is the document's own."""
+    """The headers of one document while they are written. The first header belongs to the whole document."""
 
     document: SplitDocument
     headers: list[_Header]
@@ -87,7 +89,7 @@ class _Account:
 
 @dataclass(slots=True)
 class _Header:
-    """What is said over some segments."""
+    """The title and the summary for some segments."""
 
     title: str
     segments: Sequence[Segment]
@@ -96,11 +98,11 @@ class _Header:
 
 
 class ContextLayer:
-    """Writes headers.
+    """The layer that writes headers for documents and their sections.
 
     Args:
-        summarizes_sections: whether the model is asked about each section too: it then reads the whole document twice.
-        parts_of: the sections of a document.
+        summarizes_sections: whether the model also summarizes each section. It then reads the whole document twice.
+        parts_of: returns the sections of a document.
     """
 
     name = CONTEXT
@@ -119,7 +121,7 @@ class ContextLayer:
         self._parts_of = parts_of
 
     def uses_language(self, document: SplitDocument) -> bool:
-        """Whether the model is asked: of every document with a text."""
+        """Return whether the model is asked about this document: it has text."""
         return any(segment.text.strip() for segment in document.segments)
 
     def build(
@@ -130,7 +132,7 @@ class ContextLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """The headers of each document, in order; what the model writes of all of them runs together."""
+        """Return the headers of each document, in the order of the documents. One model call serves all documents."""
         accounts = [_Account(document, _headers(document, self._parts_of(document))) for document in documents]
         language = find_language(models)
         if language is None:
@@ -144,7 +146,7 @@ class ContextLayer:
         ]
 
     def _summarize(self, accounts: Sequence[_Account], language: LanguageModel, progress: Progress | None) -> None:
-        """Let the model write the sentences, and the titles of documents that have none."""
+        """Let the model write the summaries, and the titles of documents without a title."""
 
         def tell(_: str, done: int, count: int) -> None:
             if progress is not None:
@@ -192,7 +194,7 @@ def _headers(document: SplitDocument, parts: Sequence[Part]) -> list[_Header]:
 
 
 def _segments_of(segments: Sequence[Segment], parts: Sequence[Part]) -> Iterable[tuple[Part, list[Segment]]]:
-    """Each part with the segments of which it holds more than any other does; ties go to the first."""
+    """Yield each part with its segments. A segment belongs to the part that covers most of it, the first if equal."""
     owned: dict[int, list[Segment]] = {place: [] for place in range(len(parts))}
     first = 0
     for segment in segments:
@@ -223,13 +225,13 @@ def _annotations(account: _Account) -> Iterable[Annotation]:
 
 
 def _about(header: _Header, task: str, language: LanguageModel, title: str) -> Prompt | None:
-    """The prompt about the beginning of what a header stands over; None where that says nothing."""
+    """Return the prompt about the beginning of a header's segments, or None if they hold no text."""
     told = f"The document is called {as_line(title)[:_MOST_CHARACTERS]}. " if title.strip() else ""
     batch = next(iter(batches(header.segments, language, _READ_TOKENS)), None)
     return None if batch is None else prompt(batch, told + task)
 
 
 def _line_of(written: str) -> str:
-    """The first line that says something, without quotation marks around it."""
+    """Return the first line with text of a reply, without surrounding quotation marks."""
     lines = (line.strip().strip("\"'“”*# ").strip() for line in written.splitlines())
     return as_line(next(filter(None, lines), ""))[:_MOST_CHARACTERS].rstrip()

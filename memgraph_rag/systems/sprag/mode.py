@@ -1,6 +1,6 @@
-"""The mode of search "segments": runs of neighbouring segments out of a graph search.
+"""The search mode "segments": runs of neighbouring segments, chosen from the results of a graph search.
 
-It knows the search by its context. Invariant: a run holds only segments that the search may find.
+It uses the search through its context. Invariant: a run holds only segments that the search may find.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ __all__ = ["Runs"]
 
 
 class Runs:
-    """Finds the runs of neighbouring segments that are worth most: relevant segment extraction of dsRAG.
+    """The search for the most valuable runs of neighbouring segments: relevant segment extraction of dsRAG.
 
     Args:
-        runs: how they are chosen: the name of a preset ("balanced", "precision", "find_all"), or parameters.
+        runs: the name of a preset ("balanced", "precision", "find_all"), or parameters.
 
     Raises:
-        SettingsError: no such preset, or a parameter that cannot work.
+        SettingsError: there is no such preset, or a parameter is out of range.
     """
 
     name = "segments"
@@ -30,7 +30,10 @@ class Runs:
         self._parameters = checked_parameters(runs)
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
-        """At most k runs (``Evidence.run``), best first; none where nothing is near enough. See ``SearchMode.find``."""
+        """Return at most k runs (``Evidence.run``), best first; see ``SearchMode.find``.
+
+        The list is empty if no segment is near enough to the query.
+        """
         ranked = context.ranked(query, k=self._parameters.candidates)
         with context.look(query) as (index, view):
             meta = meta_document_of(ranked, index, view, documents=self._parameters.documents)

@@ -1,4 +1,4 @@
-"""How runs of neighbouring segments are chosen from a ranking: the parameters of the search mode "segments"."""
+"""The parameters of the search mode "segments", which chooses runs of neighbouring segments from a ranking."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ __all__ = ["RUN_PRESETS", "RunParameters", "RunPreset"]
 
 @dataclass(frozen=True, slots=True)
 class RunParameters:
-    """What a segment is worth, and how long runs may be. The defaults are the preset "balanced".
+    """The value of a segment, and the lengths of runs. The defaults are the preset "balanced".
 
-    A ranked segment is worth ``exp(-rank / decay) * relevance - penalty``, rank from 0; every other segment is worth
-    ``-penalty``. A run is worth the sum over its segments.
+    A ranked segment has the value ``exp(-rank / decay) * relevance - penalty``, with ranks from 0; every other segment
+    has the value ``-penalty``. The value of a run is the sum over its segments.
 
     Attributes:
         max_length: most segments of one run.
         overall_max_length: most segments of all runs together.
-        minimum_value: least worth of a run.
-        penalty: what each segment of a run must be worth. 0.05 gives runs of 20 to 50 chunks of 800 characters, 0.1 of
-            10 to 20, 0.2 of 4 to 10, 0.3 of 2 to 6, 0.4 of 1 to 3.
-        decay: how slowly worth falls with the rank.
-        documents: of how many of the first ranked segments the documents are looked at.
-        candidates: how many segments are ranked.
-        standard_length: characters of a usual segment: one that is longer is worth in proportion more, or less where
-            its worth is below 0. None: all count alike.
+        minimum_value: least value of a run.
+        penalty: cost of each segment in a run. 0.05 gives runs of 20 to 50 chunks of 800 characters, 0.1 of 10 to 20,
+            0.2 of 4 to 10, 0.3 of 2 to 6, 0.4 of 1 to 3.
+        decay: a larger value makes the value of a segment fall more slowly with its rank.
+        documents: the documents of this many first results are searched for runs.
+        candidates: number of segments that are ranked.
+        standard_length: characters of a usual segment. The value of a longer ranked segment is multiplied by its length
+            / standard_length. None: the length does not count.
 
     Source: dsRAG 0.5.6, ``dsrag/rse.py`` (``RSE_PARAMS_PRESETS``, ``get_chunk_value``).
     """

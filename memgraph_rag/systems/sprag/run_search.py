@@ -1,7 +1,7 @@
-"""Search results joined to runs of neighbouring segments (mode "segments").
+"""Functions that join search results to runs of neighbouring segments (mode "segments").
 
-It knows a ranking of segments, the index for what stands between them, and no model. Invariants: a run is a piece of
-its document without a gap, of segments that the search may find; its best segment is one of the ranking.
+They use a ranking of segments, and the index for the segments between them, but no model. Invariants: a run is a
+contiguous part of its document, of segments that the search may find; the best segment of a run is in the ranking.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _SPREAD = 0.4
 """Both parameters of the Beta distribution through which dsRAG spreads the score of its reranker over 0 to 1."""
 
 _UNKNOWN_RELEVANCE = 0.8
-"""Of every ranked segment, where the embedder is not calibrated: that of dsRAG without a reranker."""
+"""Relevance of every ranked segment if the embedder is not calibrated, as in dsRAG without a reranker."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetaDocument:
-    """The segments of the documents looked at, document behind document, each cut behind its last ranked segment.
+    """The segments of several documents in one sequence. Each document is cut after its last ranked segment.
 
     Attributes:
-        ids: (n,) of segments.
-        stretches: (n,) the number of the stretch without gaps to which each belongs.
+        ids: (n,) ids of the segments.
+        stretches: (n,) the number of the contiguous stretch to which each segment belongs.
     """
 
     ids: tuple[str, ...]
@@ -42,10 +42,10 @@ class MetaDocument:
 
 
 def meta_document_of(ranked: Sequence[Evidence], index: SegmentIndex, view: View, *, documents: int) -> MetaDocument:
-    """The documents of the first results. The caller holds the index's lock.
+    """Return the segments of the documents of the first results. The caller must hold the lock of the index.
 
     Args:
-        documents: how many of the first results name a document.
+        documents: number of first results whose documents are taken.
     """
     ids: list[str] = []
     stretches: list[int] = []
@@ -53,7 +53,7 @@ def meta_document_of(ranked: Sequence[Evidence], index: SegmentIndex, view: View
     for document_id in dict.fromkeys(item.segment.document_id for item in ranked[:documents]):
         own_ids, indexes = index.segments_of(view, document_id)
         last = max((place for place, own_id in enumerate(own_ids) if own_id in ranked_ids), default=-1)
-        # An echo, or what is out of the time searched, is in no view: the text has a gap there.
+        # Echoes, and segments outside the searched time, are in no view: the text has a gap at such a segment.
         opens = np.diff(indexes[: last + 1], prepend=-2) != 1
         stretches += (np.cumsum(opens) + (stretches[-1] if stretches else 0)).tolist()
         ids += map(str, own_ids[: last + 1])
@@ -63,7 +63,7 @@ def meta_document_of(ranked: Sequence[Evidence], index: SegmentIndex, view: View
 def join_runs(
     ranked: Sequence[Evidence], meta: MetaDocument, graph: NodeReader, *, k: int, parameters: RunParameters
 ) -> list[Evidence]:
-    """At most k runs, best first; one in which a segment was forgotten meanwhile is left out."""
+    """Return at most k runs, best first. A run with a segment that was forgotten meanwhile is left out."""
     ranks = {item.segment.id: rank for rank, item in enumerate(ranked)}
     values = segment_values(
         [ranks.get(segment_id) for segment_id in meta.ids],
@@ -78,9 +78,9 @@ def join_runs(
 
 
 def _relevance(item: Evidence) -> float:
-    """The calibrated relevance in the place of the reranker's score, spread as that is.
+    """Return the calibrated relevance, spread over 0 to 1 as dsRAG spreads the score of its reranker.
 
-    Unspread it gives a run to every second question only (docs/decisions/search-modes.md).
+    Without the spread, only half of the questions get a run (docs/decisions/search-modes.md).
     """
     return _UNKNOWN_RELEVANCE if item.relevance is None else float(betainc(_SPREAD, _SPREAD, item.relevance))
 
@@ -88,7 +88,7 @@ def _relevance(item: Evidence) -> float:
 def _between(
     runs: Iterable[Run], meta: MetaDocument, ranks: Mapping[str, int], graph: NodeReader
 ) -> dict[str, Segment]:
-    """The segments of runs that are not ranked, by id."""
+    """Read the segments of runs that are not in the ranking, and return them by id."""
     missing = [segment_id for run in runs for segment_id in meta.ids[run.start : run.end] if segment_id not in ranks]
     return {node.id: node for node in graph.nodes(missing) if isinstance(node, Segment)} if missing else {}
 

@@ -1,11 +1,11 @@
-"""The runs of neighbouring segments that are worth most: relevant segment extraction of dsRAG (formerly spRAG).
+"""The choice of the most valuable runs of neighbouring segments: relevant segment extraction of dsRAG (formerly spRAG).
 
-It knows numbers only. Invariants: no two runs overlap; none crosses from one stretch into another; each starts and ends
-with a segment that is worth 0 or more; the same values give the same runs.
+It works on numbers only. Invariants: runs do not overlap; a run does not cross from one stretch into another; a run
+starts and ends with a segment of value 0 or more; the same values give the same runs.
 
-Source: dsRAG 0.5.6, ``dsrag/rse.py``. It sums every run anew at each pick, O(picks · n · max_length²); by prefix sums
-and one sort it is O(p log p) in all, where p, the number of possible runs, is at most max_length times the number of
-segments that are worth 0 or more.
+Source: dsRAG 0.5.6, ``dsrag/rse.py``. The released code sums every run again at each choice, O(choices · n ·
+max_length²). With prefix sums and one sort the cost is O(p log p), where p, the number of possible runs, is at most
+max_length times the number of segments of value 0 or more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LARGEST = 1_000_000  # of whole numbers, as for k
 
 
 class Run(NamedTuple):
-    """Places ``[start, end)`` and what they are worth together."""
+    """Places ``[start, end)`` of segments, and the sum of their values."""
 
     start: int
     end: int
@@ -38,12 +38,12 @@ class Run(NamedTuple):
 def segment_values(
     ranks: Sequence[int | None], relevances: Sequence[float], lengths: Sequence[int], *, parameters: RunParameters
 ) -> NDArray[np.float64]:
-    """(n,) what each segment is worth to a run.
+    """Return (n,) the value of each segment; see ``RunParameters``.
 
     Args:
         ranks: (n,) from 0; None for a segment that is not ranked.
-        relevances: (n,) from 0 to 1; of a segment that is not ranked it does not count.
-        lengths: (n,) characters; likewise.
+        relevances: (n,) from 0 to 1; ignored for segments that are not ranked.
+        lengths: (n,) characters; ignored for segments that are not ranked.
     """
     is_ranked = np.array([rank is not None for rank in ranks], bool)
     places = np.array([rank or 0 for rank in ranks], np.float64)
@@ -56,15 +56,15 @@ def segment_values(
 
 
 def best_runs(values: NDArray[np.float64], stretches: NDArray[np.int64], *, parameters: RunParameters) -> list[Run]:
-    """The runs, each the best of those that are still possible, in the order of their choice.
+    """Choose runs greedily: each is the most valuable run that is still possible. Return them in the order of choice.
 
-    A run is possible while it overlaps none before it and fits what is left of ``overall_max_length``. As what is
-    impossible stays so, one pass over all runs, best first, chooses the same as a new search after each choice. Equal
-    ones go by where they start, then by where they end.
+    A run is possible if it overlaps no chosen run and fits the rest of ``overall_max_length``. An impossible run never
+    becomes possible again, so one pass over all runs, best first, suffices. Of equal runs the one with the smaller
+    start, then the smaller end, comes first.
 
     Args:
-        values: (n,) what each segment is worth, stretch behind stretch.
-        stretches: (n,) the number of the stretch of text without gaps to which each belongs; equal ones stand together.
+        values: (n,) the values of the segments.
+        stretches: (n,) the number of the contiguous stretch to which each segment belongs, grouped.
     """
     starts, ends = _possible(values, stretches, parameters.max_length)
     sums = np.concatenate([[0.0], np.cumsum(values)])
@@ -85,11 +85,11 @@ def best_runs(values: NDArray[np.float64], stretches: NDArray[np.int64], *, para
 def _possible(
     values: NDArray[np.float64], stretches: NDArray[np.int64], max_length: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Starts and ends of all runs of at most ``max_length`` whose first and last segments are worth 0 or more."""
+    """Return starts and ends of all runs of at most ``max_length`` whose first and last segments have values >= 0."""
     worthy = np.flatnonzero(values >= 0)
     first, last = np.zeros(0, np.int64), np.zeros(0, np.int64)
     for gap in range(min(max_length, len(worthy))):
-        # The last segment is ``gap`` worthy ones behind the first, so at least ``gap`` segments.
+        # The last segment is the ``gap``-th worthy segment after the first, so at least ``gap`` segments away.
         opening, closing = worthy[: len(worthy) - gap], worthy[gap:]
         fits = (closing - opening < max_length) & (stretches[opening] == stretches[closing])
         if not fits.any():
@@ -102,10 +102,10 @@ def _possible(
 
 
 def checked_parameters(runs: RunParameters | str) -> RunParameters:
-    """The parameters themselves, or those of a preset.
+    """Return the parameters of a preset, or check the given parameters and return them.
 
     Raises:
-        SettingsError: no such preset, or a parameter that cannot work.
+        SettingsError: there is no such preset, or a parameter is out of range.
     """
     if isinstance(runs, str) and runs in RUN_PRESETS:
         return RUN_PRESETS[cast("RunPreset", runs)]

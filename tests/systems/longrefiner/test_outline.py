@@ -15,7 +15,7 @@ from tables import table
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.systems.longrefiner.outline import OutlineLayer, text_of
-from memgraph_rag.systems.longrefiner.outline_reply import is_useless_from_here, parts, placed
+from memgraph_rag.systems.longrefiner.outline_reply import find_headings, is_useless_from_here, parts
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.types import Heading, LayerRows, Prompt, Section, Segment, leaves_of, make_sections
 
@@ -243,7 +243,7 @@ def test_a_useless_reply_is_stopped(useless: bool, items: list[tuple[str, str]])
 def test_paragraphs_are_looked_for_behind_one_another() -> None:
     text = "A fox ran. A fox ran. A fox ran."
     said, _ = parts(json.dumps({"parts": [["section", str(number), ["A fox ran."]] for number in range(4)]}))
-    headings, notes = placed(said, text, 0, len(text))
+    headings, notes = find_headings(said, text, 0, len(text))
 
     assert [heading.start for heading in headings] == [0, 11, 22]
     assert notes == {"paragraph of an outline that is not in the text": 1, "section that is not in the text": 1}

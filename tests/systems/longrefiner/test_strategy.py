@@ -227,7 +227,7 @@ def test_a_selection_fits_and_stands_in_order(
     tree.add(make_sections("n", "d", headings, length=70), document("d", 7))
     of_passages = {place: local[passage.segment.index] for place, passage in tree.passages.items()}
     scores = tree.local_scores(of_passages) + tree.global_scores(chosen)
-    taken = tree.selected(scores, most_tokens=tokens, most_segments=segments)
+    taken = tree.select(scores, most_tokens=tokens, most_segments=segments)
 
     assert taken == sorted(set(taken))
     assert sum(tree.passages[place].tokens for place in taken) <= tokens
