@@ -75,7 +75,7 @@ def test_an_empty_memory_has_no_answer_and_that_is_no_error(cli) -> None:
 
 def test_help_lists_strategies_and_no_ablations(cli) -> None:
     help_text = " ".join(cli("ask", "--help").stdout.split())
-    assert "walk (by default)" in help_text
+    assert "walk (default)" in help_text
     assert "_without_" not in help_text
 
 

@@ -83,7 +83,7 @@ def test_reembed_takes_another_embedder(cli, fox, opened, monkeypatch) -> None:
 
 
 def test_reembed_wants_the_name_of_an_embedder(cli, fox) -> None:
-    assert "name the embedder" in cli("reembed", status=2).stderr
+    assert "name the new embedder" in cli("reembed", status=2).stderr
 
 
 def test_an_archive_goes_through_standard_streams(cli, fox, tmp_path) -> None:
