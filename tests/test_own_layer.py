@@ -289,7 +289,7 @@ def test_annotations_of_lost_segments_are_found_and_built_again(open_memory: Ope
     wrong = [damage.what for damage in memory.maintenance.examine()]
     memory.maintenance.repair()
 
-    assert "documents with annotations of segments that are not there" in wrong
+    assert "documents with annotations of missing segments" in wrong
     assert memory.documents()[0].layers == ()
     (counts,) = store.counts_of([memory.documents()[0].id]).values()
     assert "Annotation" not in counts

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from all_strategies import STRATEGIES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memories import options
@@ -16,10 +17,7 @@ from memories import options
 from memgraph_rag import Limits, Memory
 from memgraph_rag.search.modes import known_modes
 from memgraph_rag.server.tools import recall
-from memgraph_rag.strategies import known_strategies
 from memgraph_rag.types import Scope, ScopeFields
-
-STRATEGIES = tuple(known_strategies())
 
 QUERY = "Where do I live and what do I like about the river?"
 DAYS = ("2026-01-10", "2026-02-10", "2026-03-10")

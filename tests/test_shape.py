@@ -18,9 +18,9 @@ PACKAGE = Path(memgraph_rag.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 60_253, 423
+MOST_LINES, MOST_MODULES = 60_571, 419
 """Of the package without its systems. The aim is 40,000 in 270."""
-MOST_LINES_OF_SYSTEMS = 5_640
+MOST_LINES_OF_SYSTEMS = 5_669
 
 MOST_FILES = 25
 
@@ -37,7 +37,7 @@ TAKES_MORE = {
     "testing": {"__init__", "make_graph"},
 }
 
-MOST_BROAD_EXCEPTS = 16
+MOST_BROAD_EXCEPTS = 11
 MOST_LAZY_IMPORTS = 42
 
 

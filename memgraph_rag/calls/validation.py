@@ -189,7 +189,10 @@ def check_relevance(least: float | None, *, mode: object, embedder: Embedder) ->
 
 
 def is_possible_key(value: object) -> bool:
-    """Whether the value is a possible id or key of a stored node."""
+    """Return whether the value is a str that a store can look up as an id or key: without NUL and half surrogate pairs.
+
+    The empty string passes. Whether such a node exists is not checked.
+    """
     return isinstance(value, str) and is_storable(value)
 
 

@@ -118,7 +118,7 @@ class StoreUpkeep(Protocol):
         ...
 
     def namespaces(self) -> list[str]:
-        """Return all namespaces of the store, sorted. One embedder serves all of them."""
+        """Return all namespaces of the store, sorted. They share one embedder, so ``reembed`` changes all of them."""
         ...
 
     def beside(self, namespace: str) -> GraphStore:

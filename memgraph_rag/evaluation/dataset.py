@@ -60,7 +60,7 @@ class Question:
 
     @property
     def has_evidence(self) -> bool:
-        """Whether the place of the evidence is known."""
+        """Whether the evidence is known: documents or turns (``units``), or characters (``spans``)."""
         return bool(self.units or self.spans)
 
     @property
@@ -129,14 +129,17 @@ class Folder:
 
 
 def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
-    """Read the documents and questions of a folder, or of a file of questions.
+    """Return the documents and questions of a folder, or of a file of questions.
+
+    A file ``turns.jsonl`` next to the questions makes conversations.
 
     Args:
         path: a folder with ``questions.jsonl``, or a file of questions.
-        documents: the file of documents; ``docs.jsonl`` in the same folder by default.
+        documents: by default ``docs.jsonl`` next to the questions.
 
     Raises:
-        DocumentError: a file is missing or has another format, or a question names a document that is missing.
+        DocumentError: a file is missing or has another form, or a document that a question names (to search, as context
+            or as evidence) is missing. The ids of evidence turns are not checked.
     """
     questions = path / "questions.jsonl" if path.is_dir() or not path.suffix else path
     name = questions.resolve().parent.name if questions.name == "questions.jsonl" else questions.stem

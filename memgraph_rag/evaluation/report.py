@@ -101,7 +101,11 @@ class Scorecard:
         return {asked: scores[metric] for asked, scores in self._scores[method].items() if metric in scores}
 
     def figure(self, method: str, metric: str) -> Interval | None:
-        """Return a metric in percent with its interval, or None with fewer than two questions."""
+        """Return a metric of a method in percent, with its 95 % interval.
+
+        None if fewer than two questions have the metric. The value is the sum of the numerators over the sum of the
+        denominators of the questions (``pairs``). It is the mean where each question has the denominator 1.
+        """
         pairs = list(self.pairs(method, metric).values())
         if len(pairs) < 2:
             return None
@@ -177,7 +181,7 @@ class Scorecard:
         return rows
 
     def markdown(self) -> str:
-        """Return the tables of this set as Markdown."""
+        """Return the report of this set in Markdown: heading, tables, differences to the best other, cost, errors."""
         parts = [f"## {self.dataset}"]
         groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for method in self.methods:

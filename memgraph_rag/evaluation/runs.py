@@ -78,7 +78,10 @@ class Run:
             )
 
     def search(self, mode: str) -> list[Outcome]:
-        """Search for each question whose evidence is known, and return the outcomes."""
+        """Return the outcome of a search for each question with known evidence.
+
+        Kept outcomes are not searched again.
+        """
 
         def find(question: Question, outcome: Outcome) -> Outcome:
             pieces, seconds = find_pieces(self.memory, self.folder, question, mode, CUTOFFS[self.folder.kind])

@@ -147,7 +147,10 @@ class Items:
         return True
 
     def all(self, **metadata: MetadataValue) -> list[Item]:
-        """Return the items with all of these metadata, in order. Cost: reads every document of the namespace."""
+        """Return the items with all of these metadata, in the order of adding.
+
+        Reads every document of the namespace.
+        """
         wanted = {"collection": self.collection, **metadata}
         records = [
             record

@@ -22,7 +22,7 @@ Batch = tuple[Node, ...]
 
 
 def output_tokens(language: LanguageModel, batch_tokens: int) -> int:
-    """Return how many tokens the model may write for one batch: a quarter of prompt and output together."""
+    """Return how many tokens the model may write for a batch: a quarter of ``batch_tokens``, or of a smaller window."""
     return min(batch_tokens, language.window) // 4
 
 

@@ -70,7 +70,11 @@ class Ground:
             self._add_name(name)
 
     def entity(self, name: str) -> str:
-        """Return the id of the entity with that name in this segment; empty if the segment does not name it."""
+        """Return the id of the entity that this name, in its normal form, means in this segment.
+
+        Empty if it means none. Only names from the recognizer and the vocabulary are known. A name that occurs only
+        inside one entity's longer mention ("Darcy" in "Mr. Darcy") means that entity.
+        """
         return self._entities.get(normalise(name), "")
 
     def bears_out(self, description: str, names: Sequence[str]) -> float:

@@ -88,7 +88,11 @@ class OpenIE:
         models: Models,
         progress: Progress | None = None,  # noqa: ARG002 - the contract's
     ) -> list[LayerRows]:
-        """Return the relations of each document, in order, with mentions for names that the recognizer misses."""
+        """Return the relations of each document, in order, as the file states them.
+
+        Names of the file that the recognizer misses become mentions. A document without a passage in the file gets no
+        relations. The language model is not used.
+        """
         by_id = {make_id(namespace, "document", key): passage for key, passage in self._by_key.items()}
         accounts = [
             _make_account(document, by_id.get(document.id) or self._find_by_text(document)) for document in documents

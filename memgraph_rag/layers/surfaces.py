@@ -44,7 +44,11 @@ def occurrences(name: str, text: str) -> list[tuple[int, int]]:
 
 
 def first_word(name: str) -> str:
-    """Return a case-folded word that every text with the name contains; empty if there is no such word."""
+    """Return the first word of an ASCII name, case-folded: every text with the name contains it.
+
+    Empty if the name has no word, or has a character that is not ASCII or not printable: such a name may be written
+    differently.
+    """
     word = _WORD.search(normalise(name)) if name.isascii() and name.isprintable() else None
     return word.group() if word is not None else ""
 

@@ -185,7 +185,11 @@ class _Background:
 
 
 def ids_within(graph: SearchedGraph, extent: Extent, segment_ids: Sequence[str]) -> frozenset[str]:
-    """Return the given segments that were said within the extent's time span."""
+    """Return the ids of those given segments that exist and whose time is in the extent's period (start in, end out).
+
+    A segment without a time has the time at which its document was added. Without a period, the ids of all existing
+    segments are returned.
+    """
     times = {segment_id: instant(time) for segment_id, time in graph.times_of(segment_ids).items()}
     return frozenset(segment_id for segment_id, at in times.items() if extent.holds(at))
 

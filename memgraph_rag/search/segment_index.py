@@ -309,7 +309,10 @@ class SegmentIndex:
     # ── looking ──────────────────────────────────────────────────────────────────────────────────────────
 
     def view(self, extent: Extent = Extent()) -> View:  # noqa: B008 - it is frozen
-        """Return the rows of an extent."""
+        """Return the rows of the extent's documents that are in its period.
+
+        By default all rows that were not removed.
+        """
         if extent.is_everything:
             if self._whole is None:
                 self._whole = self._view(np.flatnonzero(self.live))

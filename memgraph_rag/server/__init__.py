@@ -16,7 +16,7 @@ __all__ = ["require_sdk"]
 
 
 def require_sdk() -> None:
-    """Check that the official SDK is installed.
+    """Check that the package mcp, the official SDK of the Model Context Protocol, is installed in version 2 or newer.
 
     Raises:
         SettingsError: it is not installed, or its version is below 2.

@@ -138,7 +138,10 @@ class Deepener:
             raise _Stopped
 
     def close(self) -> bool:
-        """Stop building, and return whether the thread has ended. Only then its memory may be closed."""
+        """Stop building, drop waiting documents, wait a limited time, and return whether the thread has ended.
+
+        If it has not, the memory must not be closed yet.
+        """
         with self._changed:
             self._is_closing = True
             self._waiting.clear()

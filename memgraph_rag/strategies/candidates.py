@@ -214,7 +214,11 @@ class Candidates:
         return self._via.get(node_id, "")
 
     def ranked(self, most: int) -> list[Node]:
-        """Return the ``most`` unread nodes with the highest scores, best first, ties by id, without forgotten nodes."""
+        """Return the unread nodes among the ``most`` highest scores, best first, ties by id.
+
+        Nodes that were forgotten meanwhile are left out and are no candidates any more. The list may therefore be
+        shorter, even empty, although unread nodes are left.
+        """
         scores = ((node_id, sum(self.sources(node_id).values())) for node_id in self._unread)
         best = [node_id for node_id, _ in nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))]
         nodes = self._graph.nodes(best)

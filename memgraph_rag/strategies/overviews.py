@@ -43,7 +43,10 @@ class Overviews:
         self._budget_tokens = budget_tokens
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step a node; see ``Strategy.read``. Without overviews it walks, and the first step says so."""
+        """Yield one step a node, overviews and passages in turn, until the budget ends; see ``Strategy.read``.
+
+        Without overviews the walk reads in their place, and the first step says so.
+        """
         overviews_by_layer = (context.graph.overviews(layer, documents=context.documents) for layer in self._layers)
         overviews = next(filter(None, overviews_by_layer), None)
         if overviews is None:

@@ -33,7 +33,10 @@ class TopK:
         self._stop_early = stop_early
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step a segment; see ``Strategy.read``."""
+        """Yield one step for each of the k best segments, best first; see ``Strategy.read``.
+
+        Reading ends early if the window is full or the model has enough.
+        """
         evidence_list = context.search.find(question, k=self._k, mode=self._mode, documents=context.documents)
         reflection = Reflection(context.session) if self._stop_early else None
         scored = [(evidence.segment, evidence.score) for evidence in evidence_list]

@@ -37,7 +37,9 @@ _WEB = re.compile(r"^(?:https?:)?//", re.IGNORECASE)
 
 
 def unsupported_links(answer: str, quotes: Iterable[str]) -> list[str]:
-    """Return the links of an answer that no quote contains, in order, each once.
+    """Return the links of an answer that are not links of any quote, in order, each once.
+
+    Whole links are compared, without http(s)://, case, and a slash at the end.
 
     >>> unsupported_links("See http://a.example.", ["Look at http://a.example.evil.test"])
     ['http://a.example']

@@ -60,10 +60,12 @@ def as_prose(seen: str) -> str:
 
 
 def as_letters(seen: str) -> str:
-    """Return only the letters, without case and accents; digits become the letters that they look like.
+    """Return letters and digits only, case-folded, without accents; 0, 1, 3, 4, 5, 7, @ and $ become letters.
 
-    >>> as_letters("I g n o r é 4ll, please!")
-    'ignoreallplease'
+    Each of these becomes the letter that it looks like. Other digits stay.
+
+    >>> as_letters("I g n o r é 4ll, please! 29")
+    'ignoreallplease29'
     """
     plain = seen if seen.isascii() else unicodedata.normalize("NFKD", seen)
     return _NO_LETTERS.sub("", plain.casefold().translate(_DIGITS))

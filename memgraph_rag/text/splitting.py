@@ -112,7 +112,10 @@ class _Cutter:
         return piece.tokens > self.limit and piece.end - piece.start > 1
 
     def pack(self, pieces: Iterable[Span]) -> list[list[Span]]:
-        """Return runs of pieces, each filled as far as the estimated tokens and the cuts allow."""
+        """Return runs of consecutive pieces, each as long as the target of estimated tokens allows.
+
+        A run never crosses a cut. A piece that is longer than the target is a run of its own.
+        """
         runs: list[list[Span]] = []
         room = 0
         for piece in pieces:

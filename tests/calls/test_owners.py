@@ -67,7 +67,7 @@ def test_document_keeps_its_owner(memory: Memory, stored: dict[str, str], named:
     memory.add(SAID, key="note", metadata=stored)
     before = graph_of(memory)
 
-    with pytest.raises(DocumentError, match="Expected the user and session that document 'note'") as refused:
+    with pytest.raises(DocumentError, match="Expected the user and session of the stored document 'note'") as refused:
         memory.add(text, key="note", metadata=named)
     (outcome,) = memory.add_many([Document(text, "note", metadata=named)])
 

@@ -46,7 +46,7 @@ def test_doctor_reports_missing_features_with_advice(proxy) -> None:
     finding = findings(model=f"{proxy.url}#small")["language model"]
     assert finding.state == "warn"
     assert "no log-probabilities, JSON by words" in finding.found
-    assert "P(Yes) is one word" in finding.advice
+    assert "P(Yes) is only 1 or 0" in finding.advice
 
 
 def test_refused_key_is_a_failure_and_the_rest_is_tried(proxy, monkeypatch) -> None:

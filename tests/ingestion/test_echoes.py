@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from all_strategies import STRATEGIES
 from memories import FOX, RIVER, graph_of, options
 
 from memgraph_rag import Answer, Memory
 from memgraph_rag.ingestion import given_answers
-from memgraph_rag.strategies import known_strategies
 from memgraph_rag.testing import FakeLanguageModel
-
-STRATEGIES = tuple(known_strategies())
 
 QUESTION = "Who built a wooden box?"
 INVENTED = "The box was the work of Ann's brother, who liked to carve. He gave it to her for the fox."

@@ -29,9 +29,11 @@ _FEWEST_WORDS = 4
 def write_prose(
     language: LanguageModel, groups: Sequence[Sequence[str]], *, max_tokens: int
 ) -> tuple[list[str], Counter[str], Usage]:
-    """Return a paragraph for each group of lines, counts of problems, and the usage.
+    """Return a paragraph for each group of lines, in order, counts of problems, and the usage.
 
-    The paragraph is empty if the model's text is not usable, or if the prompt does not fit the model's window.
+    A paragraph is empty if the model's text is not usable, has fewer than four words, or if less than half of its words
+    occur in the lines. If a single prompt with ``max_tokens`` does not fit the model's window, all paragraphs are
+    empty.
     """
     notes: Counter[str] = Counter()
     prompts = [Prompt(_INSTRUCTION, tuple(lines)) for lines in groups]

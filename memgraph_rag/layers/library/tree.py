@@ -86,7 +86,7 @@ class LibraryTree:
         return [member for member in self.members(level) if member.id not in covered]
 
     def remove(self, level: int, ids: Iterable[str]) -> list[str]:
-        """Remove overviews of a level and all overviews above them, and return the ids of all removed ones, sorted."""
+        """Remove these overviews of a level and all overviews above them; return the removed ids, sorted."""
         removed = set(ids)
         all_removed: set[str] = set()
         while removed:

@@ -192,7 +192,7 @@ class Visibility:
         return self._longest + queries
 
     def mask(self, queries: int, keys: int, window: int | None, device: torch.device) -> Tensor | None:
-        """Return a (B or 1, Tq, Tk) bool mask, True where a query sees a key; None if every query sees every key.
+        """Return a (B or 1, Tq, Tk) bool mask, True where a query sees a key; None only if every query sees every key.
 
         The mask is computed once for all layers with the same number of keys and the same window.
 

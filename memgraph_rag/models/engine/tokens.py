@@ -98,8 +98,8 @@ class Tokens:
     def decode_with_offsets(self, ids: Sequence[int]) -> tuple[str, NDArray[np.int64]]:
         """Return the text, and the (T, 2) half-open character range that each token added to it.
 
-        If several tokens make up one character, the character belongs to the last of them. The ranges of the others are
-        empty.
+        If several tokens make up one character, the character belongs to the last of them; the ranges of the others are
+        empty. A character that is not complete at the end is left out, unlike in ``decode``.
         """
         text, offsets, anchor, shown = "", [], 0, ""
         for index in range(len(ids)):

@@ -74,7 +74,10 @@ class KeptIndexes:
                     scratch.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove all kept indexes, complete or not. The caller holds the lock of the file."""
+        """Remove all index files next to the database file, also half-written ones.
+
+        The caller holds the lock of the file.
+        """
         if not self._may_be_there:
             return
         file = Path(self._place)

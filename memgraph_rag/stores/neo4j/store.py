@@ -317,7 +317,14 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
-        """Create missing indexes again, then repair the graph in one transaction; return the earlier flaws."""
+        """Create unusable indexes again, then repair the graph in one transaction; return the earlier flaws.
+
+        An index or constraint is unusable if it is missing, failed, not ready, or made for vectors of another length.
+        It is dropped and created before the transaction.
+
+        Args:
+            vectors: embeddings of the nodes that lack one, by id. Other nodes stay without an embedding.
+        """
         self._require_writable()
         self._await_indexes()
         broken = self._find_unusable()

@@ -30,7 +30,11 @@ class FullContext:
         self._keep = keep
 
     def read(self, _question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each segment; see ``Strategy.read``."""
+        """Yield one step a segment, in the order of the documents, until the window is full; see ``Strategy.read``.
+
+        Echoes are left out. With ``keep="end"`` only the last segments that window and limits hold are read. The
+        question does not matter.
+        """
         wanted = (
             context.documents if context.documents is not None else [record.id for record in context.graph.documents()]
         )

@@ -55,10 +55,14 @@ class MemoryNeeded:
         self._check(_bytes(pairs, segments, entities), pairs)
 
     def tell_finding(self, pairs: int, *, segments: int, entities: int, edges: int) -> None:
-        """Report the memory for finding communities.
+        """Announce the search for communities and the memory that it will take, by the log and by progress.
+
+        Args:
+            pairs: pairs of entities that one segment names or one relation joins.
+            edges: edges of the graph of entities.
 
         Raises:
-            SearchMemoryExceeded: pairs and edges need more than ``most_bytes``.
+            SearchMemoryExceeded: pairs, segments, entities and edges together need more than ``most_bytes``.
         """
         needed = _bytes(pairs, segments, entities) + edges * _OF_AN_EDGE
         self._check(needed, pairs)

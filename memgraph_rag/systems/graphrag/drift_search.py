@@ -65,7 +65,10 @@ class GraphragDrift:
         self._yes_threshold = yes_threshold
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each node; see ``Strategy.read``."""
+        """Yield one step for each node: first reports, then segments for each follow-up question.
+
+        See ``Strategy.read``.
+        """
         tree = ReportTree(context)
         if not tree:
             yield from read_by_search(question, context, tree.note)

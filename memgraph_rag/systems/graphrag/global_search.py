@@ -83,7 +83,10 @@ class GraphragGlobal:
         self._seed = seed
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each report with read findings; see ``Strategy.read``."""
+        """Yield one step for each report with findings that are read; see ``Strategy.read``.
+
+        Without reports, or if no report bears on the question, it reads the results of a search.
+        """
         tree = ReportTree(context)
         if not tree:
             yield from read_by_search(question, context, tree.note)

@@ -43,7 +43,10 @@ class GraphragLocal:
         self._entities = entities
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each node; see ``Strategy.read``."""
+        """Yield one step for each report and each segment about the entities of the question.
+
+        See ``Strategy.read``. Without reports or entities it reads the results of a search.
+        """
         tree = ReportTree(context)
         entity_ids = entities_near(question, context, most=self._entities)
         if not tree or not entity_ids:

@@ -60,7 +60,7 @@ class HippoRag:
         self._k = k
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a segment; see ``Strategy.read``."""
+        """Yield one step for each segment, best first; see ``Strategy.read``."""
         yield from _read(question, context, NameWalk(_names(question, context) or None), self._k)
 
 
@@ -80,7 +80,7 @@ class HippoRag2:
         self._filters = filters
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """One step a segment; see ``Strategy.read``."""
+        """Yield one step for each segment, best first; see ``Strategy.read``."""
         descriptions: dict[str, str] = {}
 
         def choose(facts: Sequence[Relation]) -> tuple[str, ...] | None:

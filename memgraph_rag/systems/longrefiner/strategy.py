@@ -86,7 +86,7 @@ class LongRefiner:
         self._with_global_selection = with_global_selection
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each segment; see ``Strategy.read``."""
+        """Yield one step for each passage and each segment of a chosen section; see ``Strategy.read``."""
         tree = self._tree(question, context)
         if not tree.passages:
             return

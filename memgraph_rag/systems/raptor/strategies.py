@@ -36,7 +36,10 @@ class Raptor:
         self._most_nodes = most_nodes
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each node; see ``Strategy.read``."""
+        """Yield one step for each node of any level, nearest to the question first, until the budget.
+
+        See ``Strategy.read``.
+        """
         hits = _similarities(question, context)[: self._most_nodes]
         if self._budget_tokens is None:
             yield from read_in_order(_nodes(hits, context.graph), context)
@@ -65,7 +68,11 @@ class RaptorTraversal:
         self._k = k
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each node; see ``Strategy.read``."""
+        """Yield one step for each chosen node, level by level from the top, nearest to the question first.
+
+        On each level the k nearest nodes directly below the chosen ones are chosen. Reading ends with the window.
+        See ``Strategy.read``.
+        """
         hits = _similarities(question, context)
         points = [hit.node_id for hit in hits if hit.kind == "point"]
         below: dict[str, list[str]] = {point: [] for point in points}

@@ -50,7 +50,10 @@ HOSTILE = (
 
 
 def snapshot(store: GraphStore) -> dict[str, Any]:
-    """Return everything that a reader of a store can see."""
+    """Return what most reads of a store give, for a comparison before and after a write.
+
+    Annotations, sections, overviews and kept questions are not in it; points below the top only as edges and hits.
+    """
     documents = store.documents()
     ids = [document.id for document in documents]
     nodes = store.top_nodes(ids) + [segment for document_id in ids for segment in store.segments_of(document_id)]

@@ -131,7 +131,7 @@ def test_a_torn_outline_is_found_and_built_again(open_memory: OpenMemory) -> Non
     (damage,) = memory.maintenance.examine()
     memory.maintenance.repair()
 
-    assert (damage.what, damage.keys) == ("documents with sections of which parts are not there", ("mill",))
+    assert (damage.what, damage.keys) == ("documents with sections of missing parts", ("mill",))
     assert titles(memory) == []
     list(memory.deepen(layers=["outline"]))
     assert titles(memory) == TITLES

@@ -127,7 +127,10 @@ class _Step:
         self._cache = past.static(self._inputs[2:], slots=shape.slots)
 
     def is_part_of(self, cache: RowCache) -> bool:
-        """Return whether the cache still has the buffers that this pass writes to."""
+        """Return whether the cache still uses the buffers that this pass writes to.
+
+        False after a larger one replaced them.
+        """
         return self._cache.is_part_of(cache)
 
     def take(self, wanted: Pass) -> None:
