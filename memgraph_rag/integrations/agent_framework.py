@@ -62,7 +62,11 @@ class MemoryContextProvider(ContextProvider):
         context: SessionContext,
         state: dict[str, Any],  # noqa: ARG002
     ) -> None:
-        """Add the passages that bear on the user's messages, as one message of their own."""
+        """Add up to ``k`` passages that bear on the user's messages, as one message of their own with the role "user".
+
+        Passages that the context has already are left out. Nothing is added without a passage, or without a text of
+        the user.
+        """
         query = "\n".join(message.text for message in context.input_messages if message.role == "user")
         seen = [message.text for message in context.get_messages(include_input=True)]
         evidence = await asyncio.to_thread(
@@ -80,7 +84,11 @@ class MemoryContextProvider(ContextProvider):
         context: SessionContext,
         state: dict[str, Any],  # noqa: ARG002
     ) -> None:
-        """Store the texts of the messages and of the response."""
+        """Store the texts of the input messages and of the response under the session's id.
+
+        A message without text, or whose id is stored in this session, is left out. A message without an id is always
+        stored.
+        """
         answers = list(context.response.messages) if context.response else []
         await asyncio.to_thread(self._store, session.session_id, [*context.input_messages, *answers])
 

@@ -60,7 +60,13 @@ class MemoryTool(BetaAbstractMemoryTool):
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Return the content of a file with line numbers, or the list of a directory."""
+        """Return the content of a file with line numbers, or the list of a directory with sizes.
+
+        ``view_range`` picks lines of a file; -1 is the last line. A list is two levels deep, without hidden items.
+
+        Raises:
+            ToolError: nothing is stored under the path, or the file has too many lines.
+        """
         path = _checked(command.path)
         if self._is_directory(path):
             return self._listing(path, command.path)
@@ -91,7 +97,11 @@ class MemoryTool(BetaAbstractMemoryTool):
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Create a file."""
+        """Create a file, and the directories above it, and return a message.
+
+        Raises:
+            ToolError: the path exists, a file is in the place of a directory, or text or path is too long.
+        """
         path = _checked(command.path)
         is_made = self._make_directories(posixpath.dirname(path))
         if self._exists(path):
@@ -102,7 +112,11 @@ class MemoryTool(BetaAbstractMemoryTool):
         return f"File created successfully at: {command.path}"
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace a text that occurs exactly once in a file."""
+        """Replace a text that occurs exactly once in a file. The result shows lines around its place.
+
+        Raises:
+            ToolError: there is no such file, the text occurs never or several times, or the new content is too large.
+        """
         item = self._file(command.path)
         content, old = self._items.text(item), command.old_str
         places = _places(content, old)
@@ -124,7 +138,13 @@ class MemoryTool(BetaAbstractMemoryTool):
         )
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert a text after the given line of a file; after line 0 at the beginning."""
+        """Insert a text after the given line of a file; after line 0 at the beginning. Return a message.
+
+        Line ends at the end of the text are dropped. The file ends with a line end afterwards.
+
+        Raises:
+            ToolError: there is no such file or line, or the new content is too large.
+        """
         item = self._file(command.path)
         lines = self._items.text(item).split("\n")
         if lines[-1] == "":
@@ -140,7 +160,11 @@ class MemoryTool(BetaAbstractMemoryTool):
         return f"The file {command.path} has been edited."
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Delete a file, or a directory with everything in it."""
+        """Delete a file, or a directory with everything in it, and return a message.
+
+        Raises:
+            ToolError: the path does not exist, or is ``/memories`` itself.
+        """
         path = _checked(command.path)
         if path == _ROOT:
             raise ToolError(f"Cannot delete the {_ROOT} directory itself")
@@ -154,7 +178,14 @@ class MemoryTool(BetaAbstractMemoryTool):
         return f"Successfully deleted {command.path}"
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Move a file or a directory to another path."""
+        """Move a file or a directory with everything in it to another path, and return a message.
+
+        The directories above the new path are created.
+
+        Raises:
+            ToolError: the old path does not exist or is ``/memories``, the new path exists or is below the old one, or
+                a file is in the place of a directory.
+        """
         old, new = _checked(command.old_path), _checked(command.new_path)
         if old == _ROOT:
             raise ToolError(f"Cannot rename the {_ROOT} directory itself")
@@ -178,7 +209,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     def clear_all_memory(self) -> str:
-        """Delete all files; other documents of the memory stay."""
+        """Delete all files and directories, and return a message; other documents of the memory stay."""
         with self._items.lock:
             for item in self._items.all():
                 self._items.delete(item.id)

@@ -48,7 +48,10 @@ class MemoryService(BaseMemoryService):
         self._items = Items(memory, "google_adk")
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Store the events of a session that are not stored yet; those that it has no more are deleted."""
+        """Store the events of a session that are not stored yet; those that it has no more are deleted.
+
+        Events without text, and events that ``delete_memory`` deleted, are not stored.
+        """
         await asyncio.to_thread(self._add, session.app_name, session.user_id, session.id, list(session.events), True)
 
     async def add_events_to_memory(
@@ -60,7 +63,10 @@ class MemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,  # noqa: ARG002 - none is known here
     ) -> None:
-        """Store the events that are not stored yet."""
+        """Store the events that are not stored yet; none is deleted.
+
+        Events without text, and events that ``delete_memory`` deleted, are not stored. ``custom_metadata`` is ignored.
+        """
         await asyncio.to_thread(self._add, app_name, user_id, session_id or _NO_SESSION, list(events), False)
 
     async def add_memory(
@@ -71,11 +77,18 @@ class MemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,  # noqa: ARG002 - none is known here
     ) -> None:
-        """Store memories that belong to no session. A memory without an id gets one."""
+        """Store memories that belong to no session. A memory without an id gets one, and without a time the present.
+
+        A memory without text, or whose id is stored, is left out. A deleted memory is stored again. ``custom_metadata``
+        is ignored.
+        """
         await asyncio.to_thread(self._add_entries, app_name, user_id, list(memories))
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """Return the most relevant memories of this user and app, best first, each once."""
+        """Return at most ``k`` memories of this user and app that are most relevant, best first, each once.
+
+        Empty for a blank query. Fewer if the best passages belong to few memories.
+        """
         where: dict[str, MetadataValue] = {"collection": "google_adk", "app": app_name, "user": user_id}
         evidence = await asyncio.to_thread(recall, self.memory, query, k=4 * self.k, mode=self.mode, where=where)
         best: dict[str, Evidence] = {}
@@ -85,7 +98,10 @@ class MemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=entries)
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Delete the memory with this ``MemoryEntry.id``. It stays deleted when its session is added again."""
+        """Delete the memory with this ``MemoryEntry.id``. It stays deleted when its session is added again.
+
+        Do nothing without an id, or if no memory of this user and app has it.
+        """
         if memory_id:
             await asyncio.to_thread(self._delete, app_name, user_id, memory_id)
 

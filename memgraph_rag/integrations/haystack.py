@@ -56,11 +56,11 @@ class MemoryDocumentStore:
         return default_from_dict(cls, data)
 
     def count_documents(self) -> int:
-        """Return the number of documents."""
+        """Return the number of this store's documents, without the memory's other documents."""
         return len(self._items.all())
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Return the documents that match, in the order in which they were first written.
+        """Return the documents that match, in the order in which they were first written; all without a filter.
 
         Raises:
             ValueError: ``filters`` is not a filter.
@@ -71,10 +71,14 @@ class MemoryDocumentStore:
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
         """Store documents, and return the number written. Without a policy, a stored id is an error.
 
+        An id that occurs twice among ``documents`` counts as stored the second time. With the policy ``OVERWRITE`` the
+        last document of an id is stored, and the number is that of all given ones.
+
         Raises:
             ValueError: ``documents`` is not a list of documents.
             DuplicateDocumentError: an id is already stored. Nothing is written then.
-            DocumentError: a document is too large, or JSON cannot hold its meta.
+            DocumentError: a document is too large, or JSON cannot hold its meta. If JSON cannot, nothing is written;
+                else the other documents are.
         """
         is_list = isinstance(documents, Iterable) and not isinstance(documents, str)
         if not is_list or not all(isinstance(document, Document) for document in documents):
@@ -97,11 +101,14 @@ class MemoryDocumentStore:
         self.delete_documents([item.id for item in self._items.all()])
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
-        """Delete the documents that match, and return their number."""
+        """Delete the documents that match, and return their number. An empty filter matches all documents."""
         return sum(self._items.delete(item.id) for item, _ in self._matching(filters))
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
-        """Set meta fields of the documents that match, and return their number."""
+        """Set meta fields of the documents that match, and return their number. An empty filter matches all documents.
+
+        Other meta fields stay.
+        """
         with self._items.lock:
             matching = self._matching(filters)
             for item, document in matching:
@@ -112,7 +119,10 @@ class MemoryDocumentStore:
     def search(
         self, query: str, *, filters: dict[str, Any] | None = None, top_k: int = 10, mode: str = "graph"
     ) -> list[Document]:
-        """Return the most relevant documents, best first, each with the score of its best passage."""
+        """Return at most ``top_k`` relevant documents, best first, each with the score of its best passage.
+
+        Documents without text are never among them. Empty for a blank query.
+        """
         items = [item for item, _ in self._matching(filters)] if filters else self._items.all()
         hits = self._items.search(query, items, k=top_k, mode=mode)
         return [replace(self._document(item), score=evidence.score) for item, evidence in hits]
@@ -177,7 +187,10 @@ class MemoryRetriever:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None) -> dict[str, Any]:
-        """Search; see ``MemoryDocumentStore.search``."""
+        """Return {"documents": the results of ``MemoryDocumentStore.search``}.
+
+        Without ``filters`` or ``top_k``, those of the component are used.
+        """
         filters = apply_filter_policy(self.filter_policy, self.filters, filters)
         k = self.top_k if top_k is None else top_k
         return {"documents": self.document_store.search(query, filters=filters, top_k=k, mode=self.mode)}

@@ -72,13 +72,14 @@ class Items:
         before: Item | None = None,
         **metadata: MetadataValue,
     ) -> Item:
-        """Store an item, in place of what stands under its id.
+        """Store an item, in place of what stands under its id, and return it.
 
         Args:
             text: what searches read; may be empty.
             value: what JSON can hold, up to 64 KiB of it with the metadata.
             speaker, time: of a chat message, which is then searched as such.
-            before: what stands there now, whose order it keeps.
+            before: what stands there now, whose order the item keeps. Without it the item comes last, even if another
+                stands there.
 
         Raises:
             DocumentError: it is too large, or JSON cannot hold the value.
@@ -88,10 +89,11 @@ class Items:
         return _item(document.key, document.metadata)
 
     def put_many(self, entries: Iterable[tuple[Any, str, Any, Item | None]]) -> None:
-        """Store items, each as (id, text, value, what stands there now); their texts are embedded together.
+        """Store items, each as (id, text, value, ``before`` as in ``put``); their texts are embedded together.
 
         Raises:
-            DocumentError: of the first that could not be stored; the others are.
+            DocumentError: the error of the first item that could not be stored; the others are stored. If JSON cannot
+                hold a value, nothing is stored.
         """
         documents = [self._document(id_, text, value, before=before) for id_, text, value, before in entries]
         failures = [outcome for outcome in self.memory.add_many(documents) if isinstance(outcome, Failure)]
@@ -160,7 +162,11 @@ class Items:
         return sorted((_item(record.key, record.metadata) for record in records), key=lambda item: item.order)
 
     def search(self, query: str, items: Iterable[Item], *, k: int, mode: str = "graph") -> list[tuple[Item, Evidence]]:
-        """Return the k of these items that are most relevant to a query, each with its best passage, best first."""
+        """Return up to ``k`` of these items that are most relevant to a query, each with its best passage, best first.
+
+        Items without text are left out. Empty for a blank query. Of a query of more than ``MAX_QUERY`` characters only
+        the end is searched for.
+        """
         by_key = {item.key: item for item in items if item.exact is None or item.exact.strip()}
         if not by_key or k < 1 or not query.strip():
             return []
@@ -168,7 +174,7 @@ class Items:
         return [(by_key[key], evidence) for key, evidence in best]
 
     def key(self, id: Any) -> str:  # noqa: A002
-        """Return the key of an item's document."""
+        """Return the key of an item's document, stored or not: collection and id, or a hash of a long id."""
         written = id if isinstance(id, str) else json.dumps(id)
         if len(written) > _LONGEST_KEY or _UNSTORABLE.search(written):
             framed = json.dumps(id).encode()

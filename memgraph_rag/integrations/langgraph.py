@@ -105,7 +105,10 @@ class MemoryStore(BaseStore):
             return sum(self._items.delete(item.id) for item in self._items.all() if _has_expired(item))
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> None:
-        """Start a thread that deletes expired items every ``sweep_interval_minutes`` (default: ``ttl``'s, else 5)."""
+        """Start a thread that deletes expired items every ``sweep_interval_minutes`` (default: ``ttl``'s, else 5).
+
+        Do nothing if such a thread runs. The first sweep comes after the first interval.
+        """
         if self._sweeper_end is not None:
             return
         configured = (self.ttl_config or {}).get("sweep_interval_minutes")
@@ -119,7 +122,10 @@ class MemoryStore(BaseStore):
         threading.Thread(target=sweep, name="memgraph_rag TTL sweeper", daemon=True).start()
 
     def stop_ttl_sweeper(self) -> None:
-        """Stop the sweeping thread. Call this before the memory is closed."""
+        """Stop the sweeping thread, if there is one. Call this before the memory is closed.
+
+        A sweep in progress is not waited for.
+        """
         if self._sweeper_end is not None:
             self._sweeper_end.set()
             self._sweeper_end = None

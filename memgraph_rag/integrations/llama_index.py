@@ -94,7 +94,10 @@ class LongTermMemoryBlock(BaseMemoryBlock[str]):
         await asyncio.to_thread(self._store, messages)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """The best passages that are left where some must go; a token is taken as four characters."""
+        """Return the first passages of a content, without whole lines at its end; None if none is left.
+
+        A token is taken as four characters. At least the last line goes.
+        """
         kept = content[: max(0, len(content) - 4 * tokens_to_truncate)]
         return kept.rpartition("\n")[0] or None
 

@@ -18,18 +18,20 @@ _MOST_SPEAKER = 256
 
 
 def now() -> str:
-    """This moment as ISO 8601, in UTC."""
+    """Return this moment as ISO 8601, in UTC, in whole seconds."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def store_message(
     items: Items, message_id: Sequence[str], *, text: str, speaker: str, time: str, **scope: MetadataValue
 ) -> bool:
-    """Store a message unless it is stored or has no text; whether it was.
+    """Store a message unless its id is stored or its text is blank, and return whether this call stored it.
+
+    A message that is stored is not changed, even if its text differs.
 
     Args:
         message_id: within the collection: the scope's values first.
-        time: ISO 8601, or empty.
+        time: ISO 8601; another text counts as empty.
         scope: whose it is, as metadata: what ``recall`` is held to.
 
     Raises:
@@ -59,11 +61,14 @@ def recall(
     where: dict[str, MetadataValue] | None = None,
     without: Iterable[str] = (),
 ) -> list[Evidence]:
-    """The k passages that bear on a message most; none of an empty one.
+    """Return up to ``k`` passages that bear on a message most, best first; empty for a blank message.
+
+    Of a message of more than ``MAX_QUERY`` characters only the end is searched for.
 
     Args:
         where: metadata to be held to, as for ``Memory.search``.
-        without: texts that are in sight already, and so need not be recalled.
+        without: texts that are in sight already. A passage that equals one of them is left out, except for white space
+            at its ends.
     """
     if not query.strip():
         return []
@@ -73,7 +78,10 @@ def recall(
 
 
 def as_lines(evidence: Iterable[Evidence]) -> str:
-    """The passages for a prompt, a line each: who said it when, or in which document it stands, and the words."""
+    """Return the passages for a prompt, in order, a line each; empty without passages.
+
+    A line names who said it and when, as far as known, else the document's key, and then has the words.
+    """
     return "\n".join(f"- [{_source(passage)}] {' '.join(passage.text.split())}" for passage in evidence)
 
 

@@ -47,7 +47,10 @@ class MemorySession(SessionABC):
         self._items = Items(memory, "openai_agents")
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return the items, or the latest ``limit`` items, oldest first."""
+        """Return the items, or the latest ``limit`` items, oldest first; empty if ``limit`` is below 1.
+
+        By default the limit is that of ``session_settings``, if it has one.
+        """
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         items = await self._in_thread(self._stored)
@@ -94,7 +97,7 @@ class MemorySession(SessionABC):
 
 
 def memory_tools(memory: Memory, names: Sequence[ToolName] | None = None) -> list[FunctionTool]:
-    """Return ``Memory.tools`` as function tools for an ``Agent``.
+    """Return ``Memory.tools`` as function tools for an ``Agent``, in the order of ``names``; all without ``names``.
 
     Raises:
         SettingsError: there is no tool with one of the names.

@@ -17,7 +17,7 @@ __all__ = ["framework"]
 
 @contextmanager
 def framework(name: str, *, extra: str, python: tuple[int, int] = (3, 10)) -> Iterator[None]:
-    """Imports of a framework stand in this block.
+    """Turn an ``ImportError`` of this block, which imports a framework, into an error that says what to install.
 
     Args:
         name: as its makers write it.
@@ -25,7 +25,7 @@ def framework(name: str, *, extra: str, python: tuple[int, int] = (3, 10)) -> It
         python: the oldest that it runs on.
 
     Raises:
-        SettingsError: it is not installed, or this Python is too old for it.
+        SettingsError: an import fails, or this Python is too old. On an old Python nothing of the block is run.
     """
     if sys.version_info < python:
         ours = ".".join(map(str, sys.version_info[:2]))

@@ -61,16 +61,19 @@ class KeywordIndex:
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays of the index by name: its whole content except the terms."""
+        """The arrays of the index by name, not copied: its whole content except ``numbered``."""
         return {name: getattr(self, name) for name in _ARRAYS}
 
     @property
     def numbered(self) -> list[str]:
-        """All terms, words and days, ordered by number."""
+        """All terms (words, or their stems, and days), ordered by number from 0."""
         return list(self._numbers)
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], numbered: Iterable[str]) -> None:
-        """Replace the content by another index's ``arrays`` and ``numbered``; the arrays are never written to."""
+        """Replace the content by another index's ``arrays`` and ``numbered``; the arrays are never written to.
+
+        The setting ``stemming`` stays: it must be that of the other index.
+        """
         for name in _ARRAYS:
             setattr(self, name, arrays[name])
         self._numbers = {term: number for number, term in enumerate(numbered)}
@@ -82,7 +85,10 @@ class KeywordIndex:
         return other
 
     def append(self, titles_and_texts: Iterable[tuple[str, str]]) -> None:
-        """Append rows; their numbers start at ``len``."""
+        """Append a row for each (title, text), in order; the first new row has the number ``len`` before the call.
+
+        Stop words are left out.
+        """
         terms: list[int] = []
         counts: list[int] = []
         starts: list[int] = []
@@ -118,14 +124,20 @@ class KeywordIndex:
         return np.sort(self._terms[self._starts[row] : self._starts[row + 1]])
 
     def find_held(self, words: Iterable[str], rows: NDArray[np.int64]) -> frozenset[str]:
-        """Return those of the given words that at least one of the rows holds."""
+        """Return those of the given words (in lower case) that at least one of the rows holds in title or text.
+
+        A stop word is never held. With stemming, a row holds a word if it has a word with the same stem.
+        """
         numbers = {word: number for word in words if (number := self._numbers.get(self._form(word))) is not None}
         terms = np.array(sorted({*numbers.values()}), np.int32)
         holding = {*terms[self.rarity(terms, rows) > 0].tolist()}
         return frozenset(word for word, number in numbers.items() if number in holding)
 
     def vocabulary(self, rows: NDArray[np.int64]) -> list[str]:
-        """Return the words of these rows; their stems if the index uses stemming."""
+        """Return the words of these rows, each once, by number; their stems if the index uses stemming.
+
+        Stop words and days are not among them.
+        """
         is_meant = np.zeros(len(self), bool)
         is_meant[rows] = True
         there = np.zeros(len(self._numbers), bool)
@@ -134,11 +146,11 @@ class KeywordIndex:
         return [word for word, number in self._numbers.items() if there[number]]
 
     def select_days(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return those of the terms that are days."""
+        """Return those of the terms that are days, in the same order."""
         return terms[self._is_day[terms]]
 
     def select_words(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return those of the terms that are words."""
+        """Return those of the terms that are words, in the same order."""
         return terms[~self._is_day[terms]]
 
     def scores(
@@ -165,7 +177,10 @@ class KeywordIndex:
     def rarity(
         self, terms: NDArray[np.int32], rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return (len(terms),) the idf of each term among these rows; 0 for a term that no row holds."""
+        """Return (len(terms),) the idf of each term among these rows; 0 for a term that no row holds.
+
+        The arguments are those of ``scores``.
+        """
         _, at, of = self._find_hits(terms, rows)
         holding, texts = _count_texts(at, of, len(terms), len(rows), weights)
         return np.where(holding > 0, _idf(holding, texts), 0.0)

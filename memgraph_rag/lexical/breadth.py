@@ -31,7 +31,9 @@ _WHOLE = re.compile(rf"\b(?:{_SUMMARY}|{_MAIN}|{_AS_A_WHOLE}|{_OF_ALL}|{_KINDS_O
 
 
 def asks_about_the_whole(question: str) -> bool:
-    """Return whether the question asks about a whole.
+    """Return whether the question asks about a whole text or memory, such as its themes or a summary.
+
+    A question without an English word for a whole asks for a passage.
 
     >>> asks_about_the_whole("Which themes run through these notes?")
     True

@@ -117,7 +117,10 @@ _UP_TO_NOW = re.compile(r"\b(?:have|has|still|now|since)\b|['’]ve\b", re.IGNOR
 
 
 def clauses(text: str) -> Iterator[Clause]:
-    """Yield the clauses of a text, without questions.
+    """Yield the clauses of a text, in order, without questions.
+
+    A sentence of more than 1,000 characters and a clause of more than 300 characters are left out. A short question
+    that names a topic belongs to the sentence after it: "My dentist? Dr. Vogel." is one clause.
 
     >>> [clause.text for clause in clauses("Hi! I moved to Oslo, and my dog's name is Rex. Do I live well?")]
     ['I moved to Oslo', "my dog's name is Rex"]
@@ -158,6 +161,8 @@ def _make_clause(
 def asserts(clause: str) -> bool:
     """Return whether a clause asserts something: no wish, supposition, plan, past habit, or another person's words.
 
+    A clause without an English sign of one of these asserts something.
+
     >>> asserts("I live in Rome"), asserts("I might move to Rome"), asserts("Tom told me that Rome is my home")
     (True, False, False)
     """
@@ -166,6 +171,8 @@ def asserts(clause: str) -> bool:
 
 def is_of_now(clause: str) -> bool:
     """Return whether a clause's assertion may hold at present: it names no past time, no short stay, no former thing.
+
+    A word such as "still", "now", "since" or "have" outweighs these signs. A clause without a sign may hold.
 
     >>> is_of_now("I moved to Rome"), is_of_now("In 2010 I moved to Rome"), is_of_now("My old phone is a Nokia")
     (True, False, False)

@@ -54,7 +54,7 @@ def written(text: str) -> list[str]:
     """Return the terms of the days in a text, as often as the text names them.
 
     A day with a year has two terms: with the year and without it. A day without a year also has two: without a year,
-    and a term that says that the year is missing.
+    and a term that says that the year is missing. A day with two readings ("3/4/2026") has the terms of both.
 
     >>> written("2026-08-27, again on Aug 3"), written("The 30th of February 2026, 1/2/3/4")
     (['2026-08-27', '--08-27', '--08-03', 'any-08-03'], [])

@@ -38,6 +38,8 @@ _VOWEL = re.compile(r"[aeiouy]")
 def base_form(word: str) -> str:
     """Return the base of a verb's form; for a regular verb without a final "e", so that all its forms agree.
 
+    The word is in lower case. A word that is no verb is treated as a form of a regular verb.
+
     >>> [base_form(word) for word in ("ate", "visited", "visit", "riding", "moved", "move", "tried", "try")]
     ['eat', 'visit', 'visit', 'ride', 'mov', 'mov', 'try', 'try']
     """
@@ -56,12 +58,21 @@ def base_form(word: str) -> str:
 
 
 def is_past(word: str) -> bool:
-    """Return whether a word may be a past form or participle of a verb."""
+    """Return whether a word in lower case may be a past form or participle of a verb.
+
+    Every word of more than three letters that ends with "ed" may be one, also "hundred". Of irregular verbs only those
+    in the module's list are known.
+    """
     return word in _PAST or (len(word) > 3 and word.endswith("ed"))
 
 
 def verb_pattern(verbs: Iterable[str]) -> str:
-    """Return a regular expression for all forms of these verbs, which are given as bases."""
+    """Return a regular expression for the forms of these verbs, which are given as bases in lower case.
+
+    It is a group that captures nothing, without word boundaries, with longer forms first. It also holds spellings that
+    no verb has ("stoped"). Of the third person it holds only the base with "s", not "tries", "goes" or "has"; the
+    forms "am", "is" and "are" are missing. Without verbs it matches the empty text.
+    """
     forms: dict[str, None] = {}
     for verb in verbs:
         irregular = next((entry for entry in _FORMS if entry[0] == verb), [])

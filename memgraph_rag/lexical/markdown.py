@@ -45,7 +45,9 @@ class MarkdownHeading(NamedTuple):
 
 
 def headings(text: str) -> list[MarkdownHeading]:
-    r"""Return the headings of a text, in order.
+    r"""Return the headings of a Markdown text, in order, also those in lists and quotations.
+
+    A line in code, HTML or front matter is not a heading.
 
     >>> [heading[:3] for heading in headings("# Fox *and* owl\n\n```\n# code\n```\n\nRain\n----\n")]
     [(0, 1, 'Fox and owl'), (33, 2, 'Rain')]
@@ -69,7 +71,7 @@ def headings(text: str) -> list[MarkdownHeading]:
 
 
 def code_blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of each fenced and each indented code block.
+    """Yield (start, end) of each fenced and each indented code block, in order: whole lines, with the fences.
 
     Args:
         text: with line feeds as line ends.

@@ -60,6 +60,8 @@ def least_cosine(first: str, second: str) -> float:
 def are_opposed(first: str, second: str) -> bool:
     """Return whether two similar normal forms name two things, because a number, a title or a given name differs.
 
+    A number that only one of them has differs. A title or a given name that only one of them has does not.
+
     >>> are_opposed("chapter 22", "chapter 31"), are_opposed("mr. bennet", "mrs. bennet")
     (True, True)
     >>> are_opposed("jane bennet", "elizabeth bennet"), are_opposed("roman catholic church", "catholic church")
@@ -102,7 +104,7 @@ def are_variants(first: str, second: str) -> bool:
 
 
 def drop_title(normal: str) -> str:
-    """Return a normal form without its title; a title alone is unchanged.
+    """Return a normal form without its title, and without dots and commas; a title alone stays.
 
     >>> drop_title("dr. meyer"), drop_title("king of hearts"), drop_title("queen")
     ('meyer', 'of hearts', 'queen')

@@ -51,7 +51,10 @@ def is_name(normal: str) -> bool:
 
 
 def names_in(question: str, recognizer: EntityRecognizer) -> list[str]:
-    """Return the normal forms of the names in a question, by the recognizer or by capitals, in order, each once."""
+    """Return the normal forms of the names in a question, by the recognizer and by capitals, in order, each once.
+
+    Overlapping names that the two find are all returned. A form without a letter is left out.
+    """
     (recognized,) = recognizer.recognize([question])
     spans = sorted({(named.start, named.end) for named in recognized} | set(capitalised(question)))
     return [name for name in dict.fromkeys(normalise(question[start:end]) for start, end in spans) if is_name(name)]
@@ -60,7 +63,8 @@ def names_in(question: str, recognizer: EntityRecognizer) -> list[str]:
 def ngrams(question: str, longest: int = 8) -> list[str]:
     """Return the normal forms of all runs of 1 to ``longest`` words, in order, each once.
 
-    Only the first 4,096 words of a question are used: a longer question is a document, and its names suffice.
+    A run whose normal form has no letter or is too long is left out. Only the first 4,096 words of a question are used:
+    a longer question is a document, and its names suffice.
 
     >>> ngrams("Who wrote The Hobbit?", 2)
     ['who', 'who wrote', 'wrote', 'wrote the', 'the', 'hobbit']

@@ -51,7 +51,7 @@ def relative_days(text: str, said: str) -> tuple[RelativeDays, ...]:
     Friday" the nearest one after it. A distance in weeks gives a week, in months a month, in years a year.
 
     Args:
-        said: the time of the text, ISO 8601; without it there are no results.
+        said: the time of the text, ISO 8601; if it is empty or another text, there are no results.
 
     >>> [str(days) for days in relative_days("I moved last week, two months ago I was in Rome.", "2026-05-12T18:00")]
     ['last week: 4 to 10 May 2026', 'two months ago: March 2026']

@@ -21,7 +21,7 @@ _LONGEST_QUESTION = 200  # characters
 
 
 def says_none(reply: str) -> bool:
-    """Return whether a reply begins with "None" or "No".
+    """Return whether a reply begins with the word "None" or "No", in any case, without a number directly after it.
 
     >>> says_none("None of them."), says_none("No. 3")
     (True, False)
@@ -32,7 +32,10 @@ def says_none(reply: str) -> bool:
 def numbers_in(reply: str, most: int) -> dict[int, int | None] | None:
     """Return the numbers from 1 to ``most`` in a reply, in order, each with its rating or None.
 
-    Return an empty dict if the reply says that there is none, and None if it holds neither.
+    A repeated number keeps its first place and has its last rating. Other numbers are left out.
+
+    Return an empty dict if the reply begins with "None" or "No" (``says_none``), whatever follows. Return None if the
+    reply has neither that nor such a number.
 
     >>> numbers_in("3: 80, 1, 9", 5), numbers_in("None of them.", 5), numbers_in("I cannot tell.", 5)
     ({3: 80, 1: None}, {}, None)

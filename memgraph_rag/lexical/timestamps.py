@@ -55,6 +55,8 @@ def read(text: str) -> str:
 def parse_time(text: str) -> str:
     """Return the time as from ``read``, also if it is written in words; empty if it is not certain which time it is.
 
+    A text of more than 80 characters is read only as ISO 8601, and so is a text without a year of four digits.
+
     Not certain are times that depend on the day of reading ("yesterday", "Monday"), lack a part of the day ("May
     2024"), are another day in other countries ("4/5/2024"), or have a zone with only a name.
 
@@ -98,7 +100,7 @@ def _make_zone(name: str | None, offset_s: int | None) -> timezone | None:
 
 
 def instant(text: str) -> datetime | None:
-    """Return the instant of a time, in UTC if it has no offset; a day is its first instant. None if it is not a time.
+    """Return the instant of a time, in UTC if it has no offset; a day is its first instant. None if it is not ISO 8601.
 
     >>> instant("2024-05-01")
     datetime.datetime(2024, 5, 1, 0, 0, tzinfo=datetime.timezone.utc)
@@ -111,7 +113,9 @@ def instant(text: str) -> datetime | None:
 
 
 def later(instant: datetime, step: timedelta) -> datetime | None:
-    """Return the instant that is ``step`` later; None if the calendar ends before.
+    """Return the instant that is ``step`` later, in the same zone; None if the calendar ends before.
+
+    The result is in UTC if only the calendar of the zone ends before.
 
     >>> later(datetime(9999, 12, 31, tzinfo=timezone.utc), timedelta(days=1)) is None
     True
@@ -125,7 +129,7 @@ def later(instant: datetime, step: timedelta) -> datetime | None:
 
 
 def day_of(text: str) -> str:
-    """Return the day of a time as people write it; empty if it is not a time.
+    """Return the day of a time in ISO 8601 as people write it, in the time's own zone; empty for another text.
 
     >>> day_of("2023-05-08T13:56:00")
     '8 May 2023'
@@ -137,7 +141,7 @@ def day_of(text: str) -> str:
 
 
 def named_in(metadata: Mapping[str, MetadataValue]) -> str:
-    """Return the time in metadata under "time", else under "date"; empty without a str that can be read.
+    """Return the time in metadata under "time", else under "date"; empty without a str that ``read`` can read.
 
     >>> named_in({"time": "noon", "date": "2024-05-01"})
     '2024-05-01'

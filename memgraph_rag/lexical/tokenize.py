@@ -37,7 +37,9 @@ STOP_WORDS = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in lower case, in order.
+    """Return the words of a text in lower case, in order, with stop words and repetitions.
+
+    An ideograph and a hiragana are words of their own.
 
     >>> words("Mr. Collins's £1,000 — don't!")
     ['mr', "collins's", '1,000', "don't"]
@@ -63,7 +65,10 @@ def _find_base(letter: str) -> str:
 
 
 def keywords(text: str) -> list[str]:
-    """Return the words of a query without stop words, each once, in order."""
+    """Return the words of a query in lower case, each once, in order, without English stop words.
+
+    The list is empty if the query has only stop words.
+    """
     return [word for word in dict.fromkeys(words(text)) if word not in STOP_WORDS]
 
 

@@ -242,7 +242,7 @@ class FakeSession:
         return self._window - self._token_count - _ROOM
 
     def append(self, texts: Sequence[str]) -> Vector:
-        """Read nodes; return the (n,) attention of each node to the question.
+        """Read nodes; return the (n,) attention of each node to the question, all 0 if the model does not attend.
 
         Raises:
             WindowExceeded: the nodes do not fit; the session has read nothing.
@@ -276,16 +276,21 @@ class FakeSession:
         return self._judged.popleft() if self._judged else self._share_read(_content_tokens(request))
 
     def take_back(self, calls: int) -> None:
-        """Remove the nodes of the last ``calls`` calls of ``append``."""
+        """Remove the nodes of the last ``calls`` calls of ``append``; ``usage`` stays.
+
+        Raises:
+            IndexError: there were fewer calls.
+        """
         for _ in range(calls):
             texts, cost = self._calls.pop()
             del self._read[len(self._read) - texts :]
             self._token_count -= cost
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:  # noqa: ARG002
-        """Yield the answer token by token.
+        """Yield the answer token by token, at most ``max_tokens`` tokens.
 
-        It is the scripted answer, else the read sentence that shares most words with the question.
+        It is the scripted answer, else the read sentence that shares most words with the question. Without such a
+        sentence nothing is yielded. ``request`` is ignored.
         """
         self.usage += Usage(prompt_tokens=1, model_calls=1)
         if len(self._answers) > 1:
@@ -299,7 +304,7 @@ class FakeSession:
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:  # noqa: ARG002
         """Return the next scripted text, else the read sentence that shares most words with the request.
 
-        The text is cut at ``max_tokens``.
+        The text is cut at ``max_tokens``. It is empty if no sentence shares a word.
         """
         text = self._said.popleft() if self._said else self._best_sentence(_content_tokens(request))
         pieces = [match.group() for match in _WRITTEN_TOKEN.finditer(text)][:max_tokens]

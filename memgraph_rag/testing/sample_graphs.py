@@ -77,12 +77,15 @@ def random_units(count: int, *, seed: int = 0, dimension: int = DIMENSION) -> Ma
 
 
 def entity_id(namespace: str, name: str) -> str:
-    """Return the id of the entity with a name."""
+    """Return the id of the entity with a name, the same for each spelling in upper and lower case."""
     return make_id(namespace, "entity", name.casefold())
 
 
 def make_mentions(namespace: str, segments: Sequence[Segment], kind: str) -> tuple[Mention, ...]:
-    """Return a mention for each capitalised word. Words that differ only in case name the same entity."""
+    """Return a mention for each capitalised word, in order. Words that differ only in case name the same entity.
+
+    Two capitalised words in a row are two mentions.
+    """
     matches = [(segment, match) for segment in segments for match in NAME.finditer(segment.text)]
     return tuple(
         Mention(
@@ -99,7 +102,7 @@ def make_mentions(namespace: str, segments: Sequence[Segment], kind: str) -> tup
 
 
 def make_titles(namespace: str, title: str) -> tuple[Title, ...]:
-    """Return a title for each capitalised word."""
+    """Return a title for each capitalised word, each once, in order; empty for an empty title."""
     names = dict.fromkeys(NAME.findall(title))
     return tuple(Title(entity_id(namespace, name), name.casefold(), name) for name in names)
 
@@ -119,7 +122,7 @@ def make_graph(
     time: str = "",
     seed: int = 0,
 ) -> DocumentGraph:
-    """Return a document with a segment for each text, and with points.
+    """Return a document with a segment for each text, said by "Ann", and with points if ``levels`` ask for them.
 
     Args:
         levels: the number of points on level 1, 2 ….
@@ -200,7 +203,8 @@ def make_question(
 ) -> Question:
     """Return a question for which these nodes were read, each with other figures.
 
-    It cites the first segment among the nodes.
+    It cites the first segment among the nodes, and nothing without a segment. Without nodes the answer abstained, and
+    it has no warnings.
     """
     last = len(nodes) - 1
     trace = tuple(
@@ -299,7 +303,10 @@ def make_relations(
 
 
 def name_vectors(graph: DocumentGraph, vectors: Mapping[str, Vector]) -> Matrix:
-    """Return the embeddings of the names at the ends of a document's relations: ``vectors``, else random vectors."""
+    """Return (n, d) the embeddings of the names at the ends of a document's relations, in the order of ``graph.ends``.
+
+    A normal form that ``vectors`` does not have gets a random vector, always the same.
+    """
     normals = {mention.entity_id: mention.normal for mention in graph.mentions}
     rows = [vectors.get(normals[end], _random_unit(normals[end])) for end in graph.ends]
     return np.array(rows, np.float32).reshape(-1, DIMENSION)

@@ -58,7 +58,11 @@ def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[
 
 
 def unread_times(messages: object, turns: Sequence[Turn]) -> int:
-    """Return how many messages have a time that could not be read into a turn; 0 if ``messages`` are not messages."""
+    """Return how many messages have a time that could not be read into a turn; 0 without a list of messages.
+
+    Args:
+        turns: the turns of these messages, in the same order.
+    """
     if not isinstance(messages, (list, tuple)):
         return 0
     times = (each.get("time") if isinstance(each, Mapping) else getattr(each, "time", None) for each in messages)
@@ -66,10 +70,13 @@ def unread_times(messages: object, turns: Sequence[Turn]) -> int:
 
 
 def read_message(index: int, message: object) -> tuple[str, str, str]:
-    """Return role, content and time of a message. The time is a str as given, or empty.
+    """Return role, content and time of a message.
+
+    The time is a str as given, a date or datetime as ISO 8601, or empty. ``index`` is named in errors.
 
     Raises:
-        DocumentError: it is not a message, it has no role or content, or its role is longer than ``MAX_SPEAKER``.
+        DocumentError: it is not a message, it has no role or content, its role is longer than ``MAX_SPEAKER``, or its
+            time has another type.
     """
     if isinstance(message, Message):
         role, content, time = message.role, message.content, message.time

@@ -80,7 +80,10 @@ class Quotes:
         A sentence's score is 0.5 x its cosine to question and answer together + 0.25 x the share of the answer's words
         that it holds + 0.25 x its segment's weight relative to the heaviest segment. Rare words count more; words of
         the question do not count, unless the answer has no others. Sentences below 0.7 of the best score, and sentences
-        about something else, are left out.
+        about something else, are left out. So is a quote that overlaps a better one or has the same words.
+
+        A short sentence is quoted with the next one, a long one in parts. Empty without sentences, or if ``limit`` is
+        below 1.
 
         Args:
             limit: most citations.

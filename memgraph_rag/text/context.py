@@ -25,9 +25,13 @@ _MOST_OF_A_TITLE = 300  # characters: a longer title would leave no room for the
 def in_context(title: str, segments: Sequence[Segment], context: Iterable[Annotation] | None = None) -> list[str]:
     """Return the text to embed for each segment of a document: a passage after its title, a turn after its day.
 
+    A turn without a time, and a passage of a document without a title, is embedded alone. A title is cut to 300
+    characters.
+
     Args:
         context: the document's annotations, if the document has the layer ``context``. Each segment then follows the
-            annotation of the document, its day and speaker, and the annotation of its section.
+            annotation of the document, a turn's speaker and day, and the annotation of its section. The title is then
+            not used.
     """
     heads = _short_heads(title, segments) if context is None else _whole_heads(segments, context)
     return [f"{head}\n{segment.text}" if head else segment.text for head, segment in zip(heads, segments, strict=True)]

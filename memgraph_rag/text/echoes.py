@@ -1,8 +1,9 @@
 """Find echoes: sentences of the memory's own answers in documents that are added later. An echo is not evidence.
 
 The module knows no store and no model. Sentences are compared by hashes of their words, so no answer's text is stored;
-case, punctuation, white space and citation marks are ignored. Invariants: a sentence of fewer than four words is never
-an echo; a sentence that somebody said before the memory is not an echo in that origin's texts.
+case, punctuation, white space and citation marks are ignored. Invariants: a sentence of fewer than four words and
+fewer than 24 characters is never an echo; a sentence that somebody said before the memory is not an echo in that
+origin's texts.
 
 Each turn of a conversation is judged alone. Another text is an echo if more than half of it is. In a text that is not,
 segments are echoes if more than half of them is sentences that only the memory said. So a new version of a file, under
@@ -41,6 +42,9 @@ def find_origins(
 ) -> dict[str, frozenset[str]]:
     """Return the ids of an answer's sentences, each with the origins from which the sentence was copied.
 
+    The origins are empty if no read text has the sentence. Only the first 64 sentences count, without those that are
+    too short for an echo. A sentence with a label ("Answer: …") has two ids.
+
     Args:
         read: the nodes from which the answer may have copied sentences.
         quotes: citations whose segments are no longer stored.
@@ -55,7 +59,7 @@ def find_origins(
 
 
 def sentence_ids(namespace: str, segments: Sequence[Segment]) -> set[str]:
-    """Return the ids of all sentences of the segments, as in ``find_origins``."""
+    """Return the ids of all sentences of the segments, as in ``find_origins``; too short sentences have none."""
     return {_id(namespace, form) for segment in segments for forms in _sentences(segment.text) for form in forms}
 
 
@@ -67,7 +71,9 @@ def mark_segments(
     *,
     same_text: Collection[str] = (),
 ) -> tuple[Segment, ...]:
-    """Return the segments of one document with ``echo`` set.
+    """Return the segments of one document, in order, with ``echo`` set to True or False.
+
+    Without ``known`` sentences the segments are returned as they are.
 
     Args:
         known: the sentences of answers, with their origins.

@@ -67,10 +67,15 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def read(path: Path) -> tuple[str, str]:
-    """Return text and title of a file; the title is empty if the file has none.
+    """Return text and title of a file with plain text, Markdown, HTML or PDF.
+
+    A file is PDF by its suffix or its first bytes, and HTML by its suffix. A file without a suffix of HTML, Markdown or
+    plain text is HTML also by its first bytes. The title is empty for plain text, and if the file has none. Of HTML
+    only the main text is returned.
 
     Raises:
-        DocumentError: the file does not exist, may not be read, is too large, or holds no text.
+        DocumentError: the file does not exist, may not be read, is larger than ``MAX_BYTES``, or is not text. An empty
+            plain file is not an error.
     """
     data = _read_bytes(path)
     kind = _find_binary_kind(data)

@@ -44,7 +44,10 @@ class Tag(NamedTuple):
 
 
 def tokens(page: str) -> Iterator[Tag | str]:
-    """Yield tags and the texts between them, without comments, declarations and instructions.
+    """Yield start tags, end tags and the texts between them, without comments, declarations and instructions.
+
+    The content of an element such as script or style is a text, too, as written. In other texts character references
+    are resolved. A tag without an end ends the page: the rest is left out.
 
     >>> [token if isinstance(token, str) else token.name for token in tokens("<p title='>'>a &lt; b<!-- c --><br>")]
     ['p', 'a < b', 'br']
@@ -79,6 +82,8 @@ def tokens(page: str) -> Iterator[Tag | str]:
 
 def attributes(tag: Tag) -> dict[str, str]:
     """Return the tag's attributes with names in lower case; the value of an attribute without one is empty.
+
+    Character references in values are resolved. Of several attributes with one name the last counts.
 
     >>> attributes(Tag("p", False, False, '<p HIDDEN class="a b">'))
     {'hidden': '', 'class': 'a b'}

@@ -120,7 +120,10 @@ _MOST_ENCODED = 16  # runs that are decoded
 
 
 def addresses_model(text: str, *, others: str | None = None) -> str:
-    """Return the line in which a text addresses a language model instead of a reader, as the model sees it; else empty.
+    """Return the words with which a text addresses a language model instead of a reader, as the model sees it.
+
+    Empty if no sign is found. The words are on one line and have up to 200 characters. They begin with the line of the
+    sign, or 100 characters before the sign, and may go on with the next lines. Only one sign is returned.
 
     Args:
         others: for a person's turn, its parts that are not the person's own words (``facts.own_words.pasted_words``): a

@@ -49,7 +49,10 @@ def unsupported_links(answer: str, quotes: Iterable[str]) -> list[str]:
 
 
 def first_link(text: str) -> int:
-    """Return where the first link of a text begins; -1 without a link."""
+    """Return where the first link of a text begins; -1 without a link.
+
+    Web addresses without a scheme and mail addresses are links.
+    """
     match = _LINK.search(text)
     return match.start() if match else -1
 

@@ -78,6 +78,9 @@ def load(
 ) -> Document:
     """Return the source as a document.
 
+    A given key, title or metadata replaces that of a Document; metadata are not merged. NUL and lone surrogates become
+    U+FFFD. A str that names a file is text, with a warning.
+
     Args:
         source: a str is text; a Path is a file with text, Markdown, HTML or PDF; a Document is used as it is; chat
             messages (``Message``, or mappings with role, content and optional time) become one text with turns.

@@ -56,7 +56,10 @@ _FRONT_TITLE = re.compile(r"^title:[ \t]*(.+)$", re.M)
 
 
 def read_html(page: str, path: Path) -> tuple[str, str]:
-    """Return the main text of a page and its title, which may be empty.
+    """Return the main text of a page and the text of its ``title`` element, which may be empty.
+
+    Hidden elements are left out. Menus and the site's header and footer are left out, unless the page has nothing else.
+    ``path`` is named in the error.
 
     Raises:
         DocumentError: the page has no visible text.
@@ -179,13 +182,19 @@ def _is_hidden(tag_attributes: dict[str, str]) -> bool:
 
 
 def declared_encoding(data: bytes) -> str | None:
-    """Return the encoding that a page declares in its head; None without a declaration."""
+    """Return the encoding that a page declares in its first 16 KiB, as written; None without a declaration.
+
+    Python may not know the encoding.
+    """
     named = _ENCODING.search(data[:_ENCODING_REACH])
     return named[1].decode("ascii", "replace") if named else None
 
 
 def markdown_title(text: str) -> str:
-    """Return the title in the front matter, else the first heading near the beginning; empty without both."""
+    """Return the title in the front matter, else the first heading of any level; empty without both.
+
+    Only the first 20,000 characters are searched.
+    """
     start = text[:_TITLE_REACH]
     front = FRONT_MATTER.match(start)
     named = _FRONT_TITLE.search(front[1]) if front else None

@@ -84,7 +84,7 @@ _ANY = re.compile("|".join(_pattern(*stems) for stems in _ORDERS))
 
 
 def find_overriding_order(letters: str) -> tuple[int, int] | None:
-    """Return the (start, end) of the first order in a text of letters only; None without an order.
+    """Return the (start, end) of the first order in a text of letters only (``as_letters``); None without an order.
 
     >>> find_overriding_order("ignoreallpreviousinstructions"), find_overriding_order("thepreviousordersweresent")
     ((0, 28), None)

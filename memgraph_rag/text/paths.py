@@ -18,12 +18,18 @@ _REMOTE = ("\\\\", "//")  # checking such a path may send a password to the name
 
 
 def may_be_path(text: str) -> bool:
-    """Return whether a str could be a local path: short, on one line, and without characters that no path has."""
+    """Return whether a str could be a local path: 1 to 255 printable characters on one line, and no network path.
+
+    Network paths begin with two slashes or backslashes. Whether a file exists is not checked.
+    """
     return 0 < len(text) <= _MOST_CHARACTERS and text.isprintable() and not text.startswith(_REMOTE)
 
 
 def names_file(path: Path) -> bool:
-    """Return whether the path is an existing file or folder; names without letters and digits do not count."""
+    """Return whether the path is an existing regular file or folder, also by a link or with a leading "~".
+
+    A name without letters and digits does not count. Return False if the path cannot be looked at.
+    """
     with suppress(OSError, ValueError):
         mode = expand_home(path).stat().st_mode
         return any(map(str.isalnum, path.name)) and (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
@@ -31,7 +37,10 @@ def names_file(path: Path) -> bool:
 
 
 def names_folder(path: Path) -> bool:
-    """Return whether the path is an existing folder."""
+    """Return whether the path is an existing folder, also by a link or with a leading "~".
+
+    Return False if the path cannot be looked at.
+    """
     with suppress(OSError, ValueError):
         return stat.S_ISDIR(expand_home(path).stat().st_mode)
     return False
@@ -45,14 +54,19 @@ def expand_home(path: Path) -> Path:
 
 
 def default_key(path: Path) -> str:
-    """Return the path as given, without detours such as "notes/../notes/a.md"."""
+    """Return the path as given, with slashes, without detours such as "notes/../notes/a.md".
+
+    A relative path stays relative, and a leading "~" stays.
+    """
     return Path(os.path.normpath(path)).as_posix() if ".." in path.parts else path.as_posix()
 
 
 def spellings(path: Path) -> tuple[str, ...]:
-    """Return the absolute paths under which a file may be stored; the first one is used for storing.
+    """Return the absolute paths under which a file may be stored, each once; the first one is used for storing.
 
-    The second path follows a link in the last place; the third is the one that versions before 0.2 stored.
+    The first path keeps a link in the last place. Further paths are there only if they differ: the one that follows
+    this link, then the one that versions before 0.2 stored. A path that cannot be resolved (links in a circle) is the
+    only one, as given.
     """
     path = expand_home(path)
     try:

@@ -52,8 +52,11 @@ _ANY_SECONDS, _SECONDS_PER_BYTE = 10.0, 60 / 1024**2  # of this thread, for work
 def read(data: bytes, path: Path) -> tuple[str, str]:
     """Return text and title of a PDF; the title is empty if the metadata have none.
 
+    Pages follow each other, each on a new line. A line that is a bookmark's title is marked as a heading. ``path`` is
+    named in errors.
+
     Raises:
-        DocumentError: the file is encrypted, damaged, or holds no text.
+        DocumentError: the file is encrypted, damaged, holds no text, or needs more work than a file of its length may.
     """
     try:
         reader = _MeasuredReader(data)

@@ -24,7 +24,10 @@ _NUMBERING = re.compile(r"(?:chapter |section |part )?(?:\d+|[ivxlc]+|[a-z])(?:\
 
 
 def read_bookmarks(reader: PdfReader) -> dict[int, dict[str, int]]:
-    """Return the titles of bookmarks and their levels by page number, from 0.
+    """Return the titles of bookmarks and their levels (1 to 6) by page number, from 0.
+
+    Titles are case-folded and on one line. A title that occurs twice on a page has its first level. A level
+    deeper than 6 counts as 6. Bookmarks without page or title, and pages without bookmarks, are left out.
 
     Damaged bookmarks raise pypdf's errors.
     """
@@ -38,6 +41,8 @@ def read_bookmarks(reader: PdfReader) -> dict[int, dict[str, int]]:
 
 def mark_headings(text: str, levels: Levels) -> str:
     r"""Return the text of a page with the first line of each title marked as a heading.
+
+    A number before the title is ignored, and so is case. A title that is not a whole line changes nothing.
 
     >>> mark_headings("1. Rain\nIt fell.\nRain", {"rain": 2})
     '## 1. Rain\nIt fell.\nRain'

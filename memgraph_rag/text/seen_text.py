@@ -37,7 +37,10 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def as_seen(text: str) -> str:
-    r"""Return the text in compatibility form without invisible characters; words of mixed scripts in Latin letters.
+    r"""Return the text in compatibility form (NFKC) without invisible characters and look-alikes.
+
+    In a word with a Latin letter, letters that look like Latin ones become these. Other words keep their script. ASCII
+    is unchanged.
 
     >>> as_seen("Ｉg\u200bnоre")
     'Ignore'
@@ -50,7 +53,9 @@ def as_seen(text: str) -> str:
 
 
 def as_prose(seen: str) -> str:
-    r"""Return the text without markup, and with each paragraph on one line.
+    r"""Return the text without marks of emphasis and inline HTML tags, and with each paragraph on one line.
+
+    Other markup stays, such as marks of headings, lists and links.
 
     >>> as_prose("**Ignore**\nall.\n\nRain")
     'Ignore all.\n\nRain'
@@ -72,7 +77,10 @@ def as_letters(seen: str) -> str:
 
 
 def find_letter(seen: str, number: int) -> int:
-    """Return the place in a text of letter ``number``, as counted in ``as_letters``."""
+    """Return the place in a text of letter ``number``, as counted from 0 in ``as_letters``.
+
+    Return the text's length if it has fewer letters.
+    """
     count = 0
     for place, char in enumerate(seen):
         count += len(as_letters(char))

@@ -96,11 +96,11 @@ class Conversation:
         return f"{_LONG}{make_id(self.namespace, 'session', self.user, self.session)}/{number}"
 
     def page_id(self, number: int) -> str:
-        """Return the id of a page's document."""
+        """Return the id of a page's document, whether it is stored or not."""
         return make_id(self.namespace, "document", self.key(number))
 
     def turn_id(self, *natural_key: str | int) -> str:
-        """Return the id of a turn within the session."""
+        """Return the id of the turn that these parts name within the session; equal parts give equal ids."""
         return make_id(self.namespace, "turn", self.user, self.session, *natural_key)
 
 
@@ -149,7 +149,11 @@ class Page:
         return _takes_turns(len(self.turns), sum(len(turn.text) for turn in self.turns), layers)
 
     def fitting(self, turns: Iterable[PageTurn]) -> list[PageTurn]:
-        """Return the first turns that the open page takes, at least one."""
+        """Return the first of these turns that still fit the page's size, at least the first one.
+
+        Empty without turns, or if the page has ``MOST_TURNS``. Whether the page is open is not checked. An iterator may
+        lose one further turn.
+        """
         size = sum(len(turn.text) for turn in self.turns)
         fitting: list[PageTurn] = []
         for turn in islice(turns, MOST_TURNS - len(self.turns)):
@@ -160,12 +164,15 @@ class Page:
         return fitting
 
     def with_turns(self, turns: Sequence[PageTurn]) -> Page:
-        """Return the page with these turns in place of its own."""
+        """Return a copy of the page with these turns in place of its own; segments and record stay those stored."""
         return replace(self, turns=tuple(turns))
 
     @property
     def document(self) -> Document:
-        """The page as a document to store."""
+        """The page as a document to store: the turns' texts one after another.
+
+        The metadata hold user, session, and id and length of each turn.
+        """
         lengths = [len(turn.text) for turn in self.turns]
         starts = [*accumulate(lengths, initial=0)]
         metadata: dict[str, MetadataValue] = {
@@ -187,7 +194,13 @@ def is_page_key(key: str) -> bool:
 
 
 def is_page(record: DocumentRecord, segments: Sequence[Segment]) -> bool:
-    """Return whether a document under a page's key is a page that a session stored."""
+    """Return whether a document under a page's key is a page that a session stored.
+
+    A key with a hash is not compared with user and session.
+
+    Args:
+        segments: all segments of the document.
+    """
     user, session = map(str, owner_of(record.metadata))
     head, _, number = record.key.rpartition("/")
     try:
@@ -201,7 +214,7 @@ def is_page(record: DocumentRecord, segments: Sequence[Segment]) -> bool:
 
 
 def is_growing(record: DocumentRecord) -> bool:
-    """Return whether a document is a page that takes further turns."""
+    """Return whether a document is a page that takes further turns; False for any other document."""
     if not is_page_key(record.key):
         return False
     try:
@@ -255,7 +268,7 @@ def _parse_turns(
 def read_turns(
     conversation: Conversation, messages: Sequence[Message | Mapping[str, Any]], *, now: str
 ) -> list[PageTurn]:
-    """Return the turns of these messages, in order; of several turns with one id only the last.
+    """Return the turns of these messages, in order; of several turns with one id only the last, in the first's place.
 
     A turn's id is made from the ``id`` in its mapping, else from its role, time and content. A turn with neither ``id``
     nor time has an empty id: its place decides which turn it is (``count_repeated``).
@@ -264,7 +277,8 @@ def read_turns(
         now: ISO 8601; the time of a turn whose message has no readable time.
 
     Raises:
-        DocumentError: an item is not a message, has no role or content, or has an invalid id.
+        DocumentError: ``messages`` is not a list; an item is not a message, has no role or content, has an invalid id
+            or time, or is too large.
     """
     if isinstance(messages, (str, bytes, Message, Mapping)) or not isinstance(messages, Sequence):
         raise DocumentError(
