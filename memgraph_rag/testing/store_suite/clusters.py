@@ -38,7 +38,7 @@ def with_clusters(namespace: str, graph: DocumentGraph) -> DocumentGraph:
 
 
 def both(store: GraphStore) -> DocumentGraph:
-    """A document with points on two levels and with clusters."""
+    """Return a document with points on two levels and with clusters; it is not stored."""
     return with_clusters(store.namespace, make_graph(store.namespace, levels=(2, 1)))
 
 

@@ -43,7 +43,10 @@ def name_graph(
     graph: DocumentGraph | None = None,
     **options: Any,
 ) -> DocumentGraph:
-    """Return a document with mentions (place of the segment, surface, kind) and titles: a new one, or ``graph``."""
+    """Return a document with these mentions (place of the segment, surface, kind) and titles: a new one, or ``graph``.
+
+    The mentions and titles of ``graph`` are replaced.
+    """
     graph = graph or make_graph(namespace, key, **options)
     layers = tuple(dict.fromkeys((*graph.document.layers, "entities")))
     return replace(

@@ -100,13 +100,13 @@ def test_parts_of_documents_are_listed_together_as_one_by_one(make_store: MakeSt
 
 
 def without_layers(graph: DocumentGraph) -> DocumentGraph:
-    """Return the document without layers."""
+    """Return the document with only its record and its segments, without layers."""
     document = replace(graph.document, layers=(), model="", recognizer="")
     return DocumentGraph(document, graph.segments, graph.segment_embeddings)
 
 
 def with_layer_names(graph: DocumentGraph) -> DocumentGraph:
-    """Return the document with a list of the layers of which it has rows."""
+    """Return the document with the sorted names of the layers of which it has rows in its record."""
     layers = {item.layer for item in (*graph.points, *graph.annotations)}
     layers |= {"relations" if mention.kind == OPEN_KIND else "entities" for mention in graph.mentions}
     further = {"entities": graph.titles, "relations": graph.relations, "outline": graph.sections}

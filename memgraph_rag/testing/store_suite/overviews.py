@@ -33,7 +33,7 @@ def edges(source: Overview, *targets: Any) -> tuple[Summarizes, ...]:
 
 @pytest.fixture
 def three(store: GraphStore) -> list[DocumentGraph]:
-    """Three documents with points."""
+    """Three stored documents with points on two levels; their keys are a, b and c."""
     graphs = [make_graph(store.namespace, key, levels=(2, 1)) for key in ("a", "b", "c")]
     store.write_many(graphs)
     return graphs
@@ -41,7 +41,10 @@ def three(store: GraphStore) -> list[DocumentGraph]:
 
 @pytest.fixture
 def tree(store: GraphStore, three: list[DocumentGraph]) -> tuple[Overview, Overview, OverviewRows]:
-    """An overview of a point and a segment of two documents, and a root over this overview and the third document."""
+    """An overview of a point and a segment of two documents, a root over it and the third document, and their rows.
+
+    Both are stored.
+    """
     first, second, third = three
     low = overview(store.namespace, "low", [first, second])
     root = overview(store.namespace, "root", three, level=2)

@@ -26,7 +26,7 @@ MEETING = ("Alice met Bob.", "Bob saw Eve.", "Eve, Alice and Ann left.")
 
 
 def make_related(namespace: str, key: str = "a", texts: tuple[str, ...] = MEETING, **options: Any) -> DocumentGraph:
-    """Return a document with a relation between each capitalised word and the next one in a segment."""
+    """Return a document with a relation between each capitalised word and the next, other one in a segment."""
     return make_relations(namespace, make_graph(namespace, key, texts, **options))
 
 
@@ -35,7 +35,7 @@ def ids(store: GraphStore, *names: str) -> list[str]:
 
 
 def near(graph: DocumentGraph, vector: np.ndarray, names: set[str]) -> list[tuple[str, float]]:
-    """Return the relations that an expansion from these entities should find, as (relation id, cosine)."""
+    """Return the relations that an expansion from these entities should find, as (relation id, cosine), best first."""
     pairs = [
         (relation.id, float(row @ vector))
         for relation, row in zip(graph.relations, graph.relation_embeddings, strict=True)

@@ -126,7 +126,7 @@ def test_keywords_are_plain_words(library: GraphStore, query: str, expected: lis
 
 @pytest.fixture
 def library(store: GraphStore) -> GraphStore:
-    """A store with documents for keyword searches."""
+    """A store with one document, whose segments are the texts for keyword searches."""
     store.write(make_graph(store.namespace, "books", LIBRARY))
     return store
 

@@ -77,7 +77,7 @@ INDEXED = ("id", "document_id", "index", "title", "text", "speaker", "time", "en
 
 
 def entity_ids_in(store: GraphStore) -> list[str]:
-    """Return the ids of the entities that segments and titles name."""
+    """Return the ids of the entities that stored segments and titles name, each once, sorted."""
     rows = store.indexed_segments(since=-1)
     return sorted({entity_id for row in rows for entity_id in (*row.entities, *row.titles)})
 
