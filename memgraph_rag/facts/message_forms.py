@@ -117,6 +117,8 @@ _OWN_LABELS = frozenset(
 def begins_pasted(lines: Sequence[str]) -> bool:
     """Return whether the first of these lines begins a forwarded mail or its headers.
 
+    A header counts only if another one of the lines is a header, too. There must be at least one line.
+
     >>> begins_pasted(["-------- Forwarded message --------"]), begins_pasted(["From: Tom", "Subject: Move"])
     (True, True)
     """
@@ -162,6 +164,9 @@ def is_announcement(line: str) -> bool:
 
 def label_end(line: str, speaker: str) -> int:
     """Return where a line's words begin after the name of another person; 0 if the line names no other person.
+
+    A line that begins as a program writes chats, such as with a time before the name, counts whoever it names. So does
+    a role ("User", "Assistant"). A word such as "Update", a relative and a title in lower case are not names.
 
     >>> label_end("Tom: I live in Bonn", "Ann"), label_end("Ann: I live in Bonn", "Ann"), label_end("Update: Hi", "Ann")
     (5, 0, 0)

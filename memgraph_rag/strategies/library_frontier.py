@@ -57,7 +57,10 @@ class LibraryFrontier:
         return f"the library{stale if self._missing_count else ''}"
 
     def lacking(self, documents: Iterable[str]) -> list[str]:
-        """Return those of the given document ids that no overview of the library covers."""
+        """Return, in order, those of the given document ids that no overview of the library covers.
+
+        Without a library all are returned.
+        """
         return [document_id for document_id in documents if document_id not in self._covered]
 
     def look_for(self, wanted: Vector) -> None:

@@ -59,7 +59,10 @@ class WorkingSet:
         return [*steps[:-1], replace(steps[-1], p_yes=self._session.probability_of_yes())]
 
     def can_hold(self, finding: Finding) -> bool:
-        """Return whether the finding fits, or fits after segments with lower scores are dropped."""
+        """Return whether the finding fits, or fits after segments with lower scores are dropped.
+
+        Nothing is dropped yet. The segments of ``begin`` are never dropped.
+        """
         return self._choose_dropped(finding) is not None
 
     def take(self, finding: Finding) -> Step:
