@@ -242,9 +242,9 @@ def _verb_key(key: FactKey) -> FactKey:
 def standings(facts: Sequence[Fact]) -> dict[tuple[str, int], Standing]:
     """Return the standing of each fact of one key, by (segment id, index); empty without facts.
 
-    Values are ordered by when they were said, within a document also by place. Values that were said at the same time
-    in different documents do not supersede each other but contradict each other, and so do a deed and "never". Each of
-    the other values is superseded by the last one. A fact names at most eight rivals.
+    Values are ordered by when they were said, within a document also by place. If the last values were said at the same
+    time in different documents, they contradict each other. A deed and "never" contradict each other, whenever they
+    were said. Every other value before the last one is superseded by it. A fact names at most eight rivals.
     """
     ordered = sorted(facts, key=lambda fact: (fact.at, fact.document_id, fact.index))
     clashing = _find_clashing(ordered)

@@ -148,7 +148,7 @@ def probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: fl
 
 
 def taken_up(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
-    """Return (n,) the last feature: the largest probability of an earlier candidate that shares a name; 0 without one."""
+    """Return (n,) the last feature: the largest probability of an earlier candidate that shares a name, else 0."""
     likely = _logistic(candidates.figures @ weights[:-1] + bias)
     return (candidates.takes_up * likely).max(axis=1)
 

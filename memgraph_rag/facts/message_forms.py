@@ -148,7 +148,9 @@ def ends_letter(line: str) -> bool:
 
 
 def is_announcement(line: str) -> bool:
-    """Return whether a line announces another person's words.
+    """Return whether a line announces another person's words, or a text to work on ("Summarise this mail").
+
+    A line about the speaker's own words announces nothing, and neither does a line of more than 400 characters.
 
     >>> is_announcement("Here is the mail that I got:"), is_announcement("On Mon, Tom wrote:")
     (True, True)

@@ -59,7 +59,10 @@ def as_paragraph(text: str) -> str:
 
 
 def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001
-    """Return whether the paragraph has repeated a sentence three times, so that generation should stop."""
+    """Return whether the paragraph has one sentence three times, so that generation should stop.
+
+    The prompt and the case of letters do not matter.
+    """
     counts = Counter(as_line(text[start:end]).casefold() for start, end in sentences(text))
     return max(counts.values(), default=0) >= _MOST_TIMES
 

@@ -31,7 +31,10 @@ def fits(node: Node, tokens: int) -> bool:
 
 
 def fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
-    """Return the first nodes that fit together, in order; from the first node that does not fit on, all are left out."""
+    """Return the first nodes that fit together, in order.
+
+    From the first node that does not fit on, all are left out, also smaller ones.
+    """
     before = accumulate((cost(node) for node in nodes), initial=0)
     return [node for node, used in zip(nodes, before, strict=False) if fits(node, tokens - used)]
 
