@@ -270,8 +270,9 @@ def _keep_largest(shares: np.ndarray, mass: float) -> np.ndarray:
 def is_useless_from_here(prompt: Prompt, text: str) -> bool:
     """Return whether the list has become useless, so that generation should stop.
 
-    That is the case if the model repeats itself, copies its inputs one by one, or has written 64 points. A single
-    repetition does not stop it: the 1.5B model sometimes says a thing twice and then continues with the story.
+    That is the case if the model has repeated points three times, if it has written five points or more and all of them
+    copy its inputs, or if it has written 64 points. A single repetition does not stop it: the 1.5B model sometimes says
+    a thing twice and then continues with the story.
     """
     spans, notes = bullets(text, complete=True)
     if notes["repeated point"] >= _MOST_REPETITIONS or len(spans) >= _MOST_POINTS:

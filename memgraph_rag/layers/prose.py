@@ -22,7 +22,8 @@ def usable_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, 
     r"""Return the usable (start, end) of a paragraph, or None, and counts of what is wrong with the text.
 
     The span excludes an opening line such as "Here is a summary:" and everything from the first repeated sentence on.
-    With ``complete=False`` (cut at the limit) it ends with the last whole sentence, if there is one.
+    With ``complete=False`` (cut at the limit) it ends with the last whole sentence, if there is one. None if no letter
+    or digit is left.
 
     >>> usable_prose("Here it is:\nTom ran. Ann sat. Tom ran.", complete=True)
     ((12, 29), Counter({'preamble': 1, 'repeated sentence': 1}))

@@ -15,7 +15,7 @@ __all__ = ["find_mode", "known_modes"]
 
 
 def known_modes() -> tuple[str, ...]:
-    """Return the names of all modes, those of the core first."""
+    """Return the names of all modes, each once, those of the core first; installed systems are loaded."""
     return (*MODES, *(name for name in find_parts("modes") if name not in MODES))
 
 

@@ -69,8 +69,8 @@ def check_names(names: Iterable[str], texts: Sequence[str]) -> dict[str, bool]:
 def correct_name(name: str, texts: Sequence[str]) -> str:
     """Return a name as the texts spell it, if it is misspelt in the question.
 
-    Empty if the texts hold every word of the name, or hold no similar word for one of its other words. Words that the
-    texts write in lower case do not count. The words may stand in different texts.
+    Empty if the texts hold every word of the name, or hold no similar word for one of its other words (initials and
+    stop words aside). Words that the texts write in lower case do not count. The words may stand in different texts.
 
     >>> correct_name("Jens Petersson", ["Ask Jens Petersen."])
     'Jens Petersen'

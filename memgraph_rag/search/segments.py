@@ -114,11 +114,11 @@ class SegmentSearch:
 
         The score of a graph search is a probability among the candidates that ``ranking`` compares, 0 for segments
         after them, and a fused reciprocal rank in texts without names and speakers. If conversations and other texts
-        are searched together, it falls with the rank within the segment's kind and grows with the kind's nearness to
-        the query. The other scores are fused reciprocal ranks (hybrid), BM25 (keywords) and cosines (vector). A
-        system's mode has its own scores. ``why`` holds the segment's rank in each list, ``path`` the entities over
-        which a graph search reached the segment, and ``relevance`` the calibrated cosine if the embedder has a
-        ``relevance_curve``.
+        are searched together, the score falls with the rank among the segments of the same kind and grows with the
+        nearness of the kind to the query. The other scores are fused reciprocal ranks (hybrid), BM25 (keywords) and
+        cosines (vector). A system's mode has its own scores. ``why`` holds the segment's rank in each list, ``path``
+        the entities over which a graph search reached the segment, and ``relevance`` the calibrated cosine if the
+        embedder has a ``relevance_curve``.
 
         Raises:
             SettingsError: the mode does not exist.

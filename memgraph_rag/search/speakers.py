@@ -47,7 +47,7 @@ def find_asked_side(question: str) -> Side:
     """Return whose words a question asks for in a chat of its asker with a machine; empty if it does not say.
 
     A question about the asker's deeds asks for the human's turns, however often the machine repeats them. A summary
-    needs both sides. English only.
+    needs both sides, whomever else the question names. English only.
 
     >>> find_asked_side("How many tests did I write?"), find_asked_side("Which fix did you suggest for my test?")
     ('human', 'machine')

@@ -33,9 +33,10 @@ def may_be_misspelt(word: str) -> bool:
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return the known word with the fewest typing errors to the given word, ties by code point; empty if none is near.
 
-    Words are compared as ``bare`` returns them. A typing error is an added, a missing or a wrong letter, or two swapped
-    letters, but never the first letter. Words of five letters and more may have one error, words of nine letters and
-    more may have two. Both words must be such that ``may_be_misspelt`` is True. A known word is its own nearest.
+    Give bare words. A typing error is an added, a missing or a wrong letter, or two swapped letters, but never the
+    first letter. Words of five letters and more may have one error, words of nine letters and more may have two. Empty
+    also for a word for which ``may_be_misspelt`` is False, and such known words are ignored. A known word is its own
+    nearest.
 
     >>> nearest("fledhusen", ["flensburg", "fledhusum"]), nearest("mongolia", ["magnolia"])
     ('fledhusum', '')

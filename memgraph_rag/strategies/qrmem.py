@@ -197,7 +197,7 @@ class GraphExpansion:
 
         The first step's reason is the sentence that the model adds to the question. It is empty, and the question alone
         is searched, if no relation is near enough or the model's reply is not usable. The followed relations make no
-        step.
+        step. Reading ends before the first result that does not fit the window.
         """
         frontier = RelationFrontier(context.graph, context.search.named_in(question), context.documents)
         vector = context.embedder.embed([question])[0]

@@ -80,7 +80,7 @@ class Walk:
 
         The start is the best candidates after a graph search: segments, points and overviews of a library. Reading ends
         if the model has enough, no candidate is left, the best candidate does not fit the window, or a limit of the
-        walk is reached. There is no step if no candidate fits.
+        walk is reached. There is no step if none of the best candidates fits.
         """
         reflection = Reflection(
             context.session,
