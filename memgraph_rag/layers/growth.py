@@ -35,7 +35,7 @@ class Growth:
 
     @property
     def rows(self) -> LayerRows:
-        """The points and edges so far, lowest level first, with notes and usage."""
+        """The points and edges so far, in the order of adding, with notes and usage."""
         return LayerRows(
             points=tuple(self.points), summarizes=tuple(self.edges), notes=dict(self.notes), usage=self.usage
         )

@@ -137,8 +137,8 @@ class GraphSearch:
     def find(self, question: str, view: View, *, k: int) -> list[SegmentMatch]:
         """Return the k best segments of the view, best first; fewer only if the view has fewer.
 
-        Segments after the candidates that ``ranking`` compares have the score 0 and are still in order. The caller
-        holds the index's lock.
+        The scores are those of a graph search in ``SegmentSearch.find``. Several segments may have the score 0 and are
+        still in order. The caller holds the index's lock.
         """
         if not len(view.rows):
             return []

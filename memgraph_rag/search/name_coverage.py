@@ -31,11 +31,11 @@ _MOST_NAMES = 32
 
 
 def select_checked_part(question: str) -> str:
-    """Return the part of a question whose names are checked; empty if the question has no English question word.
+    """Return the part of a question whose names are checked; empty if the question is not English.
 
-    The text after the last question mark is dropped, because it may list choices. Without a question mark only the
-    first line counts. Abbreviations are dropped. "and" and "or" become commas, so that two names next to each other
-    stay two names.
+    A question is English if this part has a question word or "the". The text after the last question mark is dropped,
+    because it may list choices. Without a question mark only the first line counts. Abbreviations are dropped. "and"
+    and "or" become commas, so that two names next to each other stay two names.
     """
     asked, mark, _ = question.rpartition("?")
     text = asked + mark if mark else question.partition("\n")[0]
