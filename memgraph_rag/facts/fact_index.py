@@ -57,7 +57,7 @@ class Fact:
 
     @property
     def form(self) -> str:
-        """The value in the form in which values are compared."""
+        """The value in the form in which values are compared; the value itself if that form is empty."""
         return _form(self.value)
 
     @property
@@ -83,7 +83,7 @@ class FactIndex:
         """The users by document id, as of the last refresh; empty if there are no facts."""
 
     def refresh(self, version: int | None = None) -> tuple[Fact, ...]:
-        """Return all facts as they are stored now, sorted by document.
+        """Return all facts as they are stored now, sorted by document id; ``users`` is updated, too.
 
         Args:
             version: the namespace's version, if the caller has already read it; the facts then include all writes up to
@@ -117,7 +117,7 @@ class FactIndex:
 
 
 def find_user(record: DocumentRecord) -> str:
-    """Return the user of a document; empty if it has none."""
+    """Return the user of a document, its metadata ``user``, as a text; empty if it has none."""
     return str(record.metadata.get("user", ""))
 
 
@@ -142,7 +142,11 @@ def _make_fact(annotation: Annotation, record: DocumentRecord) -> Fact:
 
 
 def within(facts: Iterable[Fact], extent: Extent) -> list[Fact]:
-    """Return the facts that were said within the documents and the time of an extent."""
+    """Return the facts that were said within the documents and the time of an extent, in order.
+
+    The begin of the time counts, its end does not. A fact without a time counts with the time at which its document was
+    added.
+    """
     documents = None if extent.documents is None else set(extent.documents)
     begin = extent.since.timestamp() if extent.since else float("-inf")
     end = extent.until.timestamp() if extent.until else float("inf")
@@ -236,10 +240,11 @@ def _verb_key(key: FactKey) -> FactKey:
 
 
 def standings(facts: Sequence[Fact]) -> dict[tuple[str, int], Standing]:
-    """Return the standing of each fact of one key, by (segment id, index).
+    """Return the standing of each fact of one key, by (segment id, index); empty without facts.
 
-    Values are ordered by when they were said, within a document also by place. Values that were said at the same time
-    in different documents do not supersede each other, and neither does a deed supersede "never".
+    Values are ordered by when they were said, within a document also by place. If the last values were said at the same
+    time in different documents, they contradict each other. A deed and "never" contradict each other, whenever they
+    were said. Every other value before the last one is superseded by it. A fact names at most eight rivals.
     """
     ordered = sorted(facts, key=lambda fact: (fact.at, fact.document_id, fact.index))
     clashing = _find_clashing(ordered)

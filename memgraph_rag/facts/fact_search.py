@@ -35,7 +35,12 @@ class FactSearch(SegmentSearch):
         mode: str | SearchMode = "graph",
         extent: Extent = Extent(),  # noqa: B008 - it is frozen
     ) -> list[Evidence]:
-        """Return the k best segments of an extent, those that hold now first; see ``SegmentSearch.find``."""
+        """Return the k best segments of an extent, so that what holds now comes before what it superseded.
+
+        Segments that hold now may be added although the search did not find them. Each place keeps its score: a score
+        belongs to the place, not to the segment. A system's mode keeps its own order. See ``SegmentSearch.find`` and
+        ``holding.arrange``.
+        """
         if not isinstance(mode, str) or mode not in MODES:
             return super().find(query, k=k, mode=mode, extent=extent)
         facts = self.facts.refresh(self._version)

@@ -53,6 +53,10 @@ def arrange(
 ) -> list[Evidence]:
     """Return the k best results with their standing, so that what holds comes before what it superseded.
 
+    Each place keeps its score, so a result may get the score of another one. Results may be added; places beyond the
+    number of results have the score 0. If the question asks for the past, only ``newest`` and statements that
+    contradict a result are moved.
+
     Args:
         results: best first, more than k if there are more.
         facts: the facts of the namespace.

@@ -39,10 +39,10 @@ class _OwnClause:
 def infer_deeds(
     question: str, results: Sequence[Evidence], embedder: Embedder, *, users: Mapping[str, str]
 ) -> list[Fact]:
-    """Return a fact for each result that tells or denies the asked deed; empty if only one of both is said.
+    """Return a fact for each clause of the results that tells or denies the asked deed, in the order of the results.
 
-    The deed's objects are compared by words, the verb by meaning. A speaker's facts count only if some tell and some
-    deny the deed.
+    Empty if the question asks for no deed with an object, or if only one of both is said. The deed's objects are
+    compared by words, the verb by meaning. A speaker's facts count only if some tell and some deny the deed.
 
     Args:
         users: the users by document id.

@@ -53,7 +53,11 @@ class FactsLayer:
         models: Models,
         progress: Progress | None = None,  # noqa: ARG002
     ) -> list[LayerRows]:
-        """Return the facts of each document, in order."""
+        """Return the facts and named days of each document, in order, as annotations.
+
+        Known facts are returned unchanged. Only segments that are not known are read, with the parser of ``models`` if
+        there is one.
+        """
         parse = models.parser.parse if models.parser else None
         facts_of = [self._read_facts(document.segments, parse) for document in documents]
         return [LayerRows(annotations=tuple(chain.from_iterable(facts))) for facts in facts_of]
@@ -67,11 +71,12 @@ class FactsLayer:
 
 
 def facts_in(segment: Segment, words: str, parse: Parse | None = None) -> list[Annotation]:
-    """Return the facts that a segment states, and the days that it names; empty without own words of a person.
+    """Return the facts that a segment states, at most 32, then the days that it names relatively.
 
-    The text of a fact is its sentence, its kind that of ``grammar.statements.Statement``. Its properties are attribute,
-    value, speaker and said (ISO 8601; empty if unknown), and former for a value that is given up. The text of a
-    ``DAYS`` annotation is the relative words; its properties are first and last (ISO 8601), resolved by the turn's day.
+    Empty without own words of a person. Instructions and preferences count only if the user says them. The text of a
+    fact is its sentence, its kind that of ``grammar.statements.Statement``. Its properties are attribute, value,
+    speaker and said (ISO 8601; empty if unknown), and former for a value that is given up. The text of a ``DAYS``
+    annotation is the relative words; its properties are first and last (ISO 8601), resolved by the turn's day.
 
     Args:
         words: the segment's own words, as ``facts.own_words`` returns them.

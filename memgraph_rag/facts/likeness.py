@@ -83,6 +83,9 @@ def newest_alike(
 ) -> Evidence | None:
     """Return the result that most likely says what holds now of what is asked; None if none is likely enough.
 
+    Only statements of the speaker whose statement is first among the results are compared. None also if the question
+    names a speaker.
+
     Args:
         results: best first.
         found: matches by segment id, for vectors and cosines to the question; a result without a vector is not a
@@ -107,7 +110,9 @@ def find_candidates(
 ) -> Candidates | None:
     """Return the statements of the speaker whose statement is first among the results; None without statements.
 
-    Return None also if the question names a speaker: it then seldom asks for a state.
+    The first ``CANDIDATES`` statements of all people are looked at. Not statements are turns that end with a question
+    mark, a machine's turns, and results without a known time or a vector. Return None also if the question names a
+    speaker: it then seldom asks for a state.
     """
     vectors = {each.id: each.vector for each in found.values() if each.vector is not None}
     cosines = {each.id: each.cosine or 0.0 for each in found.values()}
@@ -143,7 +148,7 @@ def probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: fl
 
 
 def taken_up(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
-    """Return (n,) the last feature: the largest probability of an earlier candidate that shares a name."""
+    """Return (n,) the last feature: the largest probability of an earlier candidate that shares a name, else 0."""
     likely = _logistic(candidates.figures @ weights[:-1] + bias)
     return (candidates.takes_up * likely).max(axis=1)
 

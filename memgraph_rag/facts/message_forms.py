@@ -117,6 +117,8 @@ _OWN_LABELS = frozenset(
 def begins_pasted(lines: Sequence[str]) -> bool:
     """Return whether the first of these lines begins a forwarded mail or its headers.
 
+    A header counts only if another one of the lines is a header, too. There must be at least one line.
+
     >>> begins_pasted(["-------- Forwarded message --------"]), begins_pasted(["From: Tom", "Subject: Move"])
     (True, True)
     """
@@ -146,7 +148,9 @@ def ends_letter(line: str) -> bool:
 
 
 def is_announcement(line: str) -> bool:
-    """Return whether a line announces another person's words.
+    """Return whether a line announces another person's words, or a text to work on ("Summarise this mail").
+
+    A line about the speaker's own words announces nothing, and neither does a line of more than 400 characters.
 
     >>> is_announcement("Here is the mail that I got:"), is_announcement("On Mon, Tom wrote:")
     (True, True)
@@ -162,6 +166,9 @@ def is_announcement(line: str) -> bool:
 
 def label_end(line: str, speaker: str) -> int:
     """Return where a line's words begin after the name of another person; 0 if the line names no other person.
+
+    A line that begins as a program writes chats, such as with a time before the name, counts whoever it names. So does
+    a role ("User", "Assistant"). A word such as "Update", a relative and a title in lower case are not names.
 
     >>> label_end("Tom: I live in Bonn", "Ann"), label_end("Ann: I live in Bonn", "Ann"), label_end("Update: Hi", "Ann")
     (5, 0, 0)

@@ -62,7 +62,11 @@ def own_words(segments: Sequence[Segment]) -> list[str]:
 
 
 def pasted_words(segment: Segment) -> str:
-    """Return the quoted, pasted or forwarded words of a person's turn, one part a line."""
+    """Return the quoted, pasted or forwarded words and the code of a person's turn, one part a line.
+
+    Empty for a machine's turn and for a text without a speaker. Only this segment is read: a quotation that begins in
+    another segment of the turn is not found.
+    """
     if not segment.speaker or is_machine(segment.speaker):
         return ""
     text = segment.text[head_length(segment.text, segment.speaker) :]
@@ -71,6 +75,8 @@ def pasted_words(segment: Segment) -> str:
 
 def foreign_spans(text: str, speaker: str) -> list[Span]:
     r"""Return the places in a turn that are not the speaker's own words, in order, without touching spans.
+
+    These are text in marks, code, quoted lines, lines under another name, and pasted texts, which reach to the end.
 
     Args:
         text: the turn without speaker and time.

@@ -40,7 +40,10 @@ _NO_NAME = frozenset(
 
 
 def quoted_spans(text: str) -> list[tuple[int, int]]:
-    r"""Return the places of text between marks, unsorted, except for names (the speaker may write "Dune" in marks).
+    r"""Return the places of text between marks, marks included, unsorted; spans may lie in one another.
+
+    Names are left out (the speaker may write "Dune" in marks). An opening tag alone on its line that is never closed
+    reaches to the end of the text.
 
     >>> text = 'Tom said "I live in Bonn" of my "Dune", <mail>I am 6\' tall</mail>.'
     >>> [text[start:end] for start, end in quoted_spans(text)]

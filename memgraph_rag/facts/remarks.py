@@ -25,7 +25,11 @@ class Remarks:
         self._facts = facts
 
     def of(self, nodes: Sequence[Node], extent: Extent) -> list[str]:
-        """Return a remark for each node, empty if there is none; only statements within the extent count."""
+        """Return a remark for each node, in order, whether its statement still holds and which days its words name.
+
+        Empty for a node that is no segment with a speaker, and if there is nothing to say: a statement gets a remark
+        only if another one within the extent competes with it.
+        """
         segments = {node.id: node for node in nodes if isinstance(node, Segment) and node.speaker}
         standing_by_id = self._find_standings(set(segments), extent) if segments else {}
         return [
@@ -47,13 +51,16 @@ class Remarks:
 
 
 def days_in(segment: Segment) -> tuple[RelativeDays, ...]:
-    """Return the days that a person's own words in a segment name relatively."""
+    """Return the days that a person's own words in a segment name relatively, in order.
+
+    Empty for a machine's turn, a text without a speaker, and a segment without a time.
+    """
     (words,) = own_words([segment])
     return relative_days(words, segment.time)
 
 
 def with_days(evidence: Sequence[Evidence]) -> RecordList[Evidence]:
-    """Return the evidence with the days that its words name."""
+    """Return all of the evidence, in order, with the days that its words name; unchanged where they name none."""
     return RecordList(replace(item, days=days) if (days := days_in(item.segment)) else item for item in evidence)
 
 

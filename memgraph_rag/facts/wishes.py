@@ -44,8 +44,10 @@ class Wishes:
     def bearing_on(self, query: str, extent: Extent) -> list[Evidence]:
         """Return the segments of the wishes within an extent that matter for a query, the newest first.
 
-        ``why`` and ``standing.attribute`` name the kind; ``standing.value`` is the wish in the user's words. An
-        instruction without a condition ("when I ask about dates") matters for every query.
+        At most ``MOST_WISHES`` wishes are returned, those that matter most. Only the 64 newest wishes are compared.
+        ``why`` and ``standing.attribute`` name the kind; ``standing.value`` is the wish in the user's words; the score
+        is 0. An instruction without a condition ("when I ask about dates") matters for every query. A wish about the
+        same as a newer one is left out.
         """
         known = within(self._facts.refresh(), extent)
         wishes = [fact for fact in known if fact.kind in WISHES]

@@ -26,6 +26,8 @@ _DECIMALS = 6  # rows that agree to these decimals are ordered by their number, 
 def balanced_groups(vectors: Matrix, *, most: int) -> list[list[int]]:
     """Return groups of at most ``most`` rows each, as sorted row numbers; the fewest groups of nearly equal sizes.
 
+    Similar rows are in one group. The order of the groups follows the cuts, not the row numbers.
+
     Args:
         vectors: (n, d), rows of length 1. No rows give no groups.
     """

@@ -79,7 +79,9 @@ def mentions_in(
 ) -> list[Mention]:
     """Return the mentions of a segment by place: the recognizer's names, the headings and the speaker.
 
-    Names that cannot be entities, and mentions beyond ``most``, are counted in ``notes``.
+    The speaker is mentioned where the text first has the name; a role such as "user" is no name. Names that cannot be
+    entities, and mentions beyond ``most``, are left out and counted in ``notes``. Names that the recognizer repeats at
+    one place with the same kind count once.
     """
     named = sorted({*names, *_find_headings(segment.text), *_find_speaker(segment)})
     mentions = [mention for name in named if (mention := _make_mention(segment, name, namespace, notes))]

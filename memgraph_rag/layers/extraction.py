@@ -109,13 +109,20 @@ def directed_task(title: str, questions: Sequence[str]) -> str:
 
 
 def about(title: str) -> str:
-    """Return a line with the title, because "it" in a text often means the title; empty for an empty title."""
+    """Return a line with the title, because "it" in a text often means the title; empty for an empty title.
+
+    A long title is cut. The line ends with a newline.
+    """
     line = as_line(title)
     return f"The text is from: {line[:_LONGEST_TITLE]}\n" if line else ""
 
 
 def parse_extraction(text: str) -> tuple[Extraction, Counter[str]]:
     """Return what a reply says, and counts of what is wrong with it. A truncated reply gives its complete parts.
+
+    An unreadable reply gives no names and relations. Repeated and unusable parts are left out, and so are names and
+    relations beyond the limits of ``SCHEMA``. A relation counts only if its sentence holds both names; its first name
+    replaces a pronoun.
 
     >>> parse_extraction('{"names": ["Ann", "Tom"], "relations": [["Ann", "Tom", "She met Tom."], ["Tom", "An')
     (Extraction(names=('Ann', 'Tom'), relations=(('Ann', 'Tom', 'Ann met Tom.'),)), Counter({'relations cut off': 1}))
@@ -136,7 +143,11 @@ def parse_extraction(text: str) -> tuple[Extraction, Counter[str]]:
 
 
 def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001 - the signature that ``generate`` calls
-    """Return whether the last three relations of a reply are useless, so that generation should stop."""
+    """Return whether the last three relations of a reply are useless, so that generation should stop.
+
+    Useless are repeated and too long relations, and sentences without the two names. Incomplete relations do not count.
+    False for fewer than three relations. The prompt does not matter.
+    """
     notes: Counter[str] = Counter()
     listed = [item for item in list_of(read_reply(text, "relations", notes).get("relations")) if _is_triple(item)]
     last = list(_check_relations(listed, notes))[-_MOST_USELESS:]
@@ -191,7 +202,10 @@ def _holds(description: str, name: str) -> bool:
 
 
 def strings(text: str, key: str) -> tuple[list[str], Counter[str]]:
-    """Return the non-empty strings of the list under ``key`` in a reply, and counts of what is wrong with the reply."""
+    """Return the non-empty strings of the list under ``key`` in a reply, and counts of what is wrong with the reply.
+
+    Each string is on one line. Repeated strings are kept. Items that are no strings are left out and not counted.
+    """
     notes: Counter[str] = Counter()
     listed = (clean(item) for item in list_of(read_reply(text, key, notes).get(key)) if isinstance(item, str))
     return [item for item in listed if item], notes
@@ -228,5 +242,5 @@ def _is_triple(value: object) -> bool:
 
 
 def clean(text: str) -> str:
-    """Return the text on one line, without characters that a store refuses."""
+    """Return the text on one line, with a space for each character that a store refuses."""
     return as_line(_UNREADABLE.sub(" ", text))

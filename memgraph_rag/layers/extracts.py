@@ -44,6 +44,8 @@ class Line:
 def first_sentence(text: str) -> str:
     """Return the first sentence of a text on one line; a very short one with the next one, a very long one cut.
 
+    A cut sentence ends with an ellipsis. Empty for a blank text.
+
     >>> first_sentence("Dr. Ann Smith found a fox in her barn. It was red and it slept.")
     'Dr. Ann Smith found a fox in her barn.'
     """
@@ -53,7 +55,10 @@ def first_sentence(text: str) -> str:
 
 
 def cut(text: str, most: int = _MOST_CHARACTERS) -> str:
-    """Return the text; one with more than ``most`` characters is cut at a space and gets an ellipsis."""
+    """Return the text; one with more than ``most`` characters is cut at a space and gets an ellipsis.
+
+    A text without a space is cut inside the word. The result has at most ``most`` characters.
+    """
     return text if len(text) <= most else text[: most - 1].rsplit(maxsplit=1)[0] + "…"
 
 
@@ -62,7 +67,8 @@ def central_lines(
 ) -> list[Line]:
     """Return the lines whose sources are nearest to the centre and unlike each other, best first.
 
-    Of lines with the same text only the first counts; empty lines do not count.
+    A line that does not fit the remaining tokens is skipped, and a shorter one may follow. The first line is chosen
+    even if it exceeds the limit. Of lines with the same text only the first counts; empty lines do not count.
 
     Args:
         centre: (d,) of length 1.

@@ -43,7 +43,14 @@ class Account:
 def relation_rows(
     documents: Sequence[SplitDocument], accounts: Sequence[Account], namespace: str, models: Models
 ) -> list[LayerRows]:
-    """Return the rows of each document: the mentions and relations that its segments confirm."""
+    """Return the rows of each document, in order: the mentions and relations that its segments confirm.
+
+    What no segment confirms is left out and counted in the account's notes. The mentions are those that the recognizer
+    does not find; common nouns count only at an end of a relation. The rows contain the account's notes and usage.
+
+    Args:
+        accounts: the extraction from each document, in the order of ``documents``.
+    """
     texts = [segment.text for document in documents for segment in document.segments]
     names = iter(models.recognizer.recognize(texts) if texts else [])
     rows = []

@@ -43,7 +43,10 @@ class Vocabulary:
             self._by_word.setdefault(first_word(name), []).append(name)
 
     def find_possible(self, text_words: frozenset[str]) -> list[str]:
-        """Return the names that a text with these words may contain."""
+        """Return the names that a text with these words may contain: those whose first word it has.
+
+        Names for which ``first_word`` is empty are always returned, first. Words are given as ``words`` returns them.
+        """
         return [name for word in ("", *sorted(text_words)) for name in self._by_word.get(word, ())]
 
 
@@ -78,7 +81,10 @@ class Ground:
         return self._entities.get(normalise(name), "")
 
     def bears_out(self, description: str, names: Sequence[str]) -> float:
-        """Return the share of a description's content words, without the names, that this segment contains."""
+        """Return the share of a description's content words, without the names, that this segment contains.
+
+        It is 1 without content words. Words are compared by their beginnings, as in ``share_borne_out``.
+        """
         return share_borne_out(description, names, self._words)
 
     def _add_name(self, name: str) -> None:
@@ -130,13 +136,16 @@ def share_borne_out(description: str, names: Iterable[str], text_words: Iterable
 
 
 def can_name(text: str) -> bool:
-    """Return whether an extracted name can name something: pronouns and bare numbers cannot."""
+    """Return whether an extracted name can name something: not pronouns, texts without a letter and too long names."""
     normal = normalise(text)
     return is_name(normal) and normal not in _NOBODY
 
 
 def is_proper(surface: str) -> bool:
-    """Return whether a surface looks like a proper name: a capital, a digit, or a script without capitals."""
+    """Return whether a surface looks like a proper name: a capital, a digit, or a script without capitals.
+
+    An article at the beginning does not count ("The mill"). A capital anywhere else does.
+    """
     article = _ARTICLE.match(surface)  # "The mill" begins a sentence
     name = surface[article.end() :] if article else surface
     return name != name.lower() or any(character.isdigit() for character in name) or name.upper() == name.lower()

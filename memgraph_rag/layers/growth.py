@@ -35,7 +35,7 @@ class Growth:
 
     @property
     def rows(self) -> LayerRows:
-        """The points and edges so far, with notes and usage."""
+        """The points and edges so far, in the order of adding, with notes and usage."""
         return LayerRows(
             points=tuple(self.points), summarizes=tuple(self.edges), notes=dict(self.notes), usage=self.usage
         )
@@ -49,7 +49,8 @@ def grow(
 ) -> list[LayerRows]:
     """Return the rows of each document, in order.
 
-    ``add_level(growths, level)`` adds a level, counted from 1, to the documents that are not finished.
+    ``add_level(growths, level)`` adds a level, counted from 1, to the documents that are not finished, and marks those
+    that are finished then. After ``most_levels`` a document keeps the levels that it has.
     """
     for level in range(1, most_levels + 1):
         growing = [growth for growth in growths if not growth.finished]

@@ -15,7 +15,11 @@ __all__ = ["marked_headings", "text_of"]
 
 
 def marked_headings(document: SplitDocument) -> list[Heading]:
-    """Return all marked headings of a document; none for a conversation, whose turns only quote headings."""
+    """Return the marked headings of a document, in order; none for a conversation, whose turns only quote headings.
+
+    Left out are headings without a title, headings inside lists or quotations, and headings of more than two lines. A
+    document with a single speaker's segment counts as a conversation.
+    """
     if any(segment.speaker for segment in document.segments):
         return []
     return [
@@ -26,7 +30,11 @@ def marked_headings(document: SplitDocument) -> list[Heading]:
 
 
 def text_of(segments: Iterable[Segment]) -> str:
-    """Return the segments' text with each segment at its place in the document; gaps are filled with newlines."""
+    """Return the segments' text with each segment at its place in the document; gaps are filled with newlines.
+
+    The text begins at the beginning of the document and ends with the last segment. The segments are in order and do
+    not overlap.
+    """
     pieces: list[str] = []
     at = 0
     for segment in segments:

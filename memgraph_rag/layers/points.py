@@ -85,7 +85,9 @@ class PointsLayer:
     ) -> list[LayerRows]:
         """Return the points and edges of each document, in order.
 
-        One level of all documents is generated together. A document of a single segment gets no points.
+        One level of all documents is generated together. A document of a single segment gets no points. A document gets
+        no further level if the last one has a single batch or point, hardly shortens what it sums up, or mostly copies
+        it.
         """
         growths = [
             Growth(document.id, document.segments, finished=len(document.segments) < 2) for document in documents
@@ -242,7 +244,11 @@ def edge_weights(generation: Generation, start: int, end: int, *, mass: float) -
 def similarity_weights(
     texts: Sequence[str], inputs: Sequence[str], embedder: Embedder, *, mass: float
 ) -> list[np.ndarray]:
-    """Return (S,) for each text the weights by its cosines to the S inputs; equal weights if no cosine is above 0."""
+    """Return (S,) for each text the weights by its cosines to the S inputs; they sum to 1.
+
+    The largest weights up to ``mass`` are kept and scaled again; the others are 0. The weights are equal before that if
+    no cosine is above 0.
+    """
     if not texts:
         return []
     vectors = embedder.embed([*texts, *inputs]).astype(np.float64)
@@ -264,8 +270,9 @@ def _keep_largest(shares: np.ndarray, mass: float) -> np.ndarray:
 def is_useless_from_here(prompt: Prompt, text: str) -> bool:
     """Return whether the list has become useless, so that generation should stop.
 
-    That is the case if the model repeats itself, copies its inputs one by one, or has written 64 points. A single
-    repetition does not stop it: the 1.5B model sometimes says a thing twice and then continues with the story.
+    That is the case if the model has repeated points three times, if it has written five points or more and all of them
+    copy its inputs, or if it has written 64 points. A single repetition does not stop it: the 1.5B model sometimes says
+    a thing twice and then continues with the story.
     """
     spans, notes = bullets(text, complete=True)
     if notes["repeated point"] >= _MOST_REPETITIONS or len(spans) >= _MOST_POINTS:

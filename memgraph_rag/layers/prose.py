@@ -22,7 +22,8 @@ def usable_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, 
     r"""Return the usable (start, end) of a paragraph, or None, and counts of what is wrong with the text.
 
     The span excludes an opening line such as "Here is a summary:" and everything from the first repeated sentence on.
-    With ``complete=False`` (cut at the limit) it ends with the last whole sentence, if there is one.
+    With ``complete=False`` (cut at the limit) it ends with the last whole sentence, if there is one. None if no letter
+    or digit is left.
 
     >>> usable_prose("Here it is:\nTom ran. Ann sat. Tom ran.", complete=True)
     ((12, 29), Counter({'preamble': 1, 'repeated sentence': 1}))
@@ -59,7 +60,10 @@ def as_paragraph(text: str) -> str:
 
 
 def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001
-    """Return whether the paragraph has repeated a sentence three times, so that generation should stop."""
+    """Return whether the paragraph has one sentence three times, so that generation should stop.
+
+    The prompt and the case of letters do not matter.
+    """
     counts = Counter(as_line(text[start:end]).casefold() for start, end in sentences(text))
     return max(counts.values(), default=0) >= _MOST_TIMES
 

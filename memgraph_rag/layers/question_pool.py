@@ -47,7 +47,7 @@ class Pool:
         self.questions: list[str] = []
 
     def admit(self, question: str) -> bool:
-        """Keep a question and return True; return False if it is much like a kept one."""
+        """Keep a question and return True; return False, and do not keep it, if it is much like a kept one."""
         if any(self._scorer.score(kept, question)["rougeL"].fmeasure >= _ALIKE for kept in self.questions):
             return False
         self.questions.append(question)
@@ -72,7 +72,10 @@ def pool_schema(most: int) -> Mapping[str, Any]:
 
 
 def pool_task(title: str, most: int, extracted: Extraction) -> str:
-    """Return the task that asks for questions about what is not yet extracted from a text."""
+    """Return the task that asks for at most ``most`` questions about what is not yet extracted from a text.
+
+    Only the first names and relations are shown to the model.
+    """
     names = "; ".join(extracted.names[:_SHOWN])
     relations = " ".join(description for *_, description in extracted.relations[:_SHOWN])
     return (
@@ -83,7 +86,9 @@ def pool_task(title: str, most: int, extracted: Extraction) -> str:
 
 
 def read_questions(text: str, most: int) -> tuple[list[str], Counter[str]]:
-    """Return the questions in a reply, and counts of what is wrong with the reply.
+    """Return the first ``most`` questions in a reply, and counts of what is wrong with the reply.
+
+    Long questions are cut. An unreadable reply gives none.
 
     >>> read_questions('{"questions": ["Who ran?", "Who ra', 3)
     (['Who ran?'], Counter({'questions cut off': 1}))

@@ -64,7 +64,10 @@ class RelationsLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """Return the relations of each document, in order, with mentions for names that the recognizer misses."""
+        """Return the relations of each document, in order, with mentions for names that the recognizer misses.
+
+        Only what a segment confirms is returned; the rest is counted in the notes.
+        """
         accounts = self._make_accounts(documents, models.language)
         asks = _make_asks(accounts, extraction.task)
         self._extract(asks, models.language, progress)
@@ -76,6 +79,8 @@ class RelationsLayer:
         self, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models
     ) -> list[LayerRows]:
         """Extract relations that help to answer a question from segments of each document: QRMeM's graph update.
+
+        The model reads only these segments. Nothing is stored.
 
         Args:
             documents: documents with only those segments that are to be read.

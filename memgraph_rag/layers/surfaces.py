@@ -26,7 +26,8 @@ _UNSPACED = re.compile(  # kana, ideographs, Hangul (particles follow names), Th
 def occurrences(name: str, text: str) -> list[tuple[int, int]]:
     r"""Return the (start, end) characters of a whole name in a text, in order; at most the first 16.
 
-    Case, kinds of dashes and quotation marks, white space, and composed or decomposed characters do not matter.
+    Case, kinds of dashes and quotation marks, white space, and composed or decomposed characters do not matter. Empty
+    for a name that is blank or longer than a name may be.
 
     >>> occurrences("mad hatter", "The Mad\nHatter and the mad hatters.")
     [(4, 14)]

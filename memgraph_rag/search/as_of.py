@@ -46,7 +46,11 @@ class AsOf:
         return document_id in self.documents and document_id not in self.whole
 
     def may_read(self, node: Node) -> bool:
-        """Return whether everything that the node says was said within the time span."""
+        """Return whether everything that the node says was said within the time span.
+
+        A segment must be in ``segments``. All documents of a point or an overview must be in ``whole``. An echo may not
+        be read, because the index does not hold it.
+        """
         if isinstance(node, Segment):
             return node.id in self.segments
         if isinstance(node, InformationPoint):
@@ -55,9 +59,10 @@ class AsOf:
 
 
 def as_of(index: NamespaceIndex, extent: Extent) -> AsOf:
-    """Return the part of the index that was said within the extent's time span.
+    """Return the part of the index that was said within the extent's time span, in all documents.
 
-    The caller holds the index's lock and has refreshed the index.
+    The documents of the extent are not applied. A segment without a time counts with the time at which its document was
+    added. The caller holds the index's lock and has refreshed the index.
     """
     spans = list(index.group_by_time(extent))
     return AsOf(
@@ -69,7 +74,9 @@ def as_of(index: NamespaceIndex, extent: Extent) -> AsOf:
 
 
 def best_within(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[[Item], bool]) -> list[Item]:
-    """Return the k best items that count, best first; ``fetch(n)`` returns the n best items of all.
+    """Return the k best items that count, best first; fewer if ``fetch`` has no more.
+
+    ``fetch(n)`` returns the n best items of all. It is called again with a larger n until k items count.
 
     >>> best_within(lambda count: list(range(count)), 3, lambda number: number % 5 == 4)
     [4, 9, 14]
@@ -78,9 +85,10 @@ def best_within(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[
 
 
 def best_hits(fetch: Callable[[int], list[Hit]], k: int, within: Within | None) -> list[Hit]:
-    """Return the k best hits whose segment counts; without ``within`` all count.
+    """Return the k best hits whose segment counts, best first; fewer if ``fetch`` has no more.
 
-    ``fetch(n)`` returns the n best hits of all.
+    Without ``within`` all hits count. ``fetch(n)`` returns the n best hits of all. It is called again with a larger n
+    until k hits count.
     """
     if within is None:
         return fetch(k)

@@ -14,10 +14,10 @@ __all__ = ["reciprocal_rank_fusion"]
 def reciprocal_rank_fusion(
     rankings: Mapping[str, Sequence[str]], *, weights: Mapping[str, float] | None = None, constant: int = 10
 ) -> list[tuple[str, float]]:
-    """Return pairs of (id, fused score), best first.
+    """Return pairs of (id, fused score), best first; ties by id.
 
     The score of an id is the sum of weight / (constant + rank) over the rankings that hold it. Ranks start at 1. Each
-    ranking has the weight 1 if ``weights`` is None.
+    ranking has the weight 1 if ``weights`` is None, else ``weights`` must name each ranking.
 
     >>> reciprocal_rank_fusion({"a": ["x", "y"], "b": ["y"]}, constant=1)
     [('y', 0.8333333333333333), ('x', 0.5)]

@@ -135,9 +135,10 @@ class GraphSearch:
         self._recognizer = recognizer
 
     def find(self, question: str, view: View, *, k: int) -> list[SegmentMatch]:
-        """Return the k best segments of the view, best first, ties by id; empty for an empty view.
+        """Return the k best segments of the view, best first; fewer only if the view has fewer.
 
-        The caller holds the index's lock.
+        The scores are those of a graph search in ``SegmentSearch.find``. Several segments may have the score 0 and are
+        still in order. The caller holds the index's lock.
         """
         if not len(view.rows):
             return []
@@ -237,8 +238,8 @@ class GraphSearch:
     def said_by_another(self, question: str, view: View) -> tuple[str, str] | None:
         """Return the one speaker whom the question names, and the other speaker who says what the question asks.
 
-        Return None if there is no such other speaker, or if a segment of the view has no speaker. The caller holds the
-        index's lock.
+        Return None if there is no such other speaker, if the question names no speaker, several or its own asker, if a
+        machine speaks, or if a segment of the view has no speaker. The caller holds the index's lock.
         """
         if view.incidence.nnz or not len(view.rows) or not self.index.is_talk(view):
             return None
@@ -258,9 +259,10 @@ class GraphSearch:
         return turn_features(view, self.index.said, question, walk.by_vector, walk.by_words)
 
     def names(self, question: str) -> dict[str, str]:
-        """Return the names and document titles in the question, in its order, each with its entity id.
+        """Return the names and document titles in the question, in its order: normal forms, each with its entity id.
 
-        The store may have no entity with that id. The caller holds the index's lock.
+        A name inside a longer name is returned, too. Only titles of documents in the index are known, without those of
+        conversations. The store may have no entity with that id. The caller holds the index's lock.
         """
         return self._names(question, names_in(question, self._recognizer))
 
@@ -380,7 +382,10 @@ def _rank_turns(view: View, turns: _Places, sums: Scores, *, count: int) -> tupl
 
 
 def drop_nested_names(names: Iterable[str]) -> list[str]:
-    """Return the names that are not part of a longer name by whole words, as "Warsaw" in "My Cousin from Warsaw" is."""
+    """Return the names, in order, that are not part of a longer name: "Warsaw" is part of "My Cousin from Warsaw".
+
+    Whole words are compared. Names with the same words are all kept.
+    """
     framed = {name: f" {' '.join(words(name))} " for name in names}
     texts = set(framed.values())
     return [name for name, text in framed.items() if not any(text in other and text != other for other in texts)]
@@ -391,7 +396,13 @@ def _damping(view: View) -> Scores:
 
 
 def rank_places(scores: Scores, view: View, *, positive: bool = False, count: int = POOL) -> _Places:
-    """Return the places of the best scores, at most ``count``, best first; ties to nine digits are ordered by id."""
+    """Return the places of the best scores, at most ``count``, best first.
+
+    Scores that are equal to nine digits, relative to the largest score, are ordered by id. The view must not be empty.
+
+    Args:
+        positive: whether scores of 0 and below are left out.
+    """
     largest = scores.max(initial=0.0)
     rounded = np.round(scores / largest, 9) if largest > 0 else scores
     count = min(count, len(scores))

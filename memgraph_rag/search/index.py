@@ -56,7 +56,9 @@ class NamespaceIndex(SegmentIndex):
         super()._clear()
 
     def refresh(self, version: int | None = None) -> None:
-        """Read the documents that this or another process wrote since the last refresh.
+        """Read the documents that this or another process wrote since the last refresh, and drop forgotten ones.
+
+        The caller holds ``lock``. Without a newer version nothing changes.
 
         Args:
             version: the namespace's version, if the caller has already read it. The index then holds all writes up to

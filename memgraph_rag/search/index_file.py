@@ -34,7 +34,9 @@ Array = NDArray[Any]
 
 
 def write_index(state: IndexState, path: Path, *, about: Mapping[str, str | int]) -> None:
-    """Write an index to ``path``, replacing the file's content.
+    """Write an index to ``path``, replacing the file's content in place.
+
+    Until the call has ended, the file is incomplete.
 
     Args:
         about: facts such as version and dimension; ``read_index`` returns the index only for equal facts.
@@ -55,7 +57,10 @@ def write_index(state: IndexState, path: Path, *, about: Mapping[str, str | int]
 
 
 def read_index(path: Path, *, about: Mapping[str, str | int]) -> IndexState | None:
-    """Return the index in a file; None if the file is damaged, of another format, or of another ``about``."""
+    """Return the index in a file; None if the file is missing, damaged, of another format, or of another ``about``.
+
+    The arrays are read-only and mapped to the file. Their checksums are compared.
+    """
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")

@@ -15,15 +15,18 @@ __all__ = ["find_mode", "known_modes"]
 
 
 def known_modes() -> tuple[str, ...]:
-    """Return the names of all modes, those of the core first."""
+    """Return the names of all modes, each once, those of the core first; installed systems are loaded."""
     return (*MODES, *(name for name in find_parts("modes") if name not in MODES))
 
 
 def find_mode(mode: object) -> SearchMode:
     """Return a mode that is not part of the core: an installed system's mode by name, or the given object itself.
 
+    A system's mode is a new object at each call.
+
     Raises:
-        SettingsError: there is no mode of that name, or the object has no name or no ``find()``.
+        SettingsError: no installed system has a mode of that name (a name of the core included), or the object has no
+            name or no ``find()``.
     """
     known = find_parts("modes")
     if isinstance(mode, str) and mode in known:

@@ -33,8 +33,9 @@ _MOST_NAMES = 32
 def select_checked_part(question: str) -> str:
     """Return the part of a question whose names are checked; empty if the question is not English.
 
-    The text after the question mark is dropped, because it may list choices. Abbreviations are dropped. "and" and "or"
-    become commas, so that two names next to each other stay two names.
+    A question is English if this part has a question word or "the". The text after the last question mark is dropped,
+    because it may list choices. Without a question mark only the first line counts. Abbreviations are dropped. "and"
+    and "or" become commas, so that two names next to each other stay two names.
     """
     asked, mark, _ = question.rpartition("?")
     text = asked + mark if mark else question.partition("\n")[0]
@@ -42,10 +43,11 @@ def select_checked_part(question: str) -> str:
 
 
 def check_names(names: Iterable[str], texts: Sequence[str]) -> dict[str, bool]:
-    """Return for each name (in normal form) whether one of the texts holds it.
+    """Return for each name (in normal form), in order, whether one of the texts holds it.
 
-    A text holds a name as a whole, or by all its words without titles and initials. Names without such words are left
-    out, and all names after the first 32.
+    A text holds a name as a whole, or by all its words, in any order, without titles and initials. Accents, signs
+    between letters and one slip in a longer word do not matter. Names without such words are left out, and all names
+    after the first 32.
     """
     lowered = [unaccented(text).lower() for text in texts]
     passages = [(text, frozenset(words(text))) for text in lowered]
@@ -65,7 +67,10 @@ def check_names(names: Iterable[str], texts: Sequence[str]) -> dict[str, bool]:
 
 
 def correct_name(name: str, texts: Sequence[str]) -> str:
-    """Return a name as the texts spell it, if it is misspelt in the question; empty if the texts hold no similar name.
+    """Return a name as the texts spell it, if it is misspelt in the question.
+
+    Empty if the texts hold every word of the name, or hold no similar word for one of its other words (initials and
+    stop words aside). Words that the texts write in lower case do not count. The words may stand in different texts.
 
     >>> correct_name("Jens Petersson", ["Ask Jens Petersen."])
     'Jens Petersen'

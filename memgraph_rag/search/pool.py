@@ -63,8 +63,10 @@ class PoolReader:
     def read(self, question: str, extent: Extent = Extent()) -> SegmentIndex:  # noqa: B008 - it is frozen
         """Return the pool of a question, limited to the documents of an extent but not to its time.
 
-        The caller takes a view of the extent's time and must not change the rows: the next call with the same question
-        returns the same object.
+        Segments that are near by meaning or by words are chosen within the time. Segments of the walk and neighbours
+        may be of another time. Without documents and time, the pool also holds a weighted sample of the namespace. The
+        caller takes a view of the extent's time and must not change the rows: the next call with the same question and
+        extent returns the same object, unless the namespace has changed.
         """
         background = self._refresh_background()
         asked = (background.version, question, extent.documents and tuple(extent.documents), extent.since, extent.until)

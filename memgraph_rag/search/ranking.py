@@ -176,7 +176,11 @@ def score_positions(candidates: int) -> NDArray[np.float64]:
 
 
 def shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (c,) the probability of each candidate, from its weighted sum (softmax); the probabilities sum to 1."""
+    """Return (c,) the probability of each candidate, from its weighted sum (softmax); the probabilities sum to 1.
+
+    Raises:
+        ValueError: there are no scores.
+    """
     odds = np.exp(scores - scores.max())
     return odds / odds.sum()
 
@@ -193,7 +197,10 @@ def standard(scores: NDArray[np.float64], weights: NDArray[np.float64] | None = 
 
 
 def smoothed(scores: NDArray[np.float64], view: View, weight: float) -> NDArray[np.float64]:
-    """Return the mean of each score and its neighbours in the document; a neighbour has the given weight."""
+    """Return (n,) the weighted mean of each score and its neighbours in the document; a neighbour has the given weight.
+
+    A neighbour that is not in the view does not count.
+    """
     sums, weights = scores.copy(), np.ones(len(scores))
     for neighbour in (view.before, view.after):
         there = np.flatnonzero(neighbour >= 0)

@@ -67,7 +67,11 @@ class View:
 
     @cached_property
     def segments_with(self) -> NDArray[np.int64]:
-        """(entities,) how many segments have an edge to each entity; 0 if no row of the view has one."""
+        """(entities,) how many segments of the view have an edge to each entity.
+
+        With ``named_by`` it is how many segments of the namespace name the entity, if that is more. It is 0 for an
+        entity to which no row of the view has an edge.
+        """
         numbers = np.diff(self.by_entity.indptr).astype(np.int64)
         return numbers if self.named_by is None else np.where(numbers > 0, np.maximum(numbers, self.named_by), 0)
 
@@ -78,17 +82,20 @@ class View:
 
     @cached_property
     def lone_segments(self) -> NDArray[np.float64]:
-        """(n,) 1 for each segment without edges, else 0."""
+        """(n,) 1 for each segment without edges in the incidence, else 0."""
         return (np.diff(self.incidence.indptr) == 0).astype(np.float64)
 
     @cached_property
     def lone_entities(self) -> NDArray[np.float64]:
-        """(entities,) 1 for each entity without edges, else 0."""
+        """(entities,) 1 for each entity without edges from the view's segments, else 0."""
         return (np.diff(self.by_entity.indptr) == 0).astype(np.float64)
 
     @cached_property
     def entity_degrees(self) -> NDArray[np.float64]:
-        """(entities,) sum of the weights of each entity's edges; edges from outside of the view weigh as mentions."""
+        """(entities,) sum of the weights of each entity's edges, as a divisor: 1 for an entity without edges.
+
+        Edges from outside of the view weigh as mentions.
+        """
         elsewhere = self.segments_with - np.diff(self.by_entity.indptr)
         return _divisors(self.by_entity) + MENTION_EDGE * elsewhere
 
@@ -114,7 +121,7 @@ class Said:
     with_machine: NDArray[np.bool_]
 
     def speaker_names(self, rows: Rows) -> list[str]:
-        """Return the speaker's name of each row."""
+        """Return the speaker's name of each of these rows of the index, in order; empty for a row without a speaker."""
         return [self.names[int(speaker)] for speaker in self.speakers[rows]]
 
 
@@ -170,7 +177,7 @@ class SegmentIndex:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the rows take, in bytes."""
+        """About how much memory the rows take, in bytes; removed rows count."""
         edges = 36 * self._edges.nnz  # each from both sides, with its numbers
         vectors = (kind.embeddings for kind in self._kinds or ())
         copies = sum(part.nbytes for part in vectors if not np.may_share_memory(part, self._embeddings))
@@ -182,9 +189,10 @@ class SegmentIndex:
         return int(self.live.sum())
 
     def append(self, segments: Sequence[IndexedSegment]) -> None:
-        """Add segments, sorted by (document id, index), and drop the rows that these documents had before.
+        """Add segments, and drop the rows that their documents had before.
 
-        Discard the index if this call is interrupted: its lists then have unequal lengths.
+        The segments of each document are adjacent and ordered by index. Echoes are not added. Discard the index if this
+        call is interrupted: its lists then have unequal lengths.
         """
         if not segments:
             return
@@ -259,7 +267,11 @@ class SegmentIndex:
             self.live[self._places.pop(document)] = False
 
     def extended(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
-        """Return a copy that also holds these segments."""
+        """Return a copy that also holds these segments; this index does not change.
+
+        The segments are ordered as for ``append``, and they replace the rows that their documents had. ``weights`` and
+        ``named_by`` are not extended: set them again, unless they are None.
+        """
         extended = copy.copy(self)
         extended.keywords = self.keywords.copy()
         extended._ids, extended._titles = [*self._ids], [*self._titles]
@@ -274,7 +286,10 @@ class SegmentIndex:
 
     @property
     def state(self) -> IndexState:
-        """The content for ``restore``."""
+        """The content for ``restore``, removed rows included, without ``weights`` and ``named_by``.
+
+        It shares lists and arrays with the index, so write it before the index changes.
+        """
         places, edges = list(self._places.values()), self._edges
         arrays = {name: getattr(self, name) for name in _ARRAYS} | {
             "live": self.live,
@@ -289,7 +304,10 @@ class SegmentIndex:
         return IndexState(arrays | {f"keywords {name}": array for name, array in self.keywords.arrays.items()}, texts)
 
     def restore(self, state: IndexState) -> None:
-        """Replace the content by another index's state, whose arrays are used without a copy and never written to."""
+        """Replace the content by the state of another index with the same ``stemming``.
+
+        The arrays of the state are used without a copy and never written to. ``weights`` and ``named_by`` become None.
+        """
         arrays, texts = state.arrays, state.texts
         self._clear()
         for name in _ARRAYS:
@@ -311,7 +329,8 @@ class SegmentIndex:
     def view(self, extent: Extent = Extent()) -> View:  # noqa: B008 - it is frozen
         """Return the rows of the extent's documents that are in its period.
 
-        By default all rows that were not removed.
+        A segment without a time counts with the time at which its document was added. Unknown documents are ignored. By
+        default all rows that were not removed.
         """
         if extent.is_everything:
             if self._whole is None:
@@ -334,7 +353,8 @@ class SegmentIndex:
     def group_by_time(self, extent: Extent) -> Iterator[tuple[str, list[str], bool]]:
         """Yield (document id, segment ids, is whole) for each document with segments said in ``[since, until)``.
 
-        "is whole" is True if these segments are all segments of the document.
+        The documents of the extent are not applied. A segment without a time counts with the time at which its document
+        was added. "is whole" is True if these segments are all segments of the document, echoes aside.
         """
         begin = extent.since.timestamp() if extent.since else -np.inf
         end = extent.until.timestamp() if extent.until else np.inf
@@ -345,7 +365,10 @@ class SegmentIndex:
                 yield document_id, [self._ids[row] for row in rows], len(rows) == len(places)
 
     def mentions(self, view: View) -> sparse.csr_matrix:
-        """Return (n, entities) the edges between segments and entities, also for a view of a single document."""
+        """Return (n, entities) the edges between segments and entities, also for a view of a single document.
+
+        Segments of conversations have no edges.
+        """
         return self._edges[view.rows]
 
     @property
@@ -358,20 +381,29 @@ class SegmentIndex:
         return self._entity_ids[column]
 
     def column(self, entity_id: str) -> int | None:
-        """Return an entity's column of the incidence; None if no segment names the entity."""
+        """Return an entity's column of the incidence; None if the index has never held an edge to the entity.
+
+        An entity keeps its column after its segments were removed. Segments of conversations have no edges.
+        """
         return self._entities.get(entity_id)
 
     def terms(self, query: str) -> NDArray[np.int32]:
-        """Return the numbers of a text's words, as ``KeywordIndex.terms`` does."""
+        """Return the numbers of a text's words and days, without accents, as ``KeywordIndex.terms`` does.
+
+        Words that the index does not hold are left out.
+        """
         return self.keywords.terms(unaccented(query))
 
     @property
     def said(self) -> Said:
-        """The speakers of all rows."""
+        """The speakers of all rows of the index, removed rows included."""
         return Said(tuple(self._speakers), self._said_by, self._turns, self._lengths, self._asks, self._with_machine)
 
     def kinds(self, view: View) -> tuple[View, ...]:
-        """Return the view split into conversations and other texts, or the view alone if it holds only one kind."""
+        """Return two views, the rows with a speaker and then the rows without one.
+
+        If the view holds only one kind, or nothing, return the view alone.
+        """
         if self._kinds is not None and view is self._whole:
             return self._kinds
         is_said = self._said_by[view.rows] > 0
@@ -382,11 +414,14 @@ class SegmentIndex:
         return kinds
 
     def is_talk(self, view: View) -> bool:
-        """Return whether every row of the view has a speaker."""
+        """Return whether every row of the view has a speaker; True for an empty view."""
         return bool((self._said_by[view.rows] > 0).all())
 
     def segments_of(self, view: View, document_id: str) -> tuple[NDArray[np.object_], Rows]:
-        """Return (m,) the ids of a document's segments in a view, and (m,) each segment's index in the document."""
+        """Return (m,) the ids of a document's segments in a view, and (m,) each segment's index in the document.
+
+        They are in the order of the document. Both are empty if the view has no segment of it.
+        """
         rows = self._places.get(document_id, range(0))
         first, end = np.searchsorted(view.rows, [rows.start, rows.stop])
         return view.ids[first:end], self._indexes[view.rows[first:end]]
@@ -396,7 +431,10 @@ class SegmentIndex:
         return self._titles[row]
 
     def is_title(self, entity: int) -> bool:
-        """Return whether a document's title names the entity of that column."""
+        """Return whether a document's title names the entity of that column.
+
+        The titles of removed documents count, the titles of conversations do not.
+        """
         return entity in self._titled
 
     def _view(self, rows: Rows) -> View:
@@ -458,7 +496,7 @@ def _count_equals(values: Rows) -> Rows:
 
 
 def row_edges(matrix: sparse.csr_matrix, row: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the columns and the weights of one row's edges."""
+    """Return (e,) the columns and (e,) the weights of one row's edges; both are empty for a row without edges."""
     start, end = (int(offset) for offset in np.asarray(matrix.indptr)[row : row + 2])
     return np.asarray(matrix.indices[start:end], np.int64), np.asarray(matrix.data[start:end], np.float64)
 

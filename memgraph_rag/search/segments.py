@@ -110,13 +110,15 @@ class SegmentSearch:
         mode: str | SearchMode = "graph",
         extent: Extent = Extent(),  # noqa: B008 - it is frozen
     ) -> list[Evidence]:
-        """Return the k best segments of an extent, best first.
+        """Return the k best segments of an extent, best first; fewer if fewer match.
 
         The score of a graph search is a probability among the candidates that ``ranking`` compares, 0 for segments
-        after them, and a fused reciprocal rank in texts without names and speakers. The other scores are fused
-        reciprocal ranks (hybrid), BM25 (keywords) and cosines (vector). A system's mode has its own scores. ``why``
-        holds the segment's rank in each list, ``path`` the entities over which a graph search reached the segment, and
-        ``relevance`` the calibrated cosine if the embedder has a ``relevance_curve``.
+        after them, and a fused reciprocal rank in texts without names and speakers. If conversations and other texts
+        are searched together, the score falls with the rank among the segments of the same kind and grows with the
+        nearness of the kind to the query. The other scores are fused reciprocal ranks (hybrid), BM25 (keywords) and
+        cosines (vector). A system's mode has its own scores. ``why`` holds the segment's rank in each list, ``path``
+        the entities over which a graph search reached the segment, and ``relevance`` the calibrated cosine if the
+        embedder has a ``relevance_curve``.
 
         Raises:
             SettingsError: the mode does not exist.
@@ -146,7 +148,10 @@ class SegmentSearch:
             yield self.index, self.index.view(extent)
 
     def read_evidence(self, ids: Sequence[str]) -> dict[str, Evidence]:
-        """Return these segments by id as evidence with the score 0 and without ranks."""
+        """Return these segments by id, in order, as evidence with the score 0 and without ranks.
+
+        Ids without a stored segment are left out.
+        """
         return (
             {item.segment.id: item for item in self._evidence([SegmentMatch(each, 0.0, {}) for each in ids])}
             if ids
@@ -162,9 +167,10 @@ class SegmentSearch:
         *,
         most_said: int,
     ) -> tuple[list[Evidence], dict[str, SegmentMatch]]:
-        """Return the k best segments for a mode of the core, and the matches by id (empty unless the mode is "graph").
+        """Return the best segments for a mode of the core, and the matches by id (empty unless the mode is "graph").
 
-        A graph search returns at least ``most_said`` segments if the namespace has speakers.
+        There are k segments, or ``most_said`` if that is more, the mode is "graph" and the namespace has speakers.
+        There are fewer if fewer match. Forgotten segments are left out of the first result only.
         """
         if mode == "graph":
             with self._open_space(query, extent) as (walk, view):
@@ -182,10 +188,12 @@ class SegmentSearch:
         return ids_within(self._graph, extent, ids)
 
     def as_of(self, extent: Extent) -> AsOf:
-        """Return the part of the namespace that was said within the extent's time span.
+        """Return the part of the namespace that was said within the extent's time span, in all documents.
+
+        The documents of the extent are not applied.
 
         Raises:
-            SearchMemoryExceeded: the namespace is too large for memory.
+            SearchMemoryExceeded: the namespace is too large for memory, whatever ``space`` is.
         """
         with self.index.lock:
             self.index.refresh(self._version)
@@ -206,7 +214,8 @@ class SegmentSearch:
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Return each name in a question, as the question writes it, and whether one of the texts holds the name.
 
-        Empty if the question is not English. Abbreviations, and choices after the question mark, are not names.
+        Empty if the question is not English. Abbreviations, and choices after the question mark, are not names. Left
+        out are names inside longer names, names of stop words and initials only, and all names after the first 32.
         """
         asked = select_checked_part(question)
         names = drop_nested_names(names_in(asked, self._recognizer)) if asked else []
@@ -222,8 +231,8 @@ class SegmentSearch:
     def named_in(self, question: str) -> list[str]:
         """Return the ids of the stored entities that a question names, in the question's order.
 
-        A name matches by its exact normal form, a document's title anywhere in the question. A name inside a longer
-        known name is left out.
+        A name matches by its exact normal form, a document's title anywhere in the question. In a namespace that does
+        not fit into memory only the titles in the question's pool match. A name inside a longer known name is left out.
 
         Raises:
             SearchMemoryExceeded: ``space`` is "memory" and the namespace is too large.

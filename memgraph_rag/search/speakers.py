@@ -47,7 +47,7 @@ def find_asked_side(question: str) -> Side:
     """Return whose words a question asks for in a chat of its asker with a machine; empty if it does not say.
 
     A question about the asker's deeds asks for the human's turns, however often the machine repeats them. A summary
-    needs both sides. English only.
+    needs both sides, whomever else the question names. English only.
 
     >>> find_asked_side("How many tests did I write?"), find_asked_side("Which fix did you suggest for my test?")
     ('human', 'machine')
@@ -62,7 +62,7 @@ def find_asked_side(question: str) -> Side:
 
 
 def find_named_speakers(question: str, speakers: Iterable[str]) -> frozenset[str]:
-    """Return the speakers whom the question names, each by all words of the name.
+    """Return the speakers whom the question names, each by all words of the name, in any order and case.
 
     >>> sorted(find_named_speakers("What did Ann Lee's brother tell Tom?", ["Ann Lee", "Tom", "Ann Fox"]))
     ['Ann Lee', 'Tom']
@@ -72,7 +72,9 @@ def find_named_speakers(question: str, speakers: Iterable[str]) -> frozenset[str
 
 
 def find_only_speaker(question: str, speakers: Iterable[str]) -> str | None:
-    """Return the one speaker of whom the question asks; None if it names no speaker, several, or its own asker.
+    """Return the one speaker of whom the question asks.
+
+    None if it names no speaker or several, or if it speaks of its own asker ("I", "my").
 
     >>> find_only_speaker("What did Ann tell us?", ["Ann", "Tom"])
     'Ann'
@@ -82,9 +84,10 @@ def find_only_speaker(question: str, speakers: Iterable[str]) -> str | None:
 
 
 def find_other_speaker(wanted: str, speakers: Sequence[str], shares: NDArray[np.float64]) -> str | None:
-    """Return the other speaker with the largest sum of shares; None if there is none or a machine speaks.
+    """Return the other speaker with the largest sum of shares, ties by name; None if there is none or a machine speaks.
 
-    The sum must be at least ``ANOTHER`` of the two speakers' sums together.
+    The sum must be at least ``ANOTHER`` of the two speakers' sums together. Only the ``WEIGHED`` largest shares are
+    summed.
 
     Args:
         wanted: the speaker of whom the question asks.

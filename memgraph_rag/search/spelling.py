@@ -33,8 +33,10 @@ def may_be_misspelt(word: str) -> bool:
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return the known word with the fewest typing errors to the given word, ties by code point; empty if none is near.
 
-    A typing error is an added, a missing or a wrong letter, or two swapped letters. Words of five letters and more may
-    have one error, words of nine letters and more may have two.
+    Give bare words. A typing error is an added, a missing or a wrong letter, or two swapped letters, but never the
+    first letter. Words of five letters and more may have one error, words of nine letters and more may have two. Empty
+    also for a word for which ``may_be_misspelt`` is False, and such known words are ignored. A known word is its own
+    nearest.
 
     >>> nearest("fledhusen", ["flensburg", "fledhusum"]), nearest("mongolia", ["magnolia"])
     ('fledhusum', '')
@@ -49,6 +51,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def replace_words(question: str, meant: Mapping[str, str]) -> str:
     """Return the question with its words replaced; ``meant`` gives the new word for a bare word.
+
+    A word without a new word stays. A capital at the beginning stays a capital. The ending "'s" of a replaced word is
+    lost.
 
     >>> replace_words("Who lives in Fledhusen?", {"fledhusen": "fledhusum"})
     'Who lives in Fledhusum?'

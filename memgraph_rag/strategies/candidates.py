@@ -91,10 +91,12 @@ class Candidates:
     # ── adding nodes ────────────────────────────────────────────────────────────────────────────
 
     def enter(self, nodes: Sequence[Node], wanted: Vector) -> None:
-        """Add a search's nodes, best first, and the points of its first documents as candidates.
+        """Add a search's nodes, best first, and the nodes of its first documents as candidates.
 
-        Call it again for another search: a node's values for its ranks add up, so nodes that both searches found come
-        first, and all cosines are replaced by those to ``wanted``, the new query's embedding.
+        The first documents are at most eight, of this search before those of earlier searches. Their segments and
+        points are added only if the similarity has a weight, and so are the reached nodes of the library. Nodes that
+        were read are not added. Call it again for another search: a node's values for its ranks add up, so nodes that
+        both searches found come first, and all cosines are replaced by those to ``wanted``, the new query's embedding.
         """
         for rank, node in enumerate(nodes, 1):
             self._entry[node.id] = self._entry.get(node.id, 0.0) + _worth(rank)
@@ -123,8 +125,10 @@ class Candidates:
     def read(self, nodes: Sequence[Node], attention: Sequence[float]) -> None:
         """Mark nodes as read, and pass their attention on to the nodes below them and over their entities' relations.
 
+        The nodes that the attention reaches become candidates.
+
         Args:
-            attention: (len(nodes),) the attention from the question to each node.
+            attention: (len(nodes),) the attention from the question to each node; a negative value counts as 0.
         """
         attention_by_id: dict[str, float] = {}
         for node, attended in zip(nodes, attention, strict=True):
@@ -186,7 +190,7 @@ class Candidates:
 
     @property
     def read_so_far(self) -> int:
-        """The number of nodes that were read."""
+        """The number of different nodes that were read."""
         return len(self._read)
 
     # ── choosing nodes ─────────────────────────────────────────────────────────────────────────────────────
@@ -227,7 +231,7 @@ class Candidates:
         return nodes
 
     def best(self) -> Node | None:
-        """Return the unread node with the highest score; None if all nodes were read or forgotten."""
+        """Return the unread node with the highest score, ties by id; None if all candidates were read or forgotten."""
         most = 1
         while self._unread:
             nodes = self.ranked(most)

@@ -26,6 +26,8 @@ def read_in_order(
 ) -> Iterator[tuple[Step, ...]]:
     """Yield one step a node until the list ends, the next node does not fit the window, or ``reflection`` is satisfied.
 
+    The last step has the stop reason. If the list is empty or its first node does not fit, there is no step.
+
     Args:
         scored: the nodes in the order of reading, with their scores.
         reflection: the model's judgement after each node; without it the model is not asked.

@@ -50,9 +50,10 @@ class MentionFrontier:
         self._documents = documents
 
     def next(self, vector: Vector, read: Collection[str]) -> Finding | None:
-        """Return the unread segment nearest to the vector; None if there is no unread segment.
+        """Return the unread segment nearest to the vector that names a current entity.
 
-        The segment names a current entity. If all such segments were read, it names an entity of the read segments.
+        If all such segments were read, return the nearest one that names an entity of the read segments. None if there
+        is none either, although other segments may be unread.
         """
         nearest = self._nearest(self.entities, vector, read)
         if nearest is None:
@@ -104,11 +105,15 @@ class RelationFrontier:
 
     @property
     def entities(self) -> list[str]:
-        """The ids of the current entities, in the order in which they were reached."""
+        """The ids of the current entities, in the order in which they were reached; the given ones are first."""
         return self._mentions.entities
 
     def follow(self, vector: Vector) -> Neighbour | None:
-        """Follow the relation nearest to the vector among those not yet followed, and return it; None without one."""
+        """Follow the relation nearest to the vector among those not yet followed, and return it; None without one.
+
+        Both ends of the relation become current entities. Without open entities only the nearest relations are looked
+        at: None may be returned although a farther one could be followed.
+        """
         if not self.entities:
             return None
         most = len(self._followed) + _EDGES
@@ -130,11 +135,12 @@ class RelationFrontier:
         return {entity.id for entity in self._graph.entities(ends) if entity.kinds == (OPEN_KIND,)}
 
     def next(self, vector: Vector, read: Collection[str]) -> list[Finding]:
-        """Return the unread segments that the nearest relation leads to; empty if no segment is left.
+        """Return the unread segments that the nearest relation leads to.
 
         These are the segment that states the relation, then the segments that name its new end, nearest first
-        (algorithm 1, line 13). If all were read, the next relations are followed, eight at most. If no relation leads
-        to an unread segment, the nearest segment that names a current entity is returned.
+        (algorithm 1, line 13). Of the latter the nearest 32 are looked at. If all were read, the next relations are
+        followed, up to eight in all. If no relation leads to an unread segment, the list holds the one segment that
+        ``MentionFrontier.next`` returns. It is empty if there is none.
         """
         for _ in range(_MOST_HOPS):
             known = set(self.entities)

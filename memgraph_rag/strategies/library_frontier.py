@@ -47,7 +47,7 @@ class LibraryFrontier:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the library lacks documents of the memory."""
+        """Whether the library lacks documents of the memory; False without a library."""
         return self._missing_count > 0
 
     @property
@@ -57,15 +57,21 @@ class LibraryFrontier:
         return f"the library{stale if self._missing_count else ''}"
 
     def lacking(self, documents: Iterable[str]) -> list[str]:
-        """Return those of the given document ids that no overview of the library covers."""
+        """Return, in order, those of the given document ids that no overview of the library covers.
+
+        Without a library all are returned.
+        """
         return [document_id for document_id in documents if document_id not in self._covered]
 
     def look_for(self, wanted: Vector) -> None:
-        """Compare with this embedding from now on."""
+        """Let ``hits`` compare with this embedding from now on, also what was reached before."""
         self._wanted = wanted
 
     def descend(self, nodes: Sequence[Node]) -> bool:
-        """Reach the nodes directly below each library overview in ``nodes``; return whether ``nodes`` holds one."""
+        """Reach the overviews directly below each library overview in ``nodes``; return whether ``nodes`` holds one.
+
+        An overview of level 1 reaches its documents with all their nodes. Nodes of other layers are ignored.
+        """
         overviews = [node for node in nodes if isinstance(node, Overview) and node.layer == _LAYER]
         for overview in overviews:
             if overview.level == 1:
@@ -75,7 +81,10 @@ class LibraryFrontier:
         return bool(overviews)
 
     def hits(self) -> list[Hit]:
-        """Return the cosine of every reached overview and of every node of a reached document, read or unread."""
+        """Return the cosine of every reached overview and of every node of a reached document, read or unread.
+
+        The overviews come first, in the order in which they were reached. Empty without a library.
+        """
         overviews = [Hit(name, float(vector @ self._wanted), "overview") for name, vector in self._vectors.items()]
         documents = list(self._documents)
         return overviews + (self._graph.similarities(self._wanted, documents=documents) if documents else [])

@@ -21,7 +21,10 @@ _MOST_EMBEDDED = 256
 def nearest_overviews(
     question: str, overviews: Sequence[Overview], context: ReadingContext
 ) -> list[tuple[Overview, float]]:
-    """Return the overviews over the most documents with their cosines to the question, nearest first, ties by key."""
+    """Return overviews with their cosines to the question, nearest first, ties by layer and key.
+
+    Of more than 256 overviews only the 256 over the most documents are returned.
+    """
     widest = sorted(overviews, key=lambda item: (-len(item.documents), item.layer, item.key))[:_MOST_EMBEDDED]
     if not widest:
         return []

@@ -32,9 +32,10 @@ class NodeLines:
     def of(self, nodes: Sequence[Node], *, after: Node | None = None, texts: Sequence[str] | None = None) -> list[str]:
         """Return one line for each of these nodes, in order.
 
-        The form is "Title: text" for a passage or a point, and "speaker, day: text" for a later part of a long turn. A
-        text that begins with its own title or speaker gets no heading. Of adjacent nodes of one document only the first
-        has the title. A remark follows the text in brackets: "[last week: 4 to 10 May 2026]".
+        The form is "Title: text" for a passage, a point or an overview, and "speaker, day: text" for a later part of a
+        long turn. A text that begins with its own title or speaker gets no heading. Of adjacent passages and points of
+        one document only the first has the title. A remark follows the text in brackets: "[last week: 4 to 10 May
+        2026]". A heading or a remark that might not fit the window or the token limit is left out.
 
         Args:
             after: the node that was read before these nodes.

@@ -45,7 +45,10 @@ class Overviews:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step a node, overviews and passages in turn, until the budget ends; see ``Strategy.read``.
 
-        Without overviews the walk reads in their place, and the first step says so.
+        The overviews are the widest ones without a parent, then the others, nearest to the question first. The passages
+        are the results of a hybrid search. If one of both ends, the other goes on. Reading ends before the first node
+        that exceeds the budget or does not fit the window; the budget does not stop the first node. Without overviews
+        the walk reads in their place, and the first step says so.
         """
         overviews_by_layer = (context.graph.overviews(layer, documents=context.documents) for layer in self._layers)
         overviews = next(filter(None, overviews_by_layer), None)

@@ -88,7 +88,10 @@ class Pecan:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield the start set, then one step a node; see ``Strategy.read``.
 
-        The start set is all top-level nodes, or the root of a library.
+        The start set is the top-level nodes of the allowed documents. Without a limit on documents, these are at most
+        eight documents of a search. With a library, the start set is its root and the top-level nodes of those of these
+        documents that the library lacks. Nodes beyond the limits on the start set are left out, those least similar to
+        the question first. There is no step if no node fits.
 
         Raises:
             StrategyError: the session returns no attention.

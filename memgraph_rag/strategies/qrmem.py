@@ -83,7 +83,11 @@ class _Navigator(ABC):
         self._start_tokens = start_tokens
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield the question's segments in one pass, then segment after segment; see ``Strategy.read``."""
+        """Yield the question's segments in one pass, then segment after segment; see ``Strategy.read``.
+
+        The first segments name the entities of the question. Without such segments they are the results of a search.
+        There is no step if none is found or fits.
+        """
         task = _Task(question, context.search.named_in(question), context)
         start = start_set(_find_first(task), context.session, context.limits, most_tokens=self._start_tokens)
         judge = self._judge(context.session)
@@ -189,7 +193,12 @@ class GraphExpansion:
         self._k = k
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step a segment; see ``Strategy.read``."""
+        """Yield one step for each result of the better query, best first; see ``Strategy.read``.
+
+        The first step's reason is the sentence that the model adds to the question. It is empty, and the question alone
+        is searched, if no relation is near enough or the model's reply is not usable. The followed relations make no
+        step. Reading ends before the first result that does not fit the window.
+        """
         frontier = RelationFrontier(context.graph, context.search.named_in(question), context.documents)
         vector = context.embedder.embed([question])[0]
         facts: list[str] = []

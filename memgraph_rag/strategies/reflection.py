@@ -67,18 +67,18 @@ class Reflection:
         self._request = request
 
     def hear(self, p_yes: float, /) -> None:
-        """Count a Yes if the probability after a node is above the threshold."""
+        """Count a Yes if the probability after a node is above the threshold, not if it is equal."""
         self._yes_count += p_yes > self.yes_threshold
 
     @property
     def is_enough(self) -> bool:
-        """Whether the model has said Yes often enough."""
+        """Whether the model has said Yes often enough; a later No takes no Yes back."""
         return self._yes_count >= self._yes_needed
 
     def missing(self) -> str:
         """Return the model's reply about what is missing, on one line.
 
-        Empty if the model may not be asked again, or its replies say nothing.
+        Each call uses up one of ``most_reasons``. Empty if none is left, or if the model's replies say nothing.
         """
         if not self._reasons_left:
             return ""
@@ -105,13 +105,20 @@ class GeneratedVerdict:
         """Whether the model's last verdict was -2."""
 
     def hear(self, _: float, /) -> None:
-        """Ask the model for its verdict on everything that was read. P(Yes) is only traced and decides nothing."""
+        """Ask the model for its verdict on everything that was read, in place of the last verdict.
+
+        P(Yes) is only traced and decides nothing. Without a reply in the right form reading is not enough, and no
+        reason is known.
+        """
         reply = _VERDICT_FORM.match(ask(self._session, _VERDICT, is_usable=_is_verdict))
         self.is_enough = reply is not None and reply["action"] == "-2"
         self._reason = reply["rest"] if reply is not None else ""
 
     def missing(self) -> str:
-        """Return what the model said is missing; empty if it said nothing or ``tells_reason`` is off."""
+        """Return what the model said is missing; empty if it said nothing or ``tells_reason`` is off.
+
+        If ``is_enough``, it is the model's answer instead.
+        """
         return self._reason if self._tells_reason and _says_something(self._reason) else ""
 
 

@@ -17,7 +17,10 @@ _HITS = 32
 
 
 def documents_to_walk(question: str, context: ReadingContext) -> Sequence[str]:
-    """Return the context's document ids; without a limit all ids up to eight, else the first eight of a search."""
+    """Return the context's document ids; without a limit all ids up to eight, else the first eight of a search.
+
+    The ids of a search are those of its best results, best first. They may be fewer than eight.
+    """
     if context.documents is not None:
         return context.documents
     everything = [record.id for record in context.graph.documents()]

@@ -43,7 +43,10 @@ class SummaryTree:
         self._below = {source_id: _normalize(edges) for source_id, edges in below.items()}
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        """Return the edges down from these nodes; see ``GraphReader.successors``."""
+        """Return the tree's edges down from these nodes, by ``node_ids``, then the heaviest first.
+
+        A node without edges, or outside of the tree, adds none. See ``GraphReader.successors``.
+        """
         return [edge for node_id in node_ids for edge in self._below.get(node_id, ())]
 
 

@@ -24,9 +24,9 @@ _FOLLOWED = 512  # nodes of a level; the root of a library is above the whole me
 def segments_under(trace: Sequence[Step], graph: GraphReader, *, most: int = 16) -> list[tuple[Segment, float]]:
     """Return the segments that support what was read with their weights, heaviest first, ties by id; at most ``most``.
 
-    A read node weighs 1 / sqrt(position). Nodes that were chosen by a score come first, in the order of reading. The
-    others, such as a start set or a whole document, follow by the attention that they got. Each level costs one round
-    trip.
+    They are the read segments and the segments below other read nodes. A read node weighs 1 / sqrt(position). Nodes
+    that were chosen by a score come first, in the order of reading. The others, such as a start set or a whole
+    document, follow by the attention that they got. Forgotten segments are left out. Each level costs one round trip.
     """
     chosen = [step for step in trace if step.score]
     others = sorted((step for step in trace if not step.score), key=lambda step: -step.attention)

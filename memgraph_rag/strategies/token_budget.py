@@ -31,7 +31,10 @@ def fits(node: Node, tokens: int) -> bool:
 
 
 def fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
-    """Return the nodes that still fit if all nodes before them are read, too."""
+    """Return the first nodes that fit together, in order.
+
+    From the first node that does not fit on, all are left out, also smaller ones.
+    """
     before = accumulate((cost(node) for node in nodes), initial=0)
     return [node for node, used in zip(nodes, before, strict=False) if fits(node, tokens - used)]
 
@@ -39,9 +42,10 @@ def fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
 def start_set(
     preferred: Iterable[AnyNode], session: ReadingSession, limits: Limits, *, most_tokens: int = START_TOKENS
 ) -> list[AnyNode]:
-    """Return the nodes that together fit ``most_tokens``, half the window and the limits; others are skipped.
+    """Return the nodes, in order, that together fit ``most_tokens``, half the remaining window and the limits.
 
-    At least one node is returned if the window holds it.
+    A node that does not fit is skipped, and a later smaller one may still be kept. At least one node is returned if the
+    remaining window holds one, even beyond the tokens of ``most_tokens`` and the limits. A limit on nodes always holds.
 
     Args:
         preferred: the nodes, best first.
@@ -60,12 +64,18 @@ def start_set(
 
 
 def is_spent(limits: Limits, nodes: int, session: ReadingSession) -> bool:
-    """Return whether a limit on nodes or prompt tokens is reached. The caller of the strategy then ends the reading."""
+    """Return whether a limit on nodes or prompt tokens is reached; False without limits.
+
+    The caller of the strategy then ends the reading.
+
+    Args:
+        nodes: how many nodes were read.
+    """
     return (limits.nodes is not None and nodes >= limits.nodes) or (
         limits.tokens is not None and session.usage.prompt_tokens >= limits.tokens
     )
 
 
 def may_ask(limits: Limits, session: ReadingSession) -> bool:
-    """Return whether at least half of the token budget is left for reading."""
+    """Return whether at least half of the token budget is left for reading; True without a limit on tokens."""
     return limits.tokens is None or session.usage.prompt_tokens <= limits.tokens // 2

@@ -35,7 +35,8 @@ class TopK:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each of the k best segments, best first; see ``Strategy.read``.
 
-        Reading ends early if the window is full or the model has enough.
+        Reading ends early if the next segment does not fit the window or, with ``stop_early``, if the model has enough.
+        There is no step if nothing is found or the first segment does not fit.
         """
         evidence_list = context.search.find(question, k=self._k, mode=self._mode, documents=context.documents)
         reflection = Reflection(context.session) if self._stop_early else None

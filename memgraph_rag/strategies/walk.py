@@ -76,7 +76,12 @@ class Walk:
         self._reasons = reasons
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield the first nodes of the search in one pass, then one step a node; see ``Strategy.read``."""
+        """Yield the first nodes of the start in one pass, then one step a node; see ``Strategy.read``.
+
+        The start is the best candidates after a graph search: segments, points and overviews of a library. Reading ends
+        if the model has enough, no candidate is left, the best candidate does not fit the window, or a limit of the
+        walk is reached. There is no step if none of the best candidates fits.
+        """
         reflection = Reflection(
             context.session,
             yes_threshold=self._yes_threshold,

@@ -45,24 +45,31 @@ class WorkingSet:
 
     @property
     def count(self) -> int:
-        """The number of segments that were read."""
+        """The number of segments that were read, dropped ones included."""
         return len(self.read)
 
     def begin(self, segments: Sequence[Segment]) -> list[Step]:
-        """Read the segments that are never dropped, at least one, in one pass. P(Yes) is on the last of the steps."""
+        """Read the segments that are never dropped, at least one, in one pass; return their steps, with the score 0.
+
+        P(Yes) is on the last of the steps.
+        """
         attention = self._session.append(self._lines.of(segments)).tolist()
         self.read |= dict.fromkeys(segment.id for segment in segments)
         steps = [Step(segment, 0.0, attended) for segment, attended in zip(segments, attention, strict=True)]
         return [*steps[:-1], replace(steps[-1], p_yes=self._session.probability_of_yes())]
 
     def can_hold(self, finding: Finding) -> bool:
-        """Return whether the finding fits, or fits after segments with lower scores are dropped."""
+        """Return whether the finding fits, or fits after segments with lower scores are dropped.
+
+        Nothing is dropped yet. The segments of ``begin`` are never dropped.
+        """
         return self._choose_dropped(finding) is not None
 
     def take(self, finding: Finding) -> Step:
-        """Read a finding for which ``can_hold`` is True, and return its step.
+        """Read a finding for which ``can_hold`` is True, and return its step, which names the dropped segments.
 
-        Segments with the lowest scores are dropped first, later ones before earlier ones.
+        Segments are dropped only as far as the finding needs room: those with the lowest scores first, later ones
+        before earlier ones.
         """
         dropped = self._choose_dropped(finding)
         assert dropped is not None

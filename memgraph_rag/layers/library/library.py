@@ -65,8 +65,9 @@ class LibraryLayer:
     def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
         """Yield the missing overviews, level by level; see ``MemoryLayer.build``.
 
-        A complete library only costs the lists of ids and overviews; otherwise the embeddings of all segments are read
-        once.
+        A level comes in several parts. The first part of a level names the overviews that it replaces. Fewer than two
+        documents give only a note. A complete library yields nothing and only costs the lists of ids and overviews;
+        otherwise the embeddings of all segments are read once.
         """
         overviews = graph.overviews(self.name)
         ids = graph.document_ids()

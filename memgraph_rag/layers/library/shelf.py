@@ -53,7 +53,7 @@ class Shelf:
         )
 
     def tree(self, overviews: Iterable[Overview]) -> LibraryTree:
-        """Return the consistent part of the existing library as a tree.
+        """Return the consistent part of the existing library as a tree, with all documents of the shelf at level 0.
 
         An overview is left out if one of its documents was forgotten or is already under another overview of that level
         (two processes may build at once), and so is every overview above it.
@@ -73,7 +73,7 @@ class Shelf:
         return tree
 
     def member(self, overview: Overview) -> Member:
-        """Return an overview as a member of its level."""
+        """Return an overview as a member of its level; its documents must be on the shelf."""
         return Member(overview.id, overview.key, overview.documents, self.centre(overview.documents))
 
     def centre(self, documents: Sequence[str]) -> Vector:
@@ -82,7 +82,11 @@ class Shelf:
         return mean_vector(np.stack([member.vector for member in members]))
 
     def title(self, documents: Sequence[str], centre: Vector) -> str:
-        """Return the titles of these documents joined by "; ", most central first, as many as fit 160 characters."""
+        """Return the titles of these documents joined by "; ", most central first, as many as fit 160 characters.
+
+        A title that no longer fits is skipped, and a shorter one may follow. If the first title is too long, it is cut.
+        Equal titles count once, empty ones do not count.
+        """
         ranked = sorted(documents, key=lambda name: (-cosine(self.documents[name].vector, centre), self.titles[name]))
         title = ""
         for text in dict.fromkeys(self.titles[name] for name in ranked):
@@ -92,7 +96,10 @@ class Shelf:
         return title
 
     def vectors(self, nodes: Sequence[Node], embedder: Embedder) -> dict[str, Vector]:
-        """Return the vectors of nodes by id: stored vectors of segments, and new embeddings of points."""
+        """Return the vectors of nodes by id: stored vectors of segments, and new embeddings of all other nodes.
+
+        The order is not that of ``nodes``.
+        """
         others = [node for node in nodes if node.id not in self.segments]
         rows = embedder.embed([node.text for node in others]) if others else []
         new = {node.id: row for node, row in zip(others, rows, strict=True)}

@@ -63,7 +63,10 @@ class LibraryTree:
     below: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def put(self, level: int, member: Member, below: Iterable[str] = ()) -> None:
-        """Add a member to a level, with the ids of the members directly below it."""
+        """Add a member to a level, or replace it, with the ids of the members directly below it.
+
+        At level 0, ``below`` is ignored.
+        """
         self.levels[level][member.id] = member
         if level:
             self.below[member.id] = tuple(below)
@@ -73,7 +76,7 @@ class LibraryTree:
         return sorted(self.levels[level].values(), key=lambda member: member.key)
 
     def groups(self, level: int) -> dict[str, list[Member]]:
-        """Return the members of a level under each overview of the next level, both by key."""
+        """Return the members of a level under each overview of the next level, both by key; orphans are left out."""
         here = self.levels[level]
         return {
             group.id: sorted((here[name] for name in self.below[group.id]), key=lambda member: member.key)
@@ -104,6 +107,8 @@ def regroup(
     """Return new groups for the orphans, and the ids of the groups that they replace.
 
     An orphan joins the nearest group: an existing group, which is then formed again, or a new group with other orphans.
+    A replaced group may become several groups. Both lists are empty without orphans, and for a single orphan if there
+    is no group.
     """
     if not orphans or (len(orphans) == 1 and not groups):
         return [], []
