@@ -73,7 +73,10 @@ class GraphragLocal:
 
 
 def entities_near(question: str, context: ReadingContext, *, most: int) -> list[str]:
-    """Return the ids of the entities that a question names, then of those in the best segments, best first."""
+    """Return the ids of the entities that a question names, then of those in the best segments, best first.
+
+    Each id comes once, and at most ``most`` come in all.
+    """
     named = context.search.named_in(question)
     hits = context.search.find(question, k=_HITS, documents=context.documents)
     mentioned = context.graph.entities_of([hit.segment.id for hit in hits])

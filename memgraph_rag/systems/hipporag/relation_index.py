@@ -108,7 +108,7 @@ class RelationIndex:
 
     @property
     def version(self) -> int:
-        """The version of the namespace at the last refresh; -1 before the first."""
+        """The version of the namespace at the last refresh; -1 before the first one and after one that failed."""
         return self._version
 
     def refresh(self) -> None:

@@ -63,7 +63,10 @@ def meta_document_of(ranked: Sequence[Evidence], index: SegmentIndex, view: View
 def join_runs(
     ranked: Sequence[Evidence], meta: MetaDocument, graph: NodeReader, *, k: int, parameters: RunParameters
 ) -> list[Evidence]:
-    """Return at most k runs, best first. A run with a segment that was forgotten meanwhile is left out."""
+    """Return at most k runs, best first. A run with a segment that was forgotten meanwhile is left out.
+
+    A run is the evidence of its best ranked segment, with ``run`` and the run's value as score.
+    """
     ranks = {item.segment.id: rank for rank, item in enumerate(ranked)}
     values = segment_values(
         [ranks.get(segment_id) for segment_id in meta.ids],
