@@ -168,7 +168,7 @@ def metadata_given(pairs: Sequence[str] | None, option: str) -> dict[str, Metada
     """Parse NAME=VALUE pairs as metadata, or return None if there are no pairs.
 
     A value that is a JSON number or truth value keeps that type. All other values, and those of ``user`` and
-    ``session``, are text.
+    ``session``, are text. Of several values for one name the last counts.
 
     Args:
         option: name of the option, for the error message.

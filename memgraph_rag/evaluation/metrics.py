@@ -158,7 +158,8 @@ def _bootstrap(samples: Sequence[ArrayLike], statistic: Callable[..., np.ndarray
 def auc(higher: ArrayLike, lower: ArrayLike) -> Interval:
     """Return how often a value of ``higher`` is above a value of ``lower`` (ties count half), with its 95 % interval.
 
-    Values at the same place belong to one question, and the bootstrap draws questions.
+    Each value of ``higher`` is compared with each of ``lower``. Values at the same place belong to one question, and
+    the bootstrap draws questions.
 
     Raises:
         ValueError: fewer than two questions, or lists of different lengths.

@@ -177,7 +177,7 @@ class _Content:
 
 
 def added(memory: Memory, documents: Iterable[Document | str]) -> Iterator[Receipt]:
-    """Add documents, and yield the receipt of each.
+    """Add documents, and yield the receipt of each, in order, up to the first that cannot be added.
 
     Raises:
         MemgraphRagError: a document cannot be added. The documents before it are stored.

@@ -21,7 +21,7 @@ __all__ = ["best_within", "kept_shares", "mean_loss", "most_telling", "read_comp
 
 
 def target_within(target_tokens: int, context: ReadingContext) -> int:
-    """Return the number of tokens that may be read: the smallest of the target, the window's rest and the limit."""
+    """Return the number of tokens that may be read: the smallest of target, window's rest and limit of tokens."""
     target, most_tokens = min(target_tokens, context.session.tokens_left), context.limits.tokens
     return target if most_tokens is None else min(target, most_tokens)
 

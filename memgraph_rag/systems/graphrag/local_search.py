@@ -45,7 +45,8 @@ class GraphragLocal:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each report and each segment about the entities of the question.
 
-        See ``Strategy.read``. Without reports or entities it reads the results of a search.
+        Reports come first, then segments that state relations, then segments that name the entities. Without reports or
+        entities it reads the results of a search. See ``Strategy.read``.
         """
         tree = ReportTree(context)
         entity_ids = entities_near(question, context, most=self._entities)

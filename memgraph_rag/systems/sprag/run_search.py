@@ -44,6 +44,9 @@ class MetaDocument:
 def meta_document_of(ranked: Sequence[Evidence], index: SegmentIndex, view: View, *, documents: int) -> MetaDocument:
     """Return the segments of the documents of the first results. The caller must hold the lock of the index.
 
+    The documents come in the order of the results, each up to its last ranked segment. Segments outside the view are
+    left out.
+
     Args:
         documents: number of first results whose documents are taken.
     """
