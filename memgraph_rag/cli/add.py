@@ -63,7 +63,10 @@ def add(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Add files and whole folders. A changed file replaces its stored document; an unchanged file is skipped."""
+    """Add files and whole folders. A changed file replaces its stored document; an unchanged file is skipped.
+
+    If a source cannot be added, the others are added all the same, and the exit status is 1.
+    """
     names = [*(files or ()), *([_STDIN] if stdin else ())]
     _check_usage(names, named=key is not None or title is not None, ray=ray)
     text = _read_stdin() if _STDIN in names else ""
@@ -96,7 +99,10 @@ def deepen(
     max_seconds: Annotated[float | None, typer.Option(help="Begin no further document after so many seconds.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Build missing layers, oldest document first. After Ctrl-C, the same command continues where it stopped."""
+    """Build missing layers, oldest document first. After Ctrl-C, the same command continues where it stopped.
+
+    If a document fails, the others go on, and the exit status is 1.
+    """
     with Bars() as bars, place.stored(progress=bars) as memory:
         chosen = layers_given(layers, openie).get("layers")
         outcomes = memory.deepen(
@@ -114,7 +120,10 @@ def remove_layer(
     documents: Annotated[list[str] | None, typer.Argument(help="Keys or ids; all documents by default.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Remove a layer; 'deepen' rebuilds it. Removing 'context' embeds the segments again without headers."""
+    """Remove a layer; 'deepen' rebuilds it. Removing 'context' embeds the segments again without headers.
+
+    A document without the layer is unchanged. If a document fails, the others go on, and the exit status is 1.
+    """
     with place.stored() as memory:
         results = _outcome_forms(memory.maintenance.remove_layer(layer, documents or None))
         failed = _show_json(results) if as_json else _show_lines(results)

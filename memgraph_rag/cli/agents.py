@@ -153,7 +153,10 @@ def token(
 
 @app.command("tokens")
 def list_tokens(*, tokens: Tokens = None, as_json: Json = False) -> None:
-    """List the tokens: id, namespace, label and dates, without the secret."""
+    """List the tokens: id, namespace, label and dates, without the secret.
+
+    The oldest comes first. Expired and damaged tokens are listed too, revoked ones are not.
+    """
     grants = TokenFolder(tokens).grants()
     if as_json:
         json_output.write_json(

@@ -26,6 +26,8 @@ __all__ = ["import_in_bulk"]
 def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path | None, as_json: bool) -> None:
     """Write the files for ``neo4j-admin`` and import them into the local server.
 
+    Without ``files`` the server is stopped for the import and started again, and the files are removed.
+
     Args:
         source: the archive.
         files: folder for the files. If given, the files are only written, and no server is stopped.
@@ -33,7 +35,9 @@ def import_in_bulk(place: Place, source: Path, *, files: Path | None, home: Path
         as_json: print JSON in place of a line.
 
     Raises:
-        SettingsError: no local server runs at the store's address.
+        SettingsError: no local server runs at the store's address, or ``files`` is not a new or empty folder.
+        DocumentError: the archive is damaged.
+        StoreError: the database is not empty, or the import failed; the server then runs with the old database.
     """
     server = _find_server(place, home) if files is None else None
     folder = files or _empty_folder(server)

@@ -48,7 +48,10 @@ def calibrate(
     seed: Annotated[int, typer.Option(help="Seed of the random choices.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Measure which attention heads rank passages, and when the model's Yes is reliable. Later questions use it."""
+    """Measure which attention heads rank passages, and when the model's Yes is reliable. Later questions use it.
+
+    Only questions whose evidence is whole documents are read. Of a model behind an address only the Yes is measured.
+    """
     if documents is not None and len(questions) > 1:
         raise typer.BadParameter("give one file of questions with it", param_hint="--documents")
     settings = place.settings()

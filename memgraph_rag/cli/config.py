@@ -18,7 +18,10 @@ _HIDDEN = "***"
 
 
 def config(place: Place, as_json: Json = False) -> None:
-    """Show each setting, its value, and its source: an option, a variable, a file, or the default."""
+    """Show each setting, its value, and its source: an option, a variable, a file, or the default.
+
+    A secret that is set is shown as three stars.
+    """
     settings, origins = place.settings_and_origins()
     values = {name: _shown_value(settings, name) for name in NAMES}
     if as_json:

@@ -43,7 +43,10 @@ def demo(
     place: Place,
     fresh: Annotated[bool, typer.Option("--fresh", help="Add the story and ask the questions again.")] = False,
 ) -> None:
-    """Add a short story to a separate store and ask three questions: progress, walk, answers and citations."""
+    """Add a short story to a separate store and ask three questions: progress, walk, answers and citations.
+
+    If nothing changed since the last run, its answers are shown again. --store and --namespace name others.
+    """
     out, story, place = render.to_stdout(), read_story(), _demo_place(place)
     out.print(f"[bold]{_TITLE}[/bold], {len(story.text):,} characters → {place.store}", soft_wrap=True)
     with Bars(forced=True) as bars, place.open(progress=bars) as memory:

@@ -83,7 +83,10 @@ def doctor(
     repair: Annotated[bool, typer.Option("--repair", help="Repair the graph where that is possible.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Check every part and advise how to fix it. Exit status 1 if a check fails."""
+    """Check every part and advise how to fix it. Exit status 1 if a check fails.
+
+    A store that does not exist is not created. The graph is changed only with --repair.
+    """
     out, findings = render.to_stdout(), []
     with Bars() as bars:
         for finding in examine(place, bars, repair=repair):

@@ -83,7 +83,11 @@ def evaluate(
     plots: Annotated[bool, typer.Option(help="Draw quality against tokens and seconds.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Score searches and strategies on folders of questions. A second run does only the missing work."""
+    """Score searches and strategies on folders of questions. A second run does only the missing work.
+
+    With strategies, searches are scored only in the --modes that are named. A question that ended in an error is not
+    asked again.
+    """
     if setting not in ("corpus", "closed"):
         raise typer.BadParameter(f"Expected corpus or closed, got {show(setting)}.", param_hint="--setting")
     readings = _readings(strategies or (), ablate or (), changes or ())

@@ -26,7 +26,11 @@ _UsageError: Any = typer.BadParameter.__base__  # of the click that typer brings
 
 @contextmanager
 def one_line() -> Iterator[None]:
-    """Turn an error of the block into one line on standard error and ``typer.Exit``."""
+    """Turn an error of the block into one line on standard error and ``typer.Exit``; flush standard output at its end.
+
+    These are errors of this library, ``OSError``, ``MemoryError`` and Ctrl-C. A pipe that its reader closed, and any
+    other exception, are raised unchanged.
+    """
     try:
         try:
             yield

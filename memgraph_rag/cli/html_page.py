@@ -72,7 +72,10 @@ class _Passage:
 
 
 def page(neighbourhood: Neighbourhood) -> str:
-    """Return the whole page as HTML."""
+    """Return the whole page as HTML: the graph around the centre, and passages with marks.
+
+    For a question these are its answer and what was read for it, in order; then quotes from replaced documents.
+    """
     library, script = _asset("cytoscape.min.js"), _asset("page.js")
     centre = neighbourhood.centre
     kinds = {type_of(thing) for thing in neighbourhood.things.values()}

@@ -53,7 +53,10 @@ def search(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find the passages that are relevant to a query. The language model is not used."""
+    """Find the passages that are relevant to a query. The language model is not used.
+
+    The best comes first. Without --min-relevance, passages that say little about the query fill the list too.
+    """
     with place.stored() as memory:
         evidence_list = memory.search(
             query,
@@ -178,7 +181,10 @@ def _stale(changes: Iterable[Change]) -> str:
 
 
 def documents(place: Place, as_json: Json = False) -> None:
-    """List the documents."""
+    """List the documents.
+
+    They are sorted by key.
+    """
     with place.stored() as memory:
         listed = [record.as_dict() for record in memory.documents()]
     if as_json:

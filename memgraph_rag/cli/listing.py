@@ -37,7 +37,8 @@ _CHARACTERS = 100
 def listing(neighbourhood: Neighbourhood) -> Iterator[Text]:
     """Yield lines for the centre, the things around it by type, and the ties between them by kind.
 
-    A question yields only its first line and the changed documents. The caller prints its walk as ``ask`` does.
+    Ties from documents to their segments are left out. The last lines count what ``left_out`` counts. A question yields
+    only its first line and the changed documents. The caller prints its walk as ``ask`` does.
     """
     centre = neighbourhood.centre
     yield _line(centre, indent="")
@@ -60,7 +61,7 @@ def listing(neighbourhood: Neighbourhood) -> Iterator[Text]:
 
 
 def caption_of(thing: Thing) -> str:
-    """Return the caption of a thing: its title, its name or its text."""
+    """Return the caption of a thing: its title, its name or its text; the key of a document without a title."""
     if isinstance(thing, DocumentRecord):
         return thing.title or thing.key
     if isinstance(thing, Overview):
@@ -76,7 +77,10 @@ def text_of(thing: Thing) -> str:
 
 
 def facts_of(thing: Thing) -> str:
-    """Return the other facts about a thing on one line: type, size, id, level or span."""
+    """Return the other facts about a thing on one line: type, size, id, level or span.
+
+    For a question: when it was asked, strategy and model, why reading stopped, and the cost.
+    """
     if isinstance(thing, DocumentRecord):
         return f"document {thing.key}, {thing.characters:,} characters, {thing.segments:,} segments, id {thing.id}"
     if isinstance(thing, Entity):
@@ -91,7 +95,10 @@ def facts_of(thing: Thing) -> str:
 
 
 def place_of(node: Node) -> str:
-    """Return the place of a node: its number, its span, its speaker and its time."""
+    """Return the place of a node: a segment's number, span, speaker and time; the level and number of a point.
+
+    For an overview: its layer, its level, and the number of its documents.
+    """
     if isinstance(node, Overview):
         return f"{node.layer} {node.level} over {len(node.documents)} documents"
     if isinstance(node, InformationPoint):

@@ -34,7 +34,10 @@ _STREAM = Path("-")
 def export_file(
     place: Place, file: _File, user: UserOf = None, session: SessionOf = None, as_json: Json = False
 ) -> None:
-    """Export all documents of the namespace, or of one user, with their layers into one file."""
+    """Export all documents of the namespace, or of one user, with their layers into one file.
+
+    An existing file is replaced if it is an archive or empty, and refused otherwise.
+    """
     if file == _STREAM and as_json:
         raise typer.BadParameter("standard output can take the archive alone", param_hint="--json")
     with place.stored() as memory:
@@ -75,6 +78,8 @@ def import_file(
 ) -> None:
     """Store the documents of an exported file without a model. Stored documents of the same keys are replaced.
 
+    The whole file is checked first. A document that is stored in the same form already stays unchanged.
+
     --bulk stops the local server, fills its empty database from files, and starts the server again.
     """
     source = Path("/dev/stdin") if file == _STREAM else file
@@ -95,7 +100,10 @@ def import_file(
 
 
 def purge(place: Place, as_json: Json = False) -> None:
-    """Rewrite an embedded file so that it holds no byte of forgotten or replaced documents."""
+    """Rewrite an embedded file so that it holds no byte of forgotten or replaced documents.
+
+    All namespaces of the file are rewritten. The disk must have room for a second copy. A Neo4j server is refused.
+    """
     with place.stored() as memory:
         store = memory.settings.store
         memory.maintenance.purge()

@@ -23,7 +23,10 @@ def models(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the values that --model can take: packaged models, the hub's cache, servers on this machine."""
+    """List the values that --model can take: packaged models, the hub's cache, servers on this machine.
+
+    Servers are looked for only with --endpoints.
+    """
     listed = [*local_models(), *(local_servers() if endpoints else ())]
     if as_json:
         json_output.write_json([asdict(model) for model in listed])

@@ -93,6 +93,8 @@ class Place:
     def stored(self, **more: Any) -> Memory:
         """Open an existing memory. As ``open``, but a missing file of ``--store`` is not created.
 
+        Without ``--store`` it is ``open``: a missing file of the settings or of the default is created.
+
         Args:
             more: further arguments of ``Memory``.
 
@@ -103,7 +105,7 @@ class Place:
         return self.open(**more)
 
     def check_file(self) -> None:
-        """Check that the file of ``--store`` exists. Addresses are not checked.
+        """Check that the file of ``--store`` exists. Addresses, and stores of the settings, are not checked.
 
         Raises:
             StoreUnavailable: the file does not exist.
@@ -166,7 +168,7 @@ def metadata_given(pairs: Sequence[str] | None, option: str) -> dict[str, Metada
     """Parse NAME=VALUE pairs as metadata, or return None if there are no pairs.
 
     A value that is a JSON number or truth value keeps that type. All other values, and those of ``user`` and
-    ``session``, are text.
+    ``session``, are text. Of several values for one name the last counts.
 
     Args:
         option: name of the option, for the error message.
@@ -189,7 +191,10 @@ def metadata_given(pairs: Sequence[str] | None, option: str) -> dict[str, Metada
 
 
 def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:
-    """Return the command with the shared options in place of its first argument, a ``Place``."""
+    """Return the command with the shared options in place of its first argument, a ``Place``.
+
+    The returned command also starts logging.
+    """
     hints = get_type_hints(command, include_extras=True)
     own = list(inspect.signature(command).parameters.values())[1:]
     parameters = [
@@ -226,6 +231,8 @@ def _show_warning(message: Warning | str, *_: object) -> None:
 
 def start_logging(*, verbose: bool) -> None:
     """Log to standard error: warnings of this library, and errors of other libraries.
+
+    Python warnings of other libraries are turned off, and log messages of the driver of Neo4j below "critical".
 
     Args:
         verbose: log debug messages of this library, information of other libraries, and all Python warnings.

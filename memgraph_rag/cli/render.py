@@ -66,17 +66,17 @@ _KINDS = {"segment": "text", "point": "point", "overview": "overview"}
 
 
 def to_stdout() -> Console:
-    """Return a console for results on standard output."""
+    """Return a console for results on standard output; 160 columns wide if that is no terminal."""
     return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_PIPE, highlight=False)
 
 
 def to_stderr() -> Console:
-    """Return a console for everything else on standard error."""
+    """Return a console for everything else on standard error; 160 columns wide if that is no terminal."""
     return Console(stderr=True, width=None if sys.stderr.isatty() else _WIDTH_OF_A_PIPE, highlight=False)
 
 
 def one_line(text: str, most: int) -> str:
-    """Return the text on one line, cut with "…" to at most ``most`` characters."""
+    """Return the text on one line, cut with "…" to at most ``most`` characters; only its first 4 × ``most`` count."""
     line = " ".join(text[: 4 * most].split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
@@ -96,7 +96,7 @@ def walk_header(console: Console) -> None:
 
 
 def walk_line(console: Console, order: int, step: Mapping[str, Any]) -> None:
-    """Print one step of the walk: the node, its score, the attention to it, and P(Yes) after it.
+    """Print one step of the walk: the node, its score, the attention to it, P(Yes) after it, its text, and notes.
 
     Args:
         order: number of the step, from 1.
@@ -124,6 +124,8 @@ def _notes(step: Mapping[str, Any]) -> Iterator[str]:
 
 def show_piece(console: Console, piece: str, *, after: str = "") -> str:
     """Print the next piece of the answer, and return the whole text that is printed so far.
+
+    A blank line comes before the first piece, whose leading white space is dropped.
 
     Args:
         after: the text that is already printed.

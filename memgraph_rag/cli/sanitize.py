@@ -15,7 +15,7 @@ _BREAK = re.compile(r"[\t\n\u2028\u2029]")
 
 
 def plain(text: str) -> str:
-    """Return the text with its line breaks, and with control characters replaced."""
+    """Return the text with its tabs and line breaks, and with all other control characters replaced."""
     return _CONTROL.sub(_MARK, text.replace("\r\n", "\n"))
 
 

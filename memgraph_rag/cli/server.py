@@ -47,7 +47,8 @@ def start(
 ) -> None:
     """Start Neo4j and leave it running. The first start downloads about 200 MB from Maven Central.
 
-    The password is the setting neo4j.password (NEO4J_PASSWORD, or a settings file). Without it, one is generated.
+    A server that runs in the folder already is only shown. The password is the setting neo4j.password (NEO4J_PASSWORD,
+    or a settings file). Without it, one is generated.
     """
     chosen = Settings.load().neo4j.password
     password = None if chosen is None else chosen.get_secret_value()

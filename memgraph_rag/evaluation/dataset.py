@@ -65,7 +65,7 @@ class Question:
 
     @property
     def can_be_asked(self) -> bool:
-        """Whether an answer to the question can be scored."""
+        """Whether an answer can be scored: the question has reference answers or options, or is unanswerable."""
         return bool(self.answers or self.options or self.unanswerable)
 
 
@@ -98,14 +98,18 @@ class Folder:
         return replace(self, questions=kept)
 
     def limited(self, most: int | None) -> Folder:
-        """Return the folder with at most ``most`` questions, evenly spaced."""
+        """Return the folder with at most ``most`` questions, evenly spaced; None keeps all. All documents stay."""
         count = len(self.questions)
         if most is None or most >= count:
             return self
         return replace(self, questions=[self.questions[place * count // most] for place in range(most)])
 
     def about(self, most: int | None) -> Folder:
-        """Return the folder with only the questions about its first ``most`` documents, by key, that questions name."""
+        """Return the folder with only the questions about its first ``most`` documents, by key, that questions name.
+
+        All documents of such a question are among these. Questions about all documents stay too, and so do all
+        documents of the folder. None keeps all questions.
+        """
         if most is None:
             return self
         keys = sorted({key for question in self.questions for key in question.documents or ()})[:most]
@@ -122,7 +126,11 @@ class Folder:
         return replace(self, documents=[document for document in self.documents if document.key in keys])
 
     def unit_of(self, key: str, start: int) -> str:
-        """Return the unit of evidence at a character: the id of the turn there, or the document's key without turns."""
+        """Return the unit of evidence at a character: the id of the turn there, or the document's key without turns.
+
+        Raises:
+            KeyError: the folder has turns, but none of this document.
+        """
         if self.kind != "turn":
             return key
         return self.turns[key][bisect_right(self.turns[key], start, key=itemgetter(0)) - 1][1]
@@ -170,7 +178,8 @@ def closed(folder: Folder) -> Folder:
     """Return the folder in the closed setting: each question is about one document made of its own paragraphs.
 
     The key of such a document is the question's id. Each paragraph follows its title, and the evidence is the span of
-    each paragraph that holds it. Questions that name their documents stay unchanged, and so do these documents.
+    each paragraph that holds it. Evidence that is turns or spans is dropped. Questions that name their documents stay
+    unchanged, and so do these documents.
 
     Raises:
         DocumentError: a question is about all documents and has no ``context``.
@@ -289,7 +298,7 @@ def _conversations(
 
 
 def read_time(text: str) -> str | None:
-    """Convert a date of the folders to ISO 8601, to the minute. Return None for any other text.
+    """Convert a date as LoCoMo or LongMemEval writes it to ISO 8601, to the minute. Return None for any other text.
 
     >>> read_time("1:56 pm on 8 May, 2023")
     '2023-05-08T13:56'

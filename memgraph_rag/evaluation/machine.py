@@ -19,19 +19,22 @@ __all__ = ["machine_line", "model_line", "version_line"]
 
 
 def version_line(*packages: str) -> str:
-    """Return the versions of this library, Python and the packages, and the present time."""
+    """Return the versions of this library, Python and the packages (or "not installed"), and the local time."""
     of_packages = ", ".join(f"{name} {_version(name)}" for name in packages)
     now = datetime.now().astimezone()
     return f"memgraph_rag {__version__}, Python {platform.python_version()}, {of_packages}; {now:%Y-%m-%d %H:%M %Z}"
 
 
 def machine_line() -> str:
-    """Return the processor, the number of its CPUs, and the present load."""
+    """Return the processor, the number of CPUs, the operating system, and the load of the last minute."""
     return f"{_processor()}, {os.cpu_count()} CPUs, {platform.system()}, load {os.getloadavg()[0]:.1f} at the start"
 
 
 def model_line(memory: Memory) -> str:
-    """Return the memory's embedder, its recognizer, and the size of its segments."""
+    """Return the memory's embedder and recognizer, the size of its segments, and the model that counts their tokens.
+
+    Without a language model, the embedder is named as the model that counts.
+    """
     try:
         tokens_by = memory.language_model.name
     except ModelNotFound:

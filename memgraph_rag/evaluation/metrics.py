@@ -61,7 +61,7 @@ def distinct(items: Iterable[T]) -> list[T]:
 
 
 def recall(gold: Collection[str], ranked: Sequence[str], k: int) -> float:
-    """Return the share of the gold items that are among the first k ranked items.
+    """Return the share of the distinct gold items, at least one, that are among the first k ranked items.
 
     >>> recall({"a", "b"}, ["a", "c", "b"], 2), recall({"a", "b"}, ["a", "c", "b"], 3)
     (0.5, 1.0)
@@ -70,7 +70,9 @@ def recall(gold: Collection[str], ranked: Sequence[str], k: int) -> float:
 
 
 def within_budget(pieces: Iterable[tuple[Span, int]], budget: int) -> list[Span]:
-    """Return the first spans that fit ``budget`` tokens. The last one is cut in proportion to its tokens.
+    """Return the first spans, up to ``budget`` tokens together.
+
+    The span that exceeds the budget is cut in proportion to its tokens and is the last one. No later span is tried.
 
     Args:
         pieces: each span with its number of tokens.
@@ -86,6 +88,8 @@ def within_budget(pieces: Iterable[tuple[Span, int]], budget: int) -> list[Span]
 
 def coverage(gold: Sequence[Span], retrieved: Iterable[Span]) -> float:
     """Return the share of each gold span's characters that retrieved spans cover, averaged over the gold spans.
+
+    There must be a gold span, and no gold span may be empty.
 
     >>> coverage([("a", 0, 10), ("b", 0, 10)], [("a", 5, 20), ("a", 8, 9)])
     0.25
@@ -125,6 +129,8 @@ def ratio_interval(above: ArrayLike, below: ArrayLike) -> Interval:
 def ratio_difference(first: tuple[ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike]) -> Interval:
     """Return the first ratio minus the second with its 95 % interval. Each resample draws the same questions for both.
 
+    A ratio is 0 if the sum of its denominators is 0.
+
     Raises:
         ValueError: fewer than two questions.
     """
@@ -152,7 +158,8 @@ def _bootstrap(samples: Sequence[ArrayLike], statistic: Callable[..., np.ndarray
 def auc(higher: ArrayLike, lower: ArrayLike) -> Interval:
     """Return how often a value of ``higher`` is above a value of ``lower`` (ties count half), with its 95 % interval.
 
-    Values at the same place belong to one question, and the bootstrap draws questions.
+    Each value of ``higher`` is compared with each of ``lower``. Values at the same place belong to one question, and
+    the bootstrap draws questions.
 
     Raises:
         ValueError: fewer than two questions, or lists of different lengths.

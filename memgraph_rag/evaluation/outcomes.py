@@ -89,15 +89,15 @@ class Outcomes:
         return self._by_key.get(key)
 
     def of(self, dataset: str) -> list[Outcome]:
-        """Return the stored outcomes of a set, in the order in which they were stored."""
+        """Return the stored outcomes of a set, of all methods and settings, in the order of storing."""
         return [outcome for outcome in self._by_key.values() if outcome.dataset == dataset]
 
     def buildings(self, dataset: str) -> list[Building]:
-        """Return the costs of adding a set, one item for each run."""
+        """Return the costs of adding a set, one item for each run that added a document, in order."""
         return [building for building in self._buildings if building.dataset == dataset]
 
     def keep(self, outcome: Outcome) -> None:
-        """Append an outcome to the file."""
+        """Append an outcome to the file. ``find`` then returns it for its key, in place of an older one."""
         self._by_key[outcome.key] = outcome
         self._append("outcomes", asdict(outcome))
 

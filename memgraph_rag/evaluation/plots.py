@@ -34,9 +34,11 @@ def require_matplotlib() -> None:
 
 
 def draw(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
-    """Draw one plot for each set and axis, and return the paths of the files.
+    """Draw one plot of one metric for each set and axis, and return the paths of the files.
 
-    The files are ``SET-tokens.png`` and ``SET-seconds.png``. A set with only searches has no plot of tokens.
+    The metric is F1, else the accuracy of 4 options, else that of 2, else the set's first metric. A set with strategies
+    shows only strategies. A set with only searches has no plot of tokens. The files are ``SET-tokens.png`` and
+    ``SET-seconds.png`` in an existing folder, with "-" for each blank of the set's name.
 
     Raises:
         SettingsError: matplotlib is not installed.

@@ -88,16 +88,19 @@ class Scorecard:
 
     @property
     def methods(self) -> list[str]:
-        """The methods, in the order in which they were run."""
+        """The methods that have an outcome, in the order of their first outcomes."""
         return list(self._outcomes)
 
     def metrics(self, method: str) -> list[str]:
-        """Return the metrics that apply to the outcomes of a method."""
+        """Return the names of the metrics that an outcome of the method has, in the order of their first occurrence.
+
+        Precision, recall and F1 of abstention are left out if no question of the folder is unanswerable.
+        """
         names = dict.fromkeys(metric for scores in self._scores[method].values() for metric in scores)
         return [metric for metric in names if self._has_unanswerable or not metric.startswith("abstention")]
 
     def pairs(self, method: str, metric: str) -> dict[str, tuple[float, float]]:
-        """Return by question id what it adds to the numerator and to the denominator of a metric."""
+        """Return by id what each question with the metric adds to the numerator and to the denominator."""
         return {asked: scores[metric] for asked, scores in self._scores[method].items() if metric in scores}
 
     def figure(self, method: str, metric: str) -> Interval | None:
@@ -115,7 +118,8 @@ class Scorecard:
     def difference(self, method: str, metric: str) -> Difference | None:
         """Return the difference to the best other method of the same kind, over their common questions.
 
-        The result is None without another method, or with fewer than two common questions.
+        Methods of ``ours`` do not count as others. The best has the best figure over all its own questions; for
+        "refused" that is the least. The result is None without another method, or with fewer than two common questions.
         """
         kind = method.startswith("search ")
         sign = -1 if metric in _LESS_IS_BETTER else 1
@@ -138,7 +142,7 @@ class Scorecard:
         return Difference(method, best, ratio_difference((100 * ours, of_ours), (100 * best_of, of_best)))
 
     def cost(self, method: str) -> Cost:
-        """Return the mean cost of a question by a method."""
+        """Return the mean cost of a question by a method. A question that ended in an error counts with cost 0."""
         outcomes = self._outcomes[method]
         names = ("prompt_tokens", "generated_tokens", "model_calls", "seconds")
         return Cost(*(float(np.mean([getattr(outcome, name) for outcome in outcomes])) for name in names))
@@ -154,8 +158,8 @@ class Scorecard:
     def questions_to_pay(self, method: str, whole: str = "full_context") -> float | None:
         """Return the number of questions on a document after which a method has saved the tokens of building it.
 
-        The saving is measured against ``whole``, which reads the whole document. The result is None if one of the two
-        was not measured, or if the method saves nothing.
+        The saving is measured against ``whole``, which reads the whole document. The result is None if one of the two,
+        or building, was not measured, or if the method saves nothing.
         """
         built = self.building()
         if built is None or whole not in self._outcomes or method not in self._outcomes or method == whole:
@@ -164,7 +168,10 @@ class Scorecard:
         return _tokens(built) / saved if saved > 0 else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the rows of ``summary.json``: one for each method and metric, in percent, with costs of a question."""
+        """Return the rows of ``summary.json``: one for each method and metric, in percent, with costs of a question.
+
+        A metric that fewer than two questions have is left out.
+        """
         rows = []
         for method in self.methods:
             cost = self.cost(method)

@@ -33,7 +33,8 @@ def find_pieces(
 ) -> tuple[list[Piece], float]:
     """Return the segments that the metrics of a question need, best first, and the seconds of the first search.
 
-    If the first search returns too few segments, further searches ask for more.
+    If the first search returns too few segments for the metrics, further searches ask for twice as many each time,
+    until they suffice or the search finds no more.
     """
     k = max(SEGMENTS[folder.kind], *cutoffs)
     pieces, seconds = _timed(memory, question, mode, k)
@@ -46,7 +47,11 @@ def find_pieces(
 def evidence_shares(
     folder: Folder, question: Question, pieces: Sequence[Piece], cutoffs: Sequence[int]
 ) -> dict[str, float]:
-    """Return the score of one question with evidence in each metric, from 0 to 1."""
+    """Return the score of one question with evidence in each metric, from 0 to 1, by the metric's name.
+
+    Turns and documents give the recall at each cutoff. Documents also give "all@k" for the largest cutoff k: 1 if no
+    document of the evidence is missing, else 0. Spans give only the coverage within ``BUDGET_TOKENS``.
+    """
     if folder.kind == "span":
         return {f"span coverage@{BUDGET_TOKENS}": coverage(question.spans, within_budget(pieces, BUDGET_TOKENS))}
     ranked = _ranked(folder, pieces)

@@ -43,10 +43,12 @@ class Run:
     progress: Progress
 
     def add(self) -> None:
-        """Add the folder's missing documents, and store the cost.
+        """Add the folder's missing documents, replace changed ones, and store the cost of both.
+
+        The cost is stored also if an error ends this method, but not if no document was added or replaced.
 
         Raises:
-            DocumentError: the memory holds other documents.
+            DocumentError: the memory holds other documents too, and a question is about all documents.
             MemgraphRagError: a document cannot be added.
         """
         documents, stored, segments, usage = self.folder.documents, 0, 0, Usage()
@@ -93,6 +95,9 @@ class Run:
 
     def ask(self, label: str, strategy: Strategy) -> list[Outcome]:
         """Ask each question whose answer can be scored, and return the outcomes.
+
+        Kept outcomes are not asked for again, not even those with an error. A model error or a question error ends only
+        its question: the outcome has it in ``error``. Any other error ends the run.
 
         Args:
             label: name of the strategy in the tables.
@@ -172,7 +177,7 @@ class _Content:
 
 
 def added(memory: Memory, documents: Iterable[Document | str]) -> Iterator[Receipt]:
-    """Add documents, and yield the receipt of each.
+    """Add documents, and yield the receipt of each, in order, up to the first that cannot be added.
 
     Raises:
         MemgraphRagError: a document cannot be added. The documents before it are stored.
@@ -184,7 +189,7 @@ def added(memory: Memory, documents: Iterable[Document | str]) -> Iterator[Recei
 
 
 def prompt_of(question: Question) -> str:
-    r"""Return the text of a question. The options of a multiple choice follow it, each with a letter.
+    r"""Return the text of a question. The options of a multiple choice follow it, the first 26, each with a letter.
 
     >>> prompt_of(Question("1", "Who ran?", options=("Tom", "Ann")))
     'Who ran?\nA. Tom\nB. Ann\nAnswer with the letter of one of these.'

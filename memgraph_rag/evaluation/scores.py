@@ -34,7 +34,11 @@ _LETTER = re.compile(
 
 
 def scores_of(folder: Folder, question: Question, outcome: Outcome) -> Scores:
-    """Return what one outcome adds to the numerator and the denominator of each metric."""
+    """Return by metric what one outcome adds to the metric's numerator and denominator.
+
+    Metrics that do not apply are missing. A search has the shares of its evidence. An answer that is an abstention or
+    an error counts as an empty reply, and has no "citation precision".
+    """
     if outcome.method.startswith("search "):
         shares = evidence_shares(folder, question, outcome.found, CUTOFFS[folder.kind])
         return {metric: (share, 1.0) for metric, share in shares.items()}
@@ -85,7 +89,7 @@ def _cited(folder: Folder, question: Question, citations: Sequence[Span]) -> tup
 
 
 def f1(reply: str, answer: str) -> float:
-    """Return F1: the harmonic mean of precision and recall over the bags of words.
+    """Return F1: the harmonic mean of precision and recall over the bags of words, without case, punctuation, articles.
 
     >>> round(f1("Peter the rabbit", "Peter Rabbit."), 2), f1("a cat", "the dog")
     (1.0, 0.0)
@@ -96,12 +100,12 @@ def f1(reply: str, answer: str) -> float:
 
 
 def exact_match(reply: str, answer: str) -> float:
-    """Return 1 if the texts are equal except for case, punctuation and articles, else 0."""
+    """Return 1 if the texts are equal except for case, punctuation, articles and white space, else 0."""
     return float(_normal(reply) == _normal(answer))
 
 
 def containment(reply: str, answer: str) -> float:
-    """Return 1 if the reply contains the words of the answer in sequence, else 0.
+    """Return 1 if the reply contains the words of the answer in sequence, else 0; compared as by ``exact_match``.
 
     >>> containment("It was Peter Rabbit.", "peter rabbit"), containment("It rained on Sunday.", "sun")
     (1.0, 0.0)
@@ -110,7 +114,11 @@ def containment(reply: str, answer: str) -> float:
 
 
 def rouge_l(reply: str, answer: str) -> float:
-    """Return the F-measure of ROUGE-L."""
+    """Return the F-measure of ROUGE-L of a reply for an answer, from 0 to 1.
+
+    Raises:
+        SettingsError: rouge-score is not installed.
+    """
     return float(_rouge().score(answer, reply)["rougeL"].fmeasure)
 
 

@@ -21,13 +21,13 @@ __all__ = ["best_within", "kept_shares", "mean_loss", "most_telling", "read_comp
 
 
 def target_within(target_tokens: int, context: ReadingContext) -> int:
-    """Return the number of tokens that may be read: the smallest of the target, the window's rest and the limit."""
+    """Return the number of tokens that may be read: the smallest of target, window's rest and limit of tokens."""
     target, most_tokens = min(target_tokens, context.session.tokens_left), context.limits.tokens
     return target if most_tokens is None else min(target, most_tokens)
 
 
 def best_within(scored: Iterable[tuple[float, Segment]], tokens: int) -> list[tuple[float, Segment]]:
-    """Return the segments with the highest scores that fit ``tokens`` together, best first; at least one segment."""
+    """Return the best segments, best first, up to the first that does not fit ``tokens``; the best one in any case."""
     kept: list[tuple[float, Segment]] = []
     used = 0
     for score, segment in sorted(scored, key=lambda pair: (-pair[0], pair[1].id)):
@@ -46,6 +46,8 @@ def kept_shares(tokens: Sequence[int], target: int, spread: float = 0.0) -> list
         target: the number of tokens to keep in all.
         spread: how much the share of the first context is above, and of the last below, the middle.
 
+    All shares are 1 if the contexts together have at most ``target`` tokens.
+
     >>> kept_shares([100, 100, 100], 150, 0.3)
     [0.8, 0.5, 0.2]
     """
@@ -63,6 +65,8 @@ def kept_shares(tokens: Sequence[int], target: int, spread: float = 0.0) -> list
 def most_telling(text: str, offsets: NDArray[np.int64], values: Vector, share: float) -> str:
     """Return the tokens of a text with the highest values, in text order. Of equal values the first tokens win.
 
+    A blank stands at each gap. The number of tokens is rounded down, so the result may be empty.
+
     Args:
         offsets: (T, 2) the characters of each token.
         values: (T,) a value for each token.
@@ -74,7 +78,7 @@ def most_telling(text: str, offsets: NDArray[np.int64], values: Vector, share: f
 
 
 def read_compressed(texts: Iterable[tuple[float, Segment, str]], context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-    """Read compressed segments, and yield one step for each. A segment with an empty text is not read.
+    """Read compressed segments in the given order, and yield one step for each; one with an empty text is not read.
 
     Args:
         texts: score, segment and compressed text.

@@ -47,8 +47,8 @@ class Decom:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each segment: the first result of each question in turn, then each second one, and so on.
 
-        The questions are the user's and its sub-questions, which are the reason of the first step. See
-        ``Strategy.read``.
+        Each segment comes once, and at most ``k`` come in all. The questions are the user's and its sub-questions,
+        which are the reason of the first step. See ``Strategy.read``.
         """
         reply = ask(context.session, _APART, max_tokens=_REPLY_TOKENS)
         parts = [part for part in questions_in(reply) if part != question][:_MOST_QUESTIONS]

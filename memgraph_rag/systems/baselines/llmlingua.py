@@ -51,7 +51,10 @@ class LLMLingua:
         self._coarse = coarse
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each segment, in the order of the search; see ``Strategy.read``. Score: the mean loss.
+        """Yield one step for each segment that is kept, in the order of the search; see ``Strategy.read``.
+
+        Segments that are not the least likely ones are left out, and so are those of which no token is kept. The score
+        is the mean loss.
 
         Raises:
             StrategyError: the model's weights are not in this process.

@@ -53,7 +53,10 @@ class LongLLMLingua:
         self._spread = spread
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each segment; see ``Strategy.read``. Comparing segments counts as usage, not as reading.
+        """Yield one step for each segment that is kept, best first; see ``Strategy.read``.
+
+        Worse segments are left out, and so are those of which no token is kept. Comparing segments counts as usage, not
+        as reading.
 
         Raises:
             StrategyError: the model's weights are not in this process.

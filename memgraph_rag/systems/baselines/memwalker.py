@@ -51,7 +51,11 @@ class MemWalker:
         self._yes_threshold = yes_threshold
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each node that the model chooses, from a top summary down; see ``Strategy.read``."""
+        """Yield one step for each node that the model chooses, from a top summary down; see ``Strategy.read``.
+
+        A document without points gives its segments as top nodes. Without given documents, at most eight take part.
+        Reading ends if the model says Yes to a segment, after ``leaves`` segments, or if no unread node fits.
+        """
         reflection = Reflection(context.session, yes_threshold=self._yes_threshold)
         lines, before = NodeLines(context), None
         ways = _Ways(context.graph, context.graph.top_nodes(documents_to_walk(question, context)))

@@ -37,7 +37,11 @@ class SlidingWindow:
         self._window_tokens = window_tokens
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield the steps of the best window at once; see ``Strategy.read``. Score: P(Yes) of the window."""
+        """Yield the steps of the best window at once; see ``Strategy.read``. Score: P(Yes) of the window.
+
+        A further window is compared only if the limit of tokens also holds the best window again; otherwise the
+        comparison ends. Without given documents, at most eight take part. Without a window nothing is yielded.
+        """
         session, lines = context.session, NodeLines(context)
         best: Sequence[Segment] = ()
         best_p_yes, stop = -1.0, StopReason.EXHAUSTED

@@ -29,7 +29,8 @@ class Summary:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each highest point of the documents, in order, until the window is full.
 
-        See ``Strategy.read``.
+        A document without points gives its segments. Without given documents, at most eight take part. See
+        ``Strategy.read``.
         """
         nodes = context.graph.top_nodes(documents_to_walk(question, context))
         yield from read_in_order(((node, 0.0) for node in nodes), context)

@@ -41,13 +41,16 @@ class MemoryNeeded:
         self._stage = ""
 
     def tell_reading(self, counts: Mapping[str, int], *, dimension: int) -> None:
-        """Report the memory for reading the graph, from the store's counts of nodes and relationships."""
+        """Report the memory for reading the graph, from the store's counts of nodes and relationships.
+
+        It is not compared with ``most_bytes``.
+        """
         segments, mentions = counts.get("Segment", 0), counts.get("MENTIONS", 0)
         needed = segments * (_OF_A_SEGMENT_READ + dimension * _OF_A_NUMBER_READ) + mentions * _OF_A_MENTION_READ
         self._begin(f"reading {segments:,} segments and {counts.get('Entity', 0):,} entities", needed)
 
     def check_pairs(self, pairs: int, *, segments: int, entities: int) -> None:
-        """Check that the pairs of entities fit, before they are listed.
+        """Check that pairs of entities, segments and entities fit ``most_bytes``, before the pairs are listed.
 
         Raises:
             SearchMemoryExceeded: they need more than ``most_bytes``.
@@ -69,7 +72,7 @@ class MemoryNeeded:
         self._begin(f"finding communities of {entities:,} entities with {edges:,} edges", needed)
 
     def end(self) -> None:
-        """Report the end of the last stage."""
+        """Report the end of the present stage by progress; do nothing if there is none."""
         if self._stage and self._progress is not None:
             self._progress(self._stage, 1, 1)
         self._stage = ""

@@ -95,7 +95,7 @@ def report_prompt(names: Sequence[str], sources: Sequence[Source]) -> Prompt:
     """Return the prompt for a report.
 
     Args:
-        names: names of members, the most important first.
+        names: names of members, the most important first; the prompt has the first twelve.
         sources: the statements, numbered from 1 in the prompt.
     """
     lines = tuple(f"{number}. {source.text}" for number, source in enumerate(sources, 1))
@@ -108,7 +108,8 @@ def read_report(
     """Read a reply. Return the report, or None if no finding is supported, and counted notes on errors.
 
     A finding is supported if the sentences that it cites hold half of its words (without names and function words), and
-    if their segments hold the members that it names.
+    if their segments hold the members that it names. Other findings, and a summary that the sources do not support, are
+    left out. Without a title the first three names are the title; without a valid rating it is 0.
 
     Args:
         reply: the text of the model, JSON of ``SCHEMA``.
@@ -135,9 +136,10 @@ def read_report(
 
 
 def extract_report(names: Sequence[str], shown: Sequence[Source], documents: int) -> Report:
-    """Make a report without a model: its findings are the heaviest dissimilar sources, word for word.
+    """Make a report without a model: its findings are up to five heavy, dissimilar sources, word for word.
 
-    The rating grows with the number of documents.
+    The rating grows with the number of documents, up to 10. Without sources the report has no finding, and its text is
+    its title.
     """
     findings = tuple(Finding(source.text, source.spans) for source in _unlike(shown))
     text = " ".join(finding.text for finding in findings) or _title(names)

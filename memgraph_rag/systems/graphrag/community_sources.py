@@ -41,6 +41,8 @@ class Source:
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return the character span of each sentence. A short sentence joins the next one; a long sentence is cut.
 
+    A short last sentence joins the one before. A blank text has no spans.
+
     >>> sentence_spans("Dr. Smith came at nine o'clock. He left the house at noon.")
     [(0, 31), (32, 58)]
     """
@@ -63,7 +65,9 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def holds_name(text: str, name: str) -> bool:
-    """Return whether a text holds a name as whole words.
+    """Return whether a text holds a name as whole words, whatever case and punctuation.
+
+    A name with a character that is not ASCII is also found within words.
 
     >>> holds_name("Ann's fox", "Ann"), holds_name("Annie's fox", "Ann")
     (True, False)
@@ -109,7 +113,7 @@ class Sources:
     def of_segments(self, segment_ids: Iterable[str], members: Iterable[int]) -> Iterator[Source]:
         """Yield the sentences that name members, weighted by the members' degrees.
 
-        A segment without such a sentence yields its first sentence, with weight 0.
+        A segment without such a sentence yields its first sentence, with weight 0. An unknown segment yields nothing.
         """
         named = [(self._names[member], self._weights[member]) for member in members]
         for segment_id in segment_ids:
@@ -122,7 +126,10 @@ class Sources:
                 yield self._source(segment_id, *places[0][0], 0.0)
 
     def of_relation(self, relation: Relation, ends: Iterable[int]) -> Source | None:
-        """Return a relation's description with the sentence that shares most words, or None if its segment is gone."""
+        """Return a relation's description with the span of the sentence of its segment that shares most words with it.
+
+        None if the segment is not among the segments of this object, or is blank.
+        """
         places = self._sentences_of(relation.segment_id)
         if not places:
             return None
@@ -132,7 +139,7 @@ class Sources:
         return Source(as_line(relation.description), source.spans, source.weight)
 
     def words_of(self, spans: Iterable[Span]) -> frozenset[str]:
-        """Return all words of the spans."""
+        """Return all words of the spans; spans of unknown segments have none."""
         texts = (
             segment.text[span.start - segment.start : span.end - segment.start]
             for span in spans
@@ -141,7 +148,7 @@ class Sources:
         return frozenset().union(*map(words, texts))
 
     def words_of_segments(self, spans: Iterable[Span]) -> frozenset[str]:
-        """Return all words of the segments that hold the spans."""
+        """Return all words of the segments that hold the spans; unknown segments have none."""
         segments = {span.segment_id for span in spans} & self._segments.keys()
         return frozenset().union(*(words(self._segments[segment_id].text) for segment_id in segments))
 

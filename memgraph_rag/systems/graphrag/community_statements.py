@@ -28,7 +28,10 @@ _MOST_SPELLED_OUT = 50  # members of a community whose statements may be read in
 
 
 def read_segments(graph: EntityGraph, tree: CommunityTree, place: int) -> list[str]:
-    """Return the ids of up to 64 segments of a lowest community, those that name most of its members first."""
+    """Return the ids of up to 64 segments of a lowest community, those that name most of its members first.
+
+    A community with children has none.
+    """
     members = frozenset(tree.communities[place].members)
     of_community = tree.segments.get(place, ())
     named = {segment_id: len(members.intersection(graph.named[segment_id])) for segment_id in of_community}
@@ -36,7 +39,7 @@ def read_segments(graph: EntityGraph, tree: CommunityTree, place: int) -> list[s
 
 
 def read_relations(graph: EntityGraph, tree: CommunityTree, place: int) -> list[Relation]:
-    """Return up to 64 relations of a community, those between entities of the highest degrees first."""
+    """Return up to 64 relations that no community below holds, those between entities of the highest degrees first."""
 
     def rank(relation: Relation) -> tuple[int, str]:
         ends = [graph.place_of[relation.source_id], graph.place_of[relation.target_id]]
@@ -46,7 +49,10 @@ def read_relations(graph: EntityGraph, tree: CommunityTree, place: int) -> list[
 
 
 def spelled_out(tree: CommunityTree, place: int) -> Iterator[int]:
-    """Yield a community, and the communities below it whose own statements may be read for its report."""
+    """Yield a community, and the communities below it whose own statements may be read for its report.
+
+    Below a community of more than 50 members nothing is yielded.
+    """
     yield place
     community = tree.communities[place]
     if len(community.members) <= _MOST_SPELLED_OUT:
@@ -75,6 +81,10 @@ class Statements:
 
     def of(self, place: int, reports: Mapping[int, Overview]) -> list[Source]:
         """Return the statements for the report on a community, in reading order.
+
+        Where the statements under the communities below do not fit ``room``, the findings of the reports on these
+        communities replace them, largest first. What still does not fit is left out, except the first statement. Equal
+        texts come once, and there are at most 64 statements.
 
         Args:
             place: the place of the community in the tree.

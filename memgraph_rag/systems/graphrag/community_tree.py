@@ -50,6 +50,9 @@ def grow_tree(
 ) -> CommunityTree:
     """Return the tree of communities of all entities that have an edge.
 
+    Stored communities stay unless a new document names a member. All are computed again if those that stay hold too few
+    of the entities, or have too many levels. The last community contains all others, if there are several.
+
     Args:
         graph: the graph of entities.
         segments: all segments of the memory, without echoes.

@@ -65,9 +65,9 @@ class GraphragDrift:
         self._yes_threshold = yes_threshold
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each node: first reports, then segments for each follow-up question.
+        """Yield one step for each node: first reports, then segments for the question and for each follow-up question.
 
-        See ``Strategy.read``.
+        Without reports it reads the results of a search. See ``Strategy.read``.
         """
         tree = ReportTree(context)
         if not tree:

@@ -49,6 +49,9 @@ class EntityGraph:
     ) -> EntityGraph:
         """Build the graph of these entities.
 
+        Echoes, relations with an end that is not among the entities, and co-mentions in a segment that names more than
+        ``MOST_NAMED`` entities are ignored.
+
         With relations, the weight of an edge is the number of relations between its ends, plus 1 / (k - 1) for each
         segment that names both and k entities in all, so a segment adds 1 to each of its entities (Newman, arXiv
         cond-mat/0011144). Without relations, the weight is p(x, y) log2(p(x, y) / (p(x) p(y))). The two fifths of the
@@ -73,7 +76,10 @@ class EntityGraph:
 
 
 def count_pairs(segments: Iterable[IndexedSegment]) -> int:
-    """Return the number of pairs of entities in all segments: an upper bound for edges that are not relations."""
+    """Return the number of pairs of entities in all segments: an upper bound for edges that are not relations.
+
+    Echoes and segments that name more than ``MOST_NAMED`` entities do not count.
+    """
     sizes = (len(segment.entities) for segment in segments if not segment.echo)
     return sum(size * (size - 1) // 2 for size in sizes if size <= MOST_NAMED)
 

@@ -85,7 +85,9 @@ class GraphragGlobal:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each report with findings that are read; see ``Strategy.read``.
 
-        Without reports, or if no report bears on the question, it reads the results of a search.
+        The report of the best rated finding comes first. If the model cannot be asked, or replies without numbers, the
+        cosine to the question is the rating. Without reports, or if no report bears on the question, it reads the
+        results of a search.
         """
         tree = ReportTree(context)
         if not tree:

@@ -45,7 +45,8 @@ class GraphragLocal:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each report and each segment about the entities of the question.
 
-        See ``Strategy.read``. Without reports or entities it reads the results of a search.
+        Reports come first, then segments that state relations, then segments that name the entities. Without reports or
+        entities it reads the results of a search. See ``Strategy.read``.
         """
         tree = ReportTree(context)
         entity_ids = entities_near(question, context, most=self._entities)
@@ -73,7 +74,10 @@ class GraphragLocal:
 
 
 def entities_near(question: str, context: ReadingContext, *, most: int) -> list[str]:
-    """Return the ids of the entities that a question names, then of those in the best segments, best first."""
+    """Return the ids of the entities that a question names, then of those in the best segments, best first.
+
+    Each id comes once, and at most ``most`` come in all.
+    """
     named = context.search.named_in(question)
     hits = context.search.find(question, k=_HITS, documents=context.documents)
     mentioned = context.graph.entities_of([hit.segment.id for hit in hits])

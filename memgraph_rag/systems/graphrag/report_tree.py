@@ -51,7 +51,7 @@ class ReportTree:
         return bool(self.reports)
 
     def below(self, report: Overview) -> list[Overview]:
-        """Return the child reports of a report; empty for a lowest one."""
+        """Return the child reports of a report that are in the scope, by descending weight; empty for a lowest one."""
         return self._below.get(report.id, [])
 
     def cut(self, question: str, most_tokens: int) -> list[Overview]:
@@ -98,7 +98,8 @@ class ReportTree:
     def nearest(self, question: str, reports: Sequence[Overview]) -> list[tuple[Overview, float]]:
         """Return reports with their cosines to the question, nearest first. Each report is embedded once.
 
-        An instance serves one question only.
+        One call embeds at most 256 reports, those on the most documents first. Others are left out of the result. An
+        instance serves one question only.
         """
         new = [report for report in reports if report.id not in self._cosines]
         self._cosines |= {report.id: cosine for report, cosine in nearest_overviews(question, new, self._context)}
@@ -133,7 +134,9 @@ class Chosen:
 def read_chosen(
     chosen: Iterable[Chosen], context: ReadingContext, *, reason: str = "", ended: StopReason | None
 ) -> Iterator[tuple[Step, ...]]:
-    """Read nodes as far as the window holds them, and yield one step for each.
+    """Read nodes in the given order, and yield one step for each.
+
+    The first node that does not fit the window ends reading; no step then has a stop reason.
 
     Args:
         reason: reason of the first step.
@@ -162,7 +165,7 @@ def read_chosen(
 
 
 def read_by_search(question: str, context: ReadingContext, reason: str) -> Iterator[tuple[Step, ...]]:
-    """Read the best segments of a search. The first step has ``reason``."""
+    """Read up to ten best segments of the hybrid search, one step for each. The first step has ``reason``."""
     for number, steps in enumerate(TopK(k=_SEARCHED).read(question, context)):
         yield steps if number else (replace(steps[0], reason=reason), *steps[1:])
 

@@ -41,8 +41,9 @@ class NameWalk:
         """Return the k best segments, best first; see ``SearchMode.find``.
 
         ``Evidence.why`` has the rank under "relations" for a segment with stored relations, and under "names" for a
-        segment without. The score is the mass that the walk brought to the segment. If no name of the query is known,
-        the score is the cosine.
+        segment without. The score is the mass that the walk brought to the segment. Segments that it did not
+        reach fill the list up to k, by cosine; their score is 0. If no name of the query is known, all segments are
+        ordered by the cosine, which is the score.
 
         Raises:
             SearchMemoryExceeded: the namespace is too large for memory.
@@ -65,7 +66,11 @@ class FactWalk:
         self._choose = choose
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
-        """Return the k best segments, best first; see ``NameWalk.find``."""
+        """Return the k best segments, best first; see ``NameWalk.find``.
+
+        The score is the cosine if the walk has no start: no fact counts and no name of the query is known, or
+        ``choose`` was asked and chose none of the facts.
+        """
         chosen = None
         if self._choose is not None:
             with context.look() as (index, view):

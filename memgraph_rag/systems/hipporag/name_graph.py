@@ -60,7 +60,7 @@ class NameGraph:
 
     @property
     def names(self) -> int:
-        """The number of names, m."""
+        """The number of names, m, also of those that no segment of the view is about."""
         return len(self.columns)
 
     @cached_property
@@ -116,7 +116,7 @@ class NameGraph:
         return aslinearoperator(sparse.bmat(blocks, format="csr"))
 
     def find_column(self, entity_id: str) -> int | None:
-        """Return the column of a name, or None if no segment is about the name."""
+        """Return the column of the name of an entity, or None if no segment of the view is about it."""
         column = self.columns.get(entity_id)
         return column if column is not None and self.segments_with[column] else None
 

@@ -79,7 +79,7 @@ class Relations:
         return Relation(*(str(column[place]) for column in columns))
 
     def with_others(self, others: Relations) -> Relations:
-        """Return these and the other relations together, in the order of their ids."""
+        """Return these and the other relations together, in the order of their ids. An id of both comes twice."""
         parts = (np.concatenate([getattr(self, field.name), getattr(others, field.name)]) for field in fields(self))
         both = Relations(*parts)
         return both.at(np.argsort(both.ids, kind="stable"))
@@ -108,11 +108,14 @@ class RelationIndex:
 
     @property
     def version(self) -> int:
-        """The version of the namespace at the last refresh; -1 before the first."""
+        """The version of the namespace at the last refresh; -1 before the first one and after one that failed."""
         return self._version
 
     def refresh(self) -> None:
         """Read the relations written since the last refresh, and drop those of removed documents.
+
+        Nothing is read if the namespace has not changed. An error while it reads empties the index; the next call then
+        reads all relations.
 
         Raises:
             SearchMemoryExceeded: the relations do not fit ``most_bytes``. The index is empty then.

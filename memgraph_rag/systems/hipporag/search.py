@@ -72,7 +72,8 @@ class HippoSearch:
         Each name of the question is matched to the stored name of the same normal form, or else to the nearest name, by
         the cosine, among names that relations join. The walk starts at each match with weight 1 / (number of segments
         about the name), its node specificity. The score of a segment is the sum, over its facts, of the mass of their
-        names. The caller must hold the lock of the index.
+        names. Segments that the walk does not reach come last, by the cosine, with score 0. Without a match all
+        segments are ordered by the cosine. The caller must hold the lock of the index.
 
         Args:
             names: the names in the question; by default the recognizer finds them.
@@ -92,10 +93,12 @@ class HippoSearch:
         A walk over names and segments starts at the names of the five nearest facts. The start weight of a name is the
         mean score of its facts / (number of segments about the name); only the five largest count. The start weight of
         a segment is its cosine, scaled to 0 to 1, × 0.05. A name of the question that no relation joins takes part with
-        a mean score of 1. The caller must hold the lock of the index.
+        a mean score of 1. Without any start name, segments are ordered by the cosine. The caller must hold the lock of
+        the index.
 
         Args:
             relations: ids of the facts that are relevant to the question (recognition memory); by default all five.
+                Ids of other facts are ignored. If none is left, segments are ordered by the cosine.
         """
         graph, vector = self._graph(view), self._embedded(question)
         cosines = _cosines(view, vector)
@@ -114,7 +117,7 @@ class HippoSearch:
         return self._matches(on_segments, cosines, on_names, seeds, graph, view, k)
 
     def facts(self, question: str, view: View) -> list[Relation]:
-        """Return the five relations nearest to a question, best first. A model may choose the relevant ones."""
+        """Return the five relations of the view nearest to a question, best first; fewer if the view has fewer."""
         graph = self._graph(view)
         places = _nearest_facts(graph, self._embedded(question)) if len(graph.facts) else ()
         return [graph.facts.relation(place) for place in places]

@@ -60,7 +60,10 @@ class HippoRag:
         self._k = k
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each segment, best first; see ``Strategy.read``."""
+        """Yield one step for each of the k best segments, best first, until the window is full; see ``Strategy.read``.
+
+        If the model finds no name in the question, or cannot be asked, the recognizer finds the names.
+        """
         yield from _read(question, context, NameWalk(_names(question, context) or None), self._k)
 
 
@@ -80,7 +83,10 @@ class HippoRag2:
         self._filters = filters
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each segment, best first; see ``Strategy.read``."""
+        """Yield one step for each of the k best segments, best first, until the window is full; see ``Strategy.read``.
+
+        If the model chooses no fact, segments come by the cosine. If it cannot be asked, all five facts count.
+        """
         descriptions: dict[str, str] = {}
 
         def choose(facts: Sequence[Relation]) -> tuple[str, ...] | None:

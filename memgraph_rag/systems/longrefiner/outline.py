@@ -70,7 +70,10 @@ class OutlineLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """Return the sections of each document, in the order of the documents. One model call serves all windows."""
+        """Return the sections of each document, in the order of the documents. One model call serves all windows.
+
+        A document without headings, and without sections by a model, gets one section without a title.
+        """
         accounts = [_Account(item, text_of(item.segments), written_headings(item)) for item in documents]
         asked = [item for item in accounts if not item.headings and len(item.document.segments) > 1]
         if asked:

@@ -77,7 +77,10 @@ class Part:
 
 
 def parts(text: str) -> tuple[list[Part], Counter[str]]:
-    """Read the parts of a reply, and count notes on its errors. A truncated reply gives its complete parts."""
+    """Read the parts of a reply, and count notes on its errors. A truncated reply gives its complete parts.
+
+    An unreadable reply gives no parts. Parts after the 24th are dropped.
+    """
     notes: Counter[str] = Counter()
     listed = list_of(read_reply(text, "outline", notes).get("parts"))
     complete = [item for item in listed if _is_part(item)]
@@ -104,7 +107,7 @@ def find_headings(reply: Sequence[Part], text: str, start: int, end: int) -> tup
     """Locate the parts of a reply within characters ``[start, end)`` of a text.
 
     Each paragraph is searched after the previous one. If the title is a line of its own before its section's first
-    paragraph, the section begins at the title.
+    paragraph, the section begins at the title. A part without a title gives no heading, except the abstract.
 
     Returns:
         The headings, in the order of the text, and counted notes on parts and paragraphs that are not in the text.

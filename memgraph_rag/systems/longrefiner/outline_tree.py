@@ -88,7 +88,7 @@ class OutlineTree:
         return place
 
     def titles(self, place: int) -> str:
-        """Return the titles of the sections that contain a node, outermost first, joined by " / "."""
+        """Return the titles of a node and of the sections around it, outermost first, joined by " / "; "" if none."""
         titles: list[str] = []
         while place >= 0:
             section = self.sections[place]
@@ -98,6 +98,8 @@ class OutlineTree:
 
     def local_scores(self, of_passages: Mapping[int, float]) -> Scores:
         """Return the local scores: a section has the mean score of its children. All are scaled to 0 to 1.
+
+        A section without passages has 0. If all scores are equal, each is 1.
 
         Args:
             of_passages: scores of passages, by place.

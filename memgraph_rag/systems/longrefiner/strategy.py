@@ -86,7 +86,10 @@ class LongRefiner:
         self._with_global_selection = with_global_selection
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each passage and each segment of a chosen section; see ``Strategy.read``."""
+        """Yield one step for each segment of which passages are selected, in document order; see ``Strategy.read``.
+
+        The step reads only the selected passages. The documents come in the order of the search.
+        """
         tree = self._tree(question, context)
         if not tree.passages:
             return

@@ -134,7 +134,10 @@ class ClustersLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """Return the summaries and edges of each document, in order. One model call writes a level of all documents."""
+        """Return the summaries and edges of each document, in order. One model call writes a level of all documents.
+
+        A document with at most ``few_nodes`` segments that are not blank has only a note.
+        """
         growths = [self._begin(document) for document in documents]
         add_level = partial(self._add_level, namespace=namespace, models=models, progress=progress)
         return grow(growths, add_level, most_levels=self._most_levels)

@@ -38,7 +38,7 @@ class Raptor:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each node of any level, nearest to the question first, until the budget.
 
-        See ``Strategy.read``.
+        Without given documents, at most eight take part. See ``Strategy.read``.
         """
         hits = _similarities(question, context)[: self._most_nodes]
         if self._budget_tokens is None:
@@ -71,7 +71,7 @@ class RaptorTraversal:
         """Yield one step for each chosen node, level by level from the top, nearest to the question first.
 
         On each level the k nearest nodes directly below the chosen ones are chosen. Reading ends with the window.
-        See ``Strategy.read``.
+        Without given documents, at most eight take part. See ``Strategy.read``.
         """
         hits = _similarities(question, context)
         points = [hit.node_id for hit in hits if hit.kind == "point"]

@@ -56,13 +56,16 @@ class Part(NamedTuple):
 def outline_parts(document: SplitDocument) -> list[Part]:
     """Return the sections of the document's outline, or ``heading_parts`` if the document has no outline.
 
-    Each section ends where the next section of any level begins.
+    Each section ends where the next section of any level begins. Sections without any title are left out.
     """
     return _parts(document.sections) if document.sections else heading_parts(document)
 
 
 def heading_parts(document: SplitDocument) -> list[Part]:
-    """Return the sections of the text's Markdown headings. Each ends where the next section of any level begins."""
+    """Return the sections of the text's Markdown headings. Each ends where the next section of any level begins.
+
+    A conversation has none.
+    """
     end = document.segments[-1].end if document.segments else 0
     return _parts(make_sections("", document.id, marked_headings(document), length=end))
 
@@ -132,7 +135,10 @@ class ContextLayer:
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """Return the headers of each document, in the order of the documents. One model call serves all documents."""
+        """Return the headers of each document, in the order of the documents. One model call serves all documents.
+
+        Without a language model, headers hold titles only. Without a title and a summary there is no header.
+        """
         accounts = [_Account(document, _headers(document, self._parts_of(document))) for document in documents]
         language = find_language(models)
         if language is None:

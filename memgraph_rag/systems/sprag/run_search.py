@@ -44,6 +44,9 @@ class MetaDocument:
 def meta_document_of(ranked: Sequence[Evidence], index: SegmentIndex, view: View, *, documents: int) -> MetaDocument:
     """Return the segments of the documents of the first results. The caller must hold the lock of the index.
 
+    The documents come in the order of the results, each up to its last ranked segment. Segments outside the view are
+    left out.
+
     Args:
         documents: number of first results whose documents are taken.
     """
@@ -63,7 +66,10 @@ def meta_document_of(ranked: Sequence[Evidence], index: SegmentIndex, view: View
 def join_runs(
     ranked: Sequence[Evidence], meta: MetaDocument, graph: NodeReader, *, k: int, parameters: RunParameters
 ) -> list[Evidence]:
-    """Return at most k runs, best first. A run with a segment that was forgotten meanwhile is left out."""
+    """Return at most k runs, best first. A run with a segment that was forgotten meanwhile is left out.
+
+    A run is the evidence of its best ranked segment, with ``run`` and the run's value as score.
+    """
     ranks = {item.segment.id: rank for rank, item in enumerate(ranked)}
     values = segment_values(
         [ranks.get(segment_id) for segment_id in meta.ids],

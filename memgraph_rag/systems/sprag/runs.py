@@ -58,7 +58,8 @@ def segment_values(
 def best_runs(values: NDArray[np.float64], stretches: NDArray[np.int64], *, parameters: RunParameters) -> list[Run]:
     """Choose runs greedily: each is the most valuable run that is still possible. Return them in the order of choice.
 
-    A run is possible if it overlaps no chosen run and fits the rest of ``overall_max_length``. An impossible run never
+    A run is possible if it is worth ``minimum_value``, overlaps no chosen run and fits the rest of
+    ``overall_max_length``. An impossible run never
     becomes possible again, so one pass over all runs, best first, suffices. Of equal runs the one with the smaller
     start, then the smaller end, comes first.
 

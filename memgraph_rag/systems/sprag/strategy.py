@@ -40,7 +40,10 @@ class Sprag:
         self._mode = Runs(runs)
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each segment, run after run, the best run first; see ``Strategy.read``."""
+        """Yield one step for each segment, run after run, the best run first, until the window is full.
+
+        See ``Strategy.read``. Without a run that is worth enough, nothing is yielded.
+        """
         found = context.search.find(question, k=_MOST_RUNS, mode=self._mode, documents=context.documents)
         scored = [(segment, run.score) for run in found for segment in run.segments]
         yield from read_in_order(scored, context)
