@@ -225,7 +225,10 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Keep an index file next to this file. Every write to a document, of any namespace, removes it first."""
+        """Keep an index file next to this file. Every write, of any namespace, removes it first.
+
+        A kept question counts as a write. Nothing is kept in memory, for a read-only store, or on Windows.
+        """
         if self._read_only or self._file.place == IN_MEMORY:
             return
 
@@ -273,6 +276,9 @@ class LadybugStore(graph_writes.WrittenGraph):
         """Replace this file by one with other embeddings, by one rename; other users of the file wait meanwhile.
 
         The whole file is written again, as by ``purge``, because the length of a vector is part of a column's type.
+
+        Raises:
+            StoreError: the graph is in memory, or a namespace has other counts afterwards: nothing was changed.
         """
         self._require_writable()
         with self._file.lock:
@@ -310,6 +316,8 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     def purge(self) -> None:
         """Rewrite the file, with all namespaces, so that no forgotten or replaced text remains in it.
+
+        Kept indexes and kept damaged logs are removed. In memory, nothing is rewritten.
 
         This takes about as long, and as much disk space, as writing the whole file again; other users of the file wait.
         """

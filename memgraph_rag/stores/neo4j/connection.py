@@ -192,7 +192,11 @@ class Neo4jConnection:
     def stream(
         self, operation: str, text: str, parameters: Mapping[str, Any], row: Callable[[Mapping[str, Any]], T]
     ) -> list[T]:
-        """Return the rows of one statement; ``row`` converts each as soon as it arrives."""
+        """Return the rows of one reading statement, in order; ``row`` converts each as soon as it arrives.
+
+        After a lost connection the statement runs again, and ``row`` is called for all rows again. Earlier results are
+        dropped.
+        """
         return self._read(operation, WRITE_TIMEOUT_S, lambda execute: execute(text, parameters), row)
 
     def _read(

@@ -311,7 +311,11 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def flaws(self) -> Flaws:
-        """Return the flaws of the graph, and the unusable indexes of the database."""
+        """Return the flaws of the graph, and the unusable indexes of the database.
+
+        It first waits for indexes that are being built, up to a time limit. An index that is not ready then counts as
+        unusable.
+        """
         self._await_indexes()
         return replace(super().flaws(), indexes=self._find_unusable())
 
@@ -333,7 +337,11 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def empty_database(self) -> str:
-        """Return the name of the database, if it contains no node."""
+        """Return the name of the database, after checking that it contains no node of any program.
+
+        Raises:
+            StoreError: the database contains a node.
+        """
         node_rows = self._run("read/find_any_node")
         if node_rows:
             raise StoreError(

@@ -123,7 +123,9 @@ def read_columns(question: Question, kind: str) -> Columns:
 def decode_questions(
     question_rows: Iterable[Row], reads: Iterable[Row], nodes: Mapping[str, Node]
 ) -> Iterator[Question]:
-    """Yield the questions of these rows.
+    """Yield the questions of these rows, in order, but only those of which all recorded reads are given.
+
+    A question with fewer steps than its row counts is left out.
 
     Args:
         reads: their READ edges, by question and order.
