@@ -52,7 +52,7 @@ class GraphView(GraphReader, Protocol):
         ...
 
     def titles(self, document_id: str) -> list[Title]:
-        """Return the entities that the title of a document names, by entity id."""
+        """Return the entities that the title of a document names, by entity id; an empty list for an unknown id."""
         ...
 
     def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
@@ -64,7 +64,7 @@ class GraphView(GraphReader, Protocol):
         ...
 
     def relations_of(self, document_id: str) -> list[Relation]:
-        """Return all relations that a document states, by id."""
+        """Return all relations that a document states, by id; an empty list for an unknown id."""
         ...
 
     def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
@@ -149,7 +149,11 @@ class StoreUpkeep(Protocol):
         ...
 
     def namespaces(self) -> list[str]:
-        """Return all namespaces of the store, sorted. They share one embedder, so ``reembed`` changes all of them."""
+        """Return all namespaces of the store, sorted. They share one embedder, so ``reembed`` changes all of them.
+
+        A namespace is listed from its first write on, also when all its documents are forgotten. A store that cannot
+        replace its embeddings may return its own namespace only.
+        """
         ...
 
     def beside(self, namespace: str) -> GraphStore:
@@ -207,7 +211,10 @@ class GraphStore(GraphView, SearchedGraph, GraphWriter, FingerprintIndex, StoreU
         ...
 
     def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
-        """Return the first k documents whose keys sort after ``key``, by key in code point order."""
+        """Return the first k documents whose keys sort after ``key``, by key in code point order.
+
+        An empty ``key`` begins at the first document. A document with this key need not exist.
+        """
         ...
 
     def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:

@@ -90,7 +90,10 @@ class GraphReader(NodeReader, Protocol):
 
     @abstractmethod
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        """Return the SUMMARIZES edges that leave these points and overviews, by (source, descending weight, target)."""
+        """Return the SUMMARIZES edges that leave these points and overviews, by (source, descending weight, target).
+
+        Segments and unknown ids have none.
+        """
         ...
 
     @abstractmethod
@@ -242,7 +245,10 @@ class SearchedGraph(NodeReader, Protocol):
     # ── a kept index ─────────────────────────────────────────────────────────────────────────────────────
 
     def kept_index(self) -> Path | None:
-        """Return the kept index file of the current version of the namespace; None when there is no such file."""
+        """Return the path of the kept index file of the current version of the namespace; None if there is no such one.
+
+        A store without kept files always returns None.
+        """
         ...
 
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:

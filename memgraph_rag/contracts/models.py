@@ -240,7 +240,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return the vectors of texts: (n, d) float32, rows L2-normalised."""
+        """Return the vectors of texts, in order: (n, d) float32, rows L2-normalised; (0, d) without texts."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:

@@ -95,7 +95,11 @@ class Search(Protocol):
 
         Args:
             mode: a mode, or the name of one: of ``MODES`` or of an installed system.
-            documents: ids of the documents to search; None searches all that the caller may see.
+            documents: ids of the documents to search; None searches all that the caller may see. A document that the
+                caller may not see is not searched.
+
+        Raises:
+            SettingsError: there is no mode with this name.
         """
         ...
 
@@ -109,7 +113,8 @@ class Search(Protocol):
     def said_by_another(self, question: str) -> tuple[str, str] | None:
         """Return (the speaker that a question names, the other speaker who said what it asks about).
 
-        None if no other speaker said it, or if some searchable document is not a conversation.
+        None if the question does not name exactly one speaker, if no other speaker said it, or if some searchable
+        document is not a conversation.
         """
         ...
 

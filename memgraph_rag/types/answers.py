@@ -157,7 +157,10 @@ class Evidence:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Facts that complete the text for a reader: whether it still holds, and the days that its words name."""
+        """Facts that complete the text for a reader: whether it still holds, then the days that its words name.
+
+        Empty if neither is known.
+        """
         return (*([str(self.standing)] if self.standing else []), *map(str, self.days))
 
     def as_dict(self) -> dict[str, Any]:

@@ -87,5 +87,5 @@ class Extent:
 
     @property
     def is_everything(self) -> bool:
-        """Whether the extent has no bound at all."""
+        """Whether the extent has no bound of documents or time."""
         return self.documents is None and not self.has_time

@@ -58,7 +58,7 @@ def list_damaged_logs(place: str) -> list[Path]:
 
 
 def new_damaged_log_path(place: str) -> Path:
-    """Return an unused path for a damaged log."""
+    """Return an unused path next to this file for a damaged log. No file is created."""
     names = itertools.chain([place + ASIDE], (f"{place}{ASIDE}-{number}" for number in itertools.count(2)))
     return next(path for path in map(Path, names) if not path.exists())
 

@@ -100,7 +100,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
-        """Return the k segments with the largest cosine, by an exact scan."""
+        """Return the k segments with the largest cosine, without echoes, by an exact scan; best first, ties by id."""
         if documents is not None:
             return graph_reads.score_nodes(self._run, vector, documents=documents, k=k)
         return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.vector_parameter(vector), k=k))
@@ -251,7 +251,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def migrate(self, *, embedder: str, dimension: int) -> None:
-        """Create or update the schema, in one transaction."""
+        """Create or update the schema, in one transaction; write nothing if it is current."""
         steps = queries.migrations(DIALECT)
         with self._file.lock:
             stored = self.schema

@@ -121,7 +121,7 @@ class BulkWriter:
         self._segments += sum(len(graph.segments) for graph in graphs)
 
     def write_overviews(self, overviews: OverviewRows) -> None:
-        """Add overviews of documents that were added before."""
+        """Add overviews of documents that were added before, which is not checked. ``removed`` must be empty."""
         write_overviews(self._run, self._create, overviews, as_of=FIRST_VERSION)
 
     def finish(self) -> BulkFiles:

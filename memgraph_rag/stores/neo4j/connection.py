@@ -186,7 +186,13 @@ class Neo4jConnection:
         self._bookmarks = driver.execute_query_bookmark_manager
 
     def read(self, operation: str, work: Callable[[Execute], T]) -> T:
-        """Return the result of ``work`` in one read transaction; ``work`` is called again after a lost connection."""
+        """Return the result of ``work`` in one read transaction.
+
+        ``work`` is called again after a lost connection, or if a row was deleted while it was read.
+
+        Raises:
+            StoreUnavailable: no server answered any more.
+        """
         return self._read(operation, READ_TIMEOUT_S, work, _keep_row)
 
     def stream(

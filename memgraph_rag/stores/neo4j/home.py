@@ -112,7 +112,10 @@ class Home:
     # ── a database that is made anew ─────────────────────────────────────────────────────────────────────
 
     def set_aside(self, database: str) -> None:
-        """Move the files of a database away, until ``put_back`` or ``drop_aside``. The caller holds the lock."""
+        """Move the files of a database away, until ``put_back`` or ``drop_aside``. The caller holds the lock.
+
+        The database must exist.
+        """
         for kind in _STORED:
             (self._aside / kind).mkdir(parents=True, exist_ok=True)
             (self._data / kind / database).rename(self._aside / kind / database)

@@ -149,7 +149,9 @@ def status(home: Path | None = None) -> RunningServer | None:
 
 
 def stop(home: Path | None = None, *, timeout_s: float = 60.0) -> bool:
-    """Stop the server of a folder and wait until its files are closed. Return False if no server ran.
+    """Stop the server of a folder and wait until its files are closed. Return True, or False if no server ran.
+
+    A server whose process id is unknown counts as none.
 
     Raises:
         StoreError: the server did not end in time.

@@ -91,7 +91,10 @@ def score_nodes(
 
 
 def read_nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
-    """Return the nodes with these ids, in the order of ``node_ids``; unknown ids are left out."""
+    """Return the segments, points and overviews with these ids, in the order of ``node_ids``.
+
+    Unknown ids are left out. An id that is given twice returns its node twice.
+    """
     wanted = list(dict.fromkeys(node_ids))
     segments = run("read/find_segments", node_ids=wanted) if wanted else []
     nodes_by_id: dict[str, Node] = {row["id"]: Segment(**row) for row in segments}
@@ -123,7 +126,10 @@ def read_relations(run: Run, document_ids: Sequence[str]) -> dict[str, list[Rela
 
 
 def read_annotations(run: Run, document_ids: Sequence[str]) -> dict[str, list[Annotation]]:
-    """Return all annotations of each of these documents, by layer and index; their segments by index."""
+    """Return all annotations of each of these documents, by layer and index; their segments by index.
+
+    An unknown id has an empty list.
+    """
     annotation_rows = run("read/list_annotations", document_ids=list(document_ids))
     segment_ids: dict[str, list[str]] = {}
     for row in run("read/list_annotated", document_ids=list(document_ids)) if annotation_rows else ():

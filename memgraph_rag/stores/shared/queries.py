@@ -149,7 +149,10 @@ def _script(dialect: Dialect, version: int) -> str:
 
 
 def whole_schema(dialect: Dialect, dimension: int) -> str:
-    """Return the statements that build the newest schema in a new database: its own script, else all steps in order."""
+    """Return the statements that build the newest schema in a new database, as one text.
+
+    They are those of its own script, else all steps in order. The version is not saved by them.
+    """
     steps = migrations(dialect)
     script = _script(dialect, max(steps)) or ";\n".join(step.text for step in steps.values())
     return script.replace("$dimension", str(int(dimension)))

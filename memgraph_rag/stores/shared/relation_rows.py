@@ -83,7 +83,7 @@ def decode_name(row: Row) -> IndexedName:
 
 
 def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:
-    """Return the k best neighbours of these rows, ties by relation id."""
+    """Return the k best neighbours of these rows, best first, ties by relation id. Each row gives one."""
     neighbours = [
         Neighbour(
             Relation(row["id"], row["source_id"], row["target_id"], row["description"], row["segment_id"]),

@@ -132,7 +132,7 @@ def _pair_with_owners(
 
 
 def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """Return the nodes of documents as columns."""
+    """Return the nodes of documents as columns, one row for each graph, in order. The text is not among them."""
     records = [graph.document for graph in graphs]
     return {
         "id": [record.id for record in records],
@@ -174,7 +174,7 @@ def built_columns(built: Mapping[str, tuple[Sequence[str], str, str]]) -> Column
 
 
 def encode_scalars(values: Mapping[str, MetadataValue]) -> str:
-    """Return metadata or properties as the text of a JSON object."""
+    """Return metadata or properties as the text of a JSON object, with sorted keys."""
     return json.dumps(dict(values), ensure_ascii=False, sort_keys=True)
 
 
@@ -398,7 +398,7 @@ def decode_embeddings(rows: Iterable[Row]) -> Matrix:
 
 
 def decode_entity(row: Row) -> Entity:
-    """Return an entity."""
+    """Return the entity of a row of ``id``, ``normal``, ``name`` and ``kinds``."""
     return Entity(**{**row, "kinds": tuple(row["kinds"])})
 
 
