@@ -106,7 +106,7 @@ class GraphView(GraphReader, Protocol):
         ...
 
     def question_times(self) -> Mapping[str, str]:
-        """Return the time at which each kept question was asked, by question id."""
+        """Return the time at which each kept question was asked (ISO 8601 in UTC), by question id; stale ones too."""
         ...
 
 

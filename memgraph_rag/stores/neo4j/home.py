@@ -74,10 +74,10 @@ class Home:
         return (self._data / "databases" / "system").exists()
 
     def check(self) -> None:
-        """Refuse a path that is unusable as the folder.
+        """Refuse a path that is unusable as the folder. A path that does not exist yet passes.
 
         Raises:
-            SettingsError: it is not a folder, holds other files, or cannot be read.
+            SettingsError: it is not a folder or not within one, holds other files, or cannot be read.
         """
         try:
             above = next(place for place in (self.path, *self.path.parents) if place.exists())

@@ -250,6 +250,8 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
 def revise(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, before: str, kept: int) -> Action:
     """Store a document if its stored content has the hash ``before``; with ``kept``, only the segments after those.
 
+    An empty ``before`` means that the document must not exist. Returns ``ADDED`` or ``REPLACED``.
+
     Raises:
         DocumentChanged: the document has other content, or does not exist; or, with ``kept``, it has other layers.
     """
@@ -328,7 +330,9 @@ def extend(
 
 
 def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> None:
-    """Store the mentions and relations of a graph that are not stored yet.
+    """Store the mentions and relations of a graph that are not stored yet, and count the document as written.
+
+    Its titles, points and annotations are ignored. The names of the document's layers stay.
 
     Raises:
         DocumentNotFound: no document has this id and this content.
