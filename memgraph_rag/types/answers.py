@@ -357,7 +357,8 @@ class Question:
     one. ``asked_at`` is ISO 8601 in UTC.
 
     Attributes:
-        changes: later changes of the documents that the question rests on, by key; empty if all nodes read still exist.
+        changes: later changes of the documents that the question rests on, by key; empty if none was replaced and all
+            nodes read still exist.
     """
 
     id: str

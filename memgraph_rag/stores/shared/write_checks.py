@@ -24,8 +24,8 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
     """Refuse a graph that could be stored only in part.
 
     Args:
-        extending: whether the segments are stored already. Then the graph may hold only some segments and no embeddings
-            of them, and relations may rest on stored mentions: neither is checked.
+        extending: whether the segments are stored already. Then three things are not checked: whether the segments
+            tile the document, whether their embeddings are there, and whether relations have mentions.
 
     Raises:
         StoreError: the segments do not tile the document; a node is given twice, or has no text; an edge leads to a
