@@ -42,9 +42,10 @@ _REPR = _BoundedRepr()
 
 
 def show(value: object) -> str:
-    r"""Return the value in short, for a message.
+    r"""Return the value in short, for a message: its ``repr``, shortened.
 
-    A path is shown as its str, an error by its message. Unprintable characters become escapes or marks.
+    A path is shown as its str in quotes, an error by its message. Of a long value, the beginning and the end are shown,
+    of a large collection the first items. Unprintable characters become escapes or marks.
 
     >>> show("a\x1b[31m"), show([10**5000]), len(show("x" * 1_000_000))
     ("'a\\x1b[31m'", '[an int of 16,610 bits]', 200)

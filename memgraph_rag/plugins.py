@@ -27,7 +27,11 @@ _PARTS: tuple[Part, ...] = ("strategies", "layers", "memory_layers", "modes")
 
 @cache
 def load_systems() -> tuple[System, ...]:
-    """Load the installed systems, in the order of their entry points' names, once per process."""
+    """Return the installed systems, in the order of their entry points' names. They are loaded once per process.
+
+    A system is left out, with a warning, if it cannot be loaded, or if it offers a name that an earlier system offers
+    for the same kind of part. A system that is installed later is not seen.
+    """
     loaded: list[System] = []
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         system = _load_system(point)
@@ -37,7 +41,10 @@ def load_systems() -> tuple[System, ...]:
 
 
 def find_parts(part: Part) -> dict[str, Callable[..., Any]]:
-    """Return the parts of one kind that the installed systems offer: a factory by each name."""
+    """Return the parts of one kind that the systems of ``load_systems`` offer: a factory by each name.
+
+    The parts of the core are not included. No factory is called.
+    """
     return {name: maker for system in load_systems() for name, maker in _parts(system, part).items()}
 
 

@@ -38,19 +38,25 @@ class GraphView(GraphReader, Protocol):
         ...
 
     def names_with(self, part: str, *, k: int) -> list[Entity]:
-        """Return the k entities with the shortest normalised names that contain ``part``; ties by code point."""
+        """Return the k entities with the shortest normalised names that contain ``part``; ties by code point.
+
+        ``part`` is compared as it is: normalise it first. It may match within a word.
+        """
         ...
 
     def mentions(self, document_id: str) -> list[Mention]:
-        """Return all mentions of a document, in the order of the text."""
+        """Return all mentions of a document, those of the layer ``relations`` too, in the order of the text.
+
+        An unknown document has none.
+        """
         ...
 
     def titles(self, document_id: str) -> list[Title]:
-        """Return the entities that the title of a document names, by entity id."""
+        """Return the entities that the title of a document names, by entity id; an empty list for an unknown id."""
         ...
 
     def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
-        """Return the first k mentions of an entity, by document and place."""
+        """Return the first k mentions of an entity, by document id, then in the order of the text."""
         ...
 
     def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
@@ -58,20 +64,29 @@ class GraphView(GraphReader, Protocol):
         ...
 
     def relations_of(self, document_id: str) -> list[Relation]:
-        """Return all relations that a document states, by id."""
+        """Return all relations that a document states, by id; an empty list for an unknown id."""
         ...
 
     def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
-        """Return the first k relations of an entity, by id."""
+        """Return the first k relations that begin or end at an entity, by id.
+
+        Relations of its near-synonyms are not included.
+        """
         ...
 
     @abstractmethod
     def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
-        """Return the SIMILAR_TO edges of these entities, by (source, target)."""
+        """Return the SIMILAR_TO edges with at least one end among these entities, each once, by (source, target).
+
+        Entities without a relation have none.
+        """
         ...
 
     def entity_counts(self, entity_id: str) -> Mapping[str, int]:
-        """Return the number of edges of an entity by relationship type, without SIMILAR_TO; empty for an unknown id."""
+        """Return the number of MENTIONS, TITLED and RELATES_TO edges of an entity, by type.
+
+        A type without edges has no key, so an unknown id gives an empty mapping.
+        """
         ...
 
     @abstractmethod
@@ -81,11 +96,17 @@ class GraphView(GraphReader, Protocol):
 
     @abstractmethod
     def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
-        """Return all kept questions, or the existing ones among these ids; the newest first, ties by id."""
+        """Return all kept questions, or the existing ones among these ids; the newest first, ties by id.
+
+        A damaged question is left out: it lacks a node that was read, and no change records this.
+
+        Raises:
+            StoreError: the stored form of a question is damaged.
+        """
         ...
 
     def question_times(self) -> Mapping[str, str]:
-        """Return the time at which each kept question was asked, by question id."""
+        """Return the time at which each kept question was asked (ISO 8601 in UTC), by question id; stale ones too."""
         ...
 
 
@@ -97,7 +118,8 @@ class FingerprintIndex(Protocol):
     ) -> list[Fingerprint]:
         """Return the documents that were read from one of these files or have one of these text hashes, by key.
 
-        An empty string matches no document. At most the first thousand documents match by text hash.
+        Each document is returned once. An empty string matches no document. Where very many documents have these text
+        hashes, a store may return only some of them.
         """
         ...
 
@@ -106,11 +128,20 @@ class StoreUpkeep(Protocol):
     """Repairs a database, replaces its embeddings, and purges its files."""
 
     def flaws(self) -> Flaws:
-        """Return the flaws of the graph at one moment. A graph that only this library wrote has none."""
+        """Return the flaws of the graph at one moment. A graph that only this library wrote has none.
+
+        A store that cannot examine its database returns none.
+
+        Raises:
+            StoreError: the store is read-only, and other processes write during each try.
+        """
         ...
 
     def mend(self, vectors: Mapping[str, Vector]) -> Flaws:
         """Mend the flaws that can be mended, in one transaction, and return the flaws that were there before.
+
+        Rows without an owner are deleted, and damaged layers are removed. Documents with missing segments stay as they
+        are. Without flaws, nothing is written.
 
         Args:
             vectors: embeddings of the nodes that lack one, by id. Other nodes stay without embedding.
@@ -118,11 +149,21 @@ class StoreUpkeep(Protocol):
         ...
 
     def namespaces(self) -> list[str]:
-        """Return all namespaces of the store, sorted. They share one embedder, so ``reembed`` changes all of them."""
+        """Return all namespaces of the store, sorted. They share one embedder, so ``reembed`` changes all of them.
+
+        A namespace is listed from its first write on, also when all its documents are forgotten. A store that cannot
+        replace its embeddings may return its own namespace only.
+        """
         ...
 
     def beside(self, namespace: str) -> GraphStore:
-        """Return this store, bound to another namespace. It shares the connection, which only this store closes."""
+        """Return a store like this one, bound to another namespace, which may be new.
+
+        The two share the connection or the file. Close only this store: that ends the other one too.
+
+        Raises:
+            StoreError: the store holds a single namespace.
+        """
         ...
 
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
@@ -142,8 +183,11 @@ class StoreUpkeep(Protocol):
     def purge(self) -> None:
         """Rewrite the files of the store, so that no forgotten or replaced text of any namespace remains in them.
 
+        A graph in memory has no files: nothing happens.
+
         Raises:
             StoreError: the store does not own its files, as with a server.
+            StoreReadOnly: the store is open for reading only.
         """
         ...
 
@@ -163,27 +207,35 @@ class GraphStore(GraphView, SearchedGraph, GraphWriter, FingerprintIndex, StoreU
     """
 
     def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
-        """Return, for each name, the document with that id, else with that key; None when neither exists."""
+        """Return, for each name, in order, the document with that id, else with that key; None when neither exists."""
         ...
 
     def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
-        """Return the first k documents whose keys sort after ``key``, by key in code point order."""
+        """Return the first k documents whose keys sort after ``key``, by key in code point order.
+
+        An empty ``key`` begins at the first document. A document with this key need not exist.
+        """
         ...
 
     def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        """Return, for each document id, its nodes by label and its edges by type; empty for an unknown id."""
+        """Return, for each document id, the number of its nodes by label and of its edges by type.
+
+        A count of 0 is left out; an unknown id has an empty mapping. Points of the layer ``clusters`` are counted as
+        ``ClusterSummary``. Entities, SIMILAR_TO edges, overviews and kept questions belong to no single document, so
+        they are not counted.
+        """
         ...
 
     def segments_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Segment]]:
-        """Return the segments of each of these documents, by index; an empty list for an unknown id."""
+        """Return the segments of each of these documents, echoes too, by index; an empty list for an unknown id."""
         ...
 
     def sections_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Section]]:
-        """Return the outline of each of these documents, by index; an empty list for an unknown id."""
+        """Return the outline of each of these documents, by index; an empty list without an outline or a document."""
         ...
 
     def mentions_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Mention]]:
-        """Return the mentions of each of these documents, in the order of the text."""
+        """Return the mentions of each of these documents, in the order of the text; an empty list for an unknown id."""
         ...
 
     @abstractmethod
@@ -199,7 +251,10 @@ class GraphStore(GraphView, SearchedGraph, GraphWriter, FingerprintIndex, StoreU
         ...
 
     def recognizer(self) -> str:
-        """Return the name of the recognizer that found the entities of this namespace; empty without entities."""
+        """Return the recognizer that the documents of this namespace name; empty if no document names one.
+
+        If documents name different ones, it is any of them.
+        """
         ...
 
     @property

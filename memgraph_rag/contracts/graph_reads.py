@@ -42,12 +42,15 @@ class NodeReader(Protocol):
 
     @abstractmethod
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """Return all documents, or the existing ones among these ids, by key."""
+        """Return all documents, or the existing ones among these ids, each once, by key (not in the order given)."""
         ...
 
     @abstractmethod
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """Return the nodes with these ids, in the order of ``node_ids``; unknown ids are left out."""
+        """Return the segments, points and overviews with these ids, in the order of ``node_ids``.
+
+        Unknown ids are left out, also ids of documents and entities. An id that is given twice returns its node twice.
+        """
         ...
 
     @abstractmethod
@@ -57,7 +60,11 @@ class NodeReader(Protocol):
 
     @abstractmethod
     def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
-        """Return the cosine of each segment and each point of a layer in these documents; best first, ties by id."""
+        """Return the cosine of each segment and each point of a layer in these documents; best first, ties by id.
+
+        Echoes, nodes without an embedding, and the points of the other layer are left out. Unknown documents are
+        ignored.
+        """
         ...
 
 
@@ -66,7 +73,7 @@ class GraphReader(NodeReader, Protocol):
 
     @abstractmethod
     def segments_of(self, document_id: str) -> list[Segment]:
-        """Return all segments of a document, by index."""
+        """Return all segments of a document, echoes included, by index; an empty list for an unknown id."""
         ...
 
     @abstractmethod
@@ -83,12 +90,19 @@ class GraphReader(NodeReader, Protocol):
 
     @abstractmethod
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
-        """Return the SUMMARIZES edges that leave these points and overviews, by (source, descending weight, target)."""
+        """Return the SUMMARIZES edges that leave these points and overviews, by (source, descending weight, target).
+
+        Segments and unknown ids have none.
+        """
         ...
 
     @abstractmethod
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
-        """Return, for each of these segments that exists, the ids of its entities, sorted, each once."""
+        """Return the ids of the entities that each of these segments mentions, sorted, each once.
+
+        An unknown segment has no key. A segment without mentions has an empty list. Entities in the title of the
+        document are not included.
+        """
         ...
 
     @abstractmethod
@@ -96,6 +110,9 @@ class GraphReader(NodeReader, Protocol):
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
         """Return the k nearest relations of these entities, and of the entities that are SIMILAR_TO them.
+
+        Each relation is returned once. With a vector, relations without an embedding are left out. Without entities,
+        with ``k`` below 1, or with an empty ``documents``, the list is empty.
 
         The order is by descending cosine to ``vector``, ties by relation id; without a vector, by relation id. A store
         reads in one transaction, whatever the number of entities and relations, and in a second one when the k-th and
@@ -107,11 +124,15 @@ class GraphReader(NodeReader, Protocol):
     def segments_naming(
         self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
     ) -> list[Hit]:
-        """Return the k segments nearest to ``vector`` among those that mention one of these entities; ties by id."""
+        """Return the k segments nearest to ``vector`` among those that mention one of these entities; ties by id.
+
+        Echoes and segments without an embedding are left out. A title that names an entity is no mention. The score is
+        the cosine.
+        """
         ...
 
     def annotations(self, document_id: str) -> list[Annotation]:
-        """Return the annotations that users' own layers made of a document, by layer and index."""
+        """Return all annotations of a document, of all layers, by layer and index; an empty list for an unknown id."""
         ...
 
     def sections(self, document_id: str) -> list[Section]:
@@ -136,7 +157,14 @@ class SearchedGraph(NodeReader, Protocol):
 
     @abstractmethod
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
-        """Return the k segments with the largest cosine, or all when there are fewer; ties by id. Score: the cosine."""
+        """Return the k segments with the largest cosine, or all when there are fewer; best first, ties by id.
+
+        The score is the cosine. Echoes and segments without an embedding are left out. An empty ``documents`` gives an
+        empty list.
+
+        Raises:
+            StoreError: the vector is zero or not finite.
+        """
         ...
 
     @abstractmethod
@@ -145,8 +173,9 @@ class SearchedGraph(NodeReader, Protocol):
     ) -> list[Hit]:
         """Return the k segments that match the keywords best (BM25), with at least one word each; ties by id.
 
-        A word in the title counts twice. ``keywords`` is plain text, not a query language. With ``stemming``,
-        "marriages" matches "marriage".
+        A word in the title counts twice. ``keywords`` is plain text, not a query language. Stop words do not count. A
+        day matches its other written forms too. With ``stemming``, "marriages" matches "marriage". Echoes are left out.
+        The score is that of the engine. Without a word to search for, the list is empty.
         """
         ...
 
@@ -159,11 +188,17 @@ class SearchedGraph(NodeReader, Protocol):
         ...
 
     def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        """Return the relations of the documents that were written after version ``since``, by id."""
+        """Return the relations of the documents that were written after version ``since``, by id; -1 returns all.
+
+        A relation without an embedding may be left out.
+        """
         ...
 
     def indexed_names(self, *, since: int) -> list[IndexedName]:
-        """Return the entities with an embedding that the documents written after version ``since`` mention, by id."""
+        """Return the entities with an embedding that the documents written after version ``since`` mention, by id.
+
+        Only an entity with a relation has an embedding. An entity that only a title names is left out.
+        """
         ...
 
     def layer_annotations(self, layer: str, *, since: int = -1) -> list[Annotation]:
@@ -175,14 +210,19 @@ class SearchedGraph(NodeReader, Protocol):
 
     @abstractmethod
     def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
-        """Return the documents that were written after version ``since``, by key."""
+        """Return the documents that were written after version ``since``, by key; -1 returns all.
+
+        A change of the layers, the embeddings or the metadata counts as writing. Forgotten documents are not reported.
+        """
         ...
 
     @abstractmethod
     def version(self) -> int:
         """Return the number of writes to the namespace, by any process; 0 before the first write.
 
-        Each call of ``GraphWriter`` that changes anything, metadata included, adds one.
+        Each transaction of ``GraphWriter`` adds one, even if it changes no row: also for metadata, kept questions and
+        overviews. ``migrate``, a call without documents, and a call that raises add nothing. ``mend`` and ``reembed``
+        count as writes too.
         """
         ...
 
@@ -195,19 +235,27 @@ class SearchedGraph(NodeReader, Protocol):
         ...
 
     def statistics(self) -> Mapping[str, int]:
-        """Return the number of nodes by label and of edges by relationship type, in this namespace."""
+        """Return the number of nodes by label and of edges by relationship type, in this namespace.
+
+        A label or type without rows has 0. Points of the layer ``clusters`` are counted as ``ClusterSummary``, those of
+        ``points`` as ``InformationPoint``. The nodes of the namespace and of the schema are not counted.
+        """
         ...
 
     # ── a kept index ─────────────────────────────────────────────────────────────────────────────────────
 
     def kept_index(self) -> Path | None:
-        """Return the kept index file of the current version of the namespace; None when there is no such file."""
+        """Return the path of the kept index file of the current version of the namespace; None if there is no such one.
+
+        A store without kept files always returns None.
+        """
         ...
 
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Create an index file, and keep it until the next write to the namespace.
+        """Create an index file, and keep it until the next write to the namespace, or earlier.
 
-        No file is kept when the namespace has another version by then, or when the file cannot be written.
+        No file is kept, and no error is raised, when the namespace has another version by then, when the file cannot be
+        written, or when the store has no place for it. ``write`` may then not be called.
 
         Args:
             write: fills the file at a path. The file exists already, and only its owner may read it.
@@ -238,30 +286,37 @@ class SearchedGraph(NodeReader, Protocol):
         """Return the k segments that receive the most mass in one step of a walk over shared entities; ties by id.
 
         Mass moves from each segment to the entities that the segment mentions (edge weight 1) or that its document's
-        title names (edge weight 4), and from these entities back to segments. Segments of conversations take no part,
-        nor does an entity that a thousand segments mention. The score is the mass.
+        title names (edge weight 4), and from these entities back to segments. Segments of conversations take no part.
+        Mass that lies on an entity with more than a thousand segments is lost. No mass moves back to echoes, nor to
+        segments outside ``documents``. The score is the mass. Segments that receive nothing may follow, with score 0.
 
         Args:
-            masses: the mass of each segment before the step, by id.
-            entity_ids: entities that a question names. They start with ``entity_mass``; an entity that few segments
-                mention gets more of it.
+            masses: the mass of each segment before the step, by id; unknown ids are ignored.
+            entity_ids: entities that a question names. All of them together share ``entity_mass``; an entity that few
+                segments mention gets more of it.
             title_ids: as ``entity_ids``, but only those that the title of some document names.
         """
         ...
 
     def named_by(self, entity_ids: Sequence[str]) -> list[int]:
-        """Return how many segments mention each of these entities; 0 for an unknown id.
+        """Return how many segments mention each of these entities, in the order given; 0 for an unknown id.
 
         For an entity with many mentions, a store may return the number of mentions instead.
         """
         ...
 
     def times_of(self, segment_ids: Sequence[str]) -> dict[str, str]:
-        """Return the time of each of these segments that exists, else the time at which its document was added."""
+        """Return the time of each of these segments, by id; for a segment without time, when its document was added.
+
+        Unknown ids are left out. A time is ISO 8601.
+        """
         ...
 
     def first_segment_ids(self, *, k: int) -> list[str]:
-        """Return the k smallest segment ids. Ids are hashes, so this is a sample that rarely changes."""
+        """Return the k smallest ids of segments, without echoes, sorted; all ids when there are fewer.
+
+        Ids are hashes, so this is a sample that rarely changes.
+        """
         ...
 
 

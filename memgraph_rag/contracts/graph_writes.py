@@ -20,13 +20,15 @@ class GraphWriter(Protocol):
 
         Raises:
             SchemaMismatch: the store was built with another embedder, or by a newer version of this library.
+            StoreReadOnly: the store is open for reading only, and its schema is older or missing.
         """
         ...
 
     def write(self, graph: DocumentGraph) -> Receipt:
         """Store a document in place of the document with the same id, and mark kept questions that rest on it as stale.
 
-        Each receipt of a write counts the questions that the write made stale (``Question.changes``).
+        Overviews that rest on the stored document are deleted. The receipt counts the questions that the write made
+        stale (``Question.changes``).
 
         Raises:
             DocumentError: the stored document of this id has another owner
@@ -38,13 +40,21 @@ class GraphWriter(Protocol):
     def write_many(self, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
         """Store documents as ``write`` does: all or none, in one transaction, as one step of the version.
 
-        Some dozens of documents in one call cost a fraction of single calls. Each document may be given once.
+        Returns one receipt for each document, in order. Without documents, nothing is written. Some dozens of documents
+        in one call cost a fraction of single calls.
+
+        Raises:
+            StoreError: a document is given twice, or a graph could be stored only in part.
+            DocumentError: as ``write`` raises it; or a text cannot be stored.
         """
         ...
 
     @abstractmethod
     def revise(self, graph: DocumentGraph, *, before: str, kept: int = 0) -> Action:
         """Store a document as ``write`` does, but only if its stored content still has the hash ``before``.
+
+        Returns ``ADDED`` or ``REPLACED``. With ``kept``, kept questions become stale only if an overview that they read
+        is deleted.
 
         Args:
             before: the ``sha256`` of the stored content; empty if the document must not exist yet.
@@ -54,13 +64,17 @@ class GraphWriter(Protocol):
                 whole document.
 
         Raises:
-            DocumentChanged: the document has other content, or does not exist.
-            StoreError: ``kept`` is given, and the document has rows of another kind.
+            DocumentChanged: the document has other content, does not exist, or exists although ``before`` is empty; or,
+                with ``kept``, it has other layers.
+            StoreError: ``kept`` is given, and the graph has no further segment, or has rows of another kind.
         """
         ...
 
     def extend(self, graph: DocumentGraph, *, layers: Collection[str]) -> Receipt:
         """Store layers of an existing document; each replaces its earlier version, and other layers stay.
+
+        Overviews that rest on the document are deleted. A stored relation is deleted too if its segment does not
+        mention both entities any more.
 
         ``graph.segments`` are the stored segments. If ``graph`` holds embeddings of segments, they replace the stored
         ones. ``graph.document.layers`` names all layers that the document has afterwards.
@@ -80,7 +94,8 @@ class GraphWriter(Protocol):
     def extend_many(self, graphs: Sequence[DocumentGraph], *, layers: Collection[str]) -> list[Receipt]:
         """Store layers of documents as ``extend`` does: all or none, in one transaction, as one step of the version.
 
-        Each document may be given once.
+        Returns one receipt for each document, in order. Without documents, nothing is written. A document that is given
+        twice raises ``StoreError``.
         """
         ...
 
@@ -89,7 +104,8 @@ class GraphWriter(Protocol):
         """Replace the metadata and the ``sha256`` of documents; nothing else changes.
 
         Args:
-            before: the ``sha256`` that each document must still have. Other documents are left as they are.
+            before: the ``sha256`` that each document must still have, in the order of ``records``. A document with
+                another hash, or that does not exist, is left as it is; no error is raised.
 
         Returns:
             The ids of the documents that were changed, sorted.
@@ -105,12 +121,16 @@ class GraphWriter(Protocol):
 
         Raises:
             DocumentNotFound: no document has this id and this content (``sha256``).
+            StoreError: a segment is not stored, or does not mention both entities of its relation.
         """
         ...
 
     @abstractmethod
     def forget(self, document_id: str) -> Receipt:
         """Delete a document, everything that only it supports, and the kept questions that rest on it.
+
+        Overviews that rest on it are deleted too, even if they also rest on other documents. The receipt holds the
+        counts from before.
 
         Raises:
             DocumentNotFound: no document has this id.
@@ -121,11 +141,12 @@ class GraphWriter(Protocol):
     def write_overviews(self, rows: OverviewRows, *, as_of: int) -> list[str]:
         """Store overviews, and delete ``rows.removed`` with all overviews above them. Existing overviews stay.
 
-        An overview is left out if it rests on a document that was forgotten or written after version ``as_of``, or on
-        an overview that does not exist. Each later write of one of its documents deletes an overview.
+        A given overview whose id is stored already is not written again. An overview is left out if it rests on a
+        document that was forgotten or written after version ``as_of``, or if a node below it or one of its entities
+        does not exist. Each later write of one of its documents or their layers deletes an overview.
 
         Returns:
-            The ids of the given overviews that exist afterwards.
+            The ids of the given overviews that exist afterwards, sorted.
 
         Raises:
             StoreError: the id of an overview does not follow from its layer and key, its text is empty, it rests on
@@ -139,7 +160,8 @@ class GraphWriter(Protocol):
 
         Raises:
             DocumentNotFound: a node that was read or cited is not stored any more, or has another text.
-            StoreError: the question is stale.
+            StoreError: the question is stale, its id does not follow from namespace and text, or a text cannot be
+                stored.
         """
         ...
 

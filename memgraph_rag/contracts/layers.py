@@ -62,7 +62,10 @@ class Layer(Protocol):
         models: Models,
         progress: Progress | None = None,
     ) -> list[LayerRows]:
-        """Return the rows of each document, in order. The model work of all documents runs in shared batches."""
+        """Return the rows of each document, in order; empty rows for a document without a result.
+
+        The model work of all documents runs in shared batches. Nothing is stored.
+        """
         ...
 
 
@@ -73,7 +76,10 @@ class LearningLayer(Layer, Protocol):
     def extract(
         self, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models
     ) -> list[LayerRows]:
-        """Return the rows of each document that bear on a question, ready for ``GraphWriter.learn``."""
+        """Return the rows of each document that bear on a question, one per document, in order.
+
+        They are ready for ``GraphWriter.learn``, which stores mentions and relations only.
+        """
         ...
 
 

@@ -170,7 +170,7 @@ class ReadingSession(Protocol):
         """Read nodes. Return the mean attention, (n,), of each new node's tokens to the question's tokens.
 
         With a ``calibration`` the attention is relative to the usual attention at that distance; else it falls with
-        distance. A session that does not attend returns 0.
+        distance. A session that does not attend returns 0 for each node. Without texts, nothing is read.
 
         Raises:
             WindowExceeded: the nodes do not fit the window; no node was read.
@@ -182,7 +182,10 @@ class ReadingSession(Protocol):
         ...
 
     def take_back(self, calls: int) -> None:
-        """Remove the nodes of the last ``calls`` calls of ``append``, as if they had never been read."""
+        """Remove the nodes of the last ``calls`` calls of ``append``, as if they had never been read.
+
+        A call without texts, or one that raised, does not count. The ``usage`` stays.
+        """
         ...
 
     def judge(self, request: str) -> float:
@@ -240,7 +243,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return the vectors of texts: (n, d) float32, rows L2-normalised."""
+        """Return the vectors of texts, in order: (n, d) float32, rows L2-normalised; (0, d) without texts."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:

@@ -59,7 +59,7 @@ class SearchContext(Protocol):
         ...
 
     def ranked(self, query: str, *, k: int) -> list[Evidence]:
-        """Return the k best segments of a graph search over the same part of the namespace."""
+        """Return the k best segments of a graph search over the same part of the namespace, best first."""
         ...
 
     def evidence(self, matches: Sequence[Any]) -> list[Evidence]:
@@ -95,25 +95,39 @@ class Search(Protocol):
 
         Args:
             mode: a mode, or the name of one: of ``MODES`` or of an installed system.
-            documents: ids of the documents to search; None searches all that the caller may see.
+            documents: ids of the documents to search; None searches all that the caller may see. A document that the
+                caller may not see is not searched.
+
+        Raises:
+            SettingsError: there is no mode with this name.
         """
         ...
 
     def named_in(self, question: str) -> list[str]:
-        """Return the ids of the known entities that a question names, in the order of the question."""
+        """Return the ids of the known entities that a question names, in the order of the question.
+
+        A name matches by its normal form. A name inside a longer known name is left out.
+        """
         ...
 
     def said_by_another(self, question: str) -> tuple[str, str] | None:
         """Return (the speaker that a question names, the other speaker who said what it asks about).
 
-        None if no other speaker said it, or if some searchable document is not a conversation.
+        None if the question does not name exactly one speaker, if no other speaker said it, or if some searchable
+        document is not a conversation.
         """
         ...
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
-        """Return each name of a question, as the question spells it, with whether one of the texts contains it."""
+        """Return each name of a question, as the question spells it, with whether one of the texts contains it.
+
+        Empty if the question is not English. Abbreviations, and a name inside a longer name, are left out.
+        """
         ...
 
     def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the names in the texts that are spelt almost, but not exactly, like one of these names; each once."""
+        """Return the names in the texts that are spelt almost, but not exactly, like one of these names; each once.
+
+        Each given name adds at most one, in the order given. A given name that a text contains adds none.
+        """
         ...

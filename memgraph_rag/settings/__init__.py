@@ -157,6 +157,9 @@ class Settings(BaseModel):
     def load(cls, **given: Any) -> Settings:
         """Return the settings: each value from ``given`` (None: not given), a variable, a file, or the default.
 
+        The first of these that gives the value decides. A variable may be in the environment or in ``.env``; the
+        project's file comes before the user's file. A field of a group is decided by itself.
+
         Raises:
             SettingsError: a value is unusable, or a file cannot be read.
         """
@@ -164,7 +167,9 @@ class Settings(BaseModel):
 
     @classmethod
     def resolve(cls, **given: Any) -> tuple[Settings, dict[str, Origin]]:
-        """Return the settings as ``load`` does, and the origin of each value that is not a default.
+        """Return the settings as ``load`` does, and the origin of each given value by its name (``neo4j.password``).
+
+        A setting that nothing gives has no origin.
 
         Raises:
             SettingsError: a value is unusable, or a file cannot be read.

@@ -97,12 +97,14 @@ def read_all(arguments: Mapping[str, object], *, groups: Collection[str], variab
 
 
 def user_file() -> Path:
-    """Return the path of the user's own file. The file may not exist."""
+    """Return the path of the user's own settings file (``memgraph_rag.toml``). The file may not exist."""
     return Path(platformdirs.user_config_dir(APP)) / FILE_NAME
 
 
 def project_file() -> Path | None:
-    """Return the nearest file in the working directory and its parents, up to the root of the repository.
+    """Return the nearest ``memgraph_rag.toml`` in the working directory and its parents, up to the repository's root.
+
+    None if there is none, if the nearest one is the user's own file, or if the working directory was deleted.
 
     The root is the folder that contains ``.git``. Outside a repository only the working directory counts, so that a
     file of another user in a parent folder has no effect.
@@ -118,7 +120,10 @@ def project_file() -> Path | None:
 
 
 def stanza_folder() -> Path | None:
-    """Return the folder in stanza's own variable; None if it is not set."""
+    """Return the folder in stanza's own variable, STANZA_RESOURCES_DIR; None if it is not set or empty.
+
+    The folder may not exist.
+    """
     folder = os.environ.get("STANZA_RESOURCES_DIR")
     return Path(folder) if folder else None
 

@@ -37,15 +37,16 @@ def open_store(
     connect_timeout_s: float = 5.0,
     read_only: bool = False,
 ) -> GraphStore:
-    """Open the store at an address, bound to one namespace.
+    """Open the store at an address, bound to one namespace. The schema is not created: call ``migrate``.
 
     Args:
         address: ``neo4j://host:7687`` (also neo4j+s, neo4j+ssc, bolt, bolt+s, bolt+ssc), or the path of a Ladybug file,
             which is created if it does not exist. ``:memory:`` keeps the graph in this process only.
         namespace: separates users; every read and write stays within it.
-        user: for Neo4j.
+        user: for Neo4j. Without user and password, there is no login, unless a password is known (see ``password``).
         password: for Neo4j. No message contains it; given as a ``SecretStr``, no variable of this library does either.
-            The default is the password of the server that ``memgraph-rag neo4j start`` runs at this address.
+            By default, user and password are those of the server that ``memgraph-rag neo4j start`` runs at this
+            address, if it generated the password; else the password is empty.
         database: for Neo4j; None is the user's home database.
         database_per_namespace: for Neo4j Enterprise and Aura; the namespace has its own database, which is created if
             it does not exist.

@@ -157,11 +157,17 @@ class Evidence:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Facts that complete the text for a reader: whether it still holds, and the days that its words name."""
+        """Facts that complete the text for a reader: whether it still holds, then the days that its words name.
+
+        Empty if neither is known.
+        """
         return (*([str(self.standing)] if self.standing else []), *map(str, self.days))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the text, its position, the reasons for the match and the remarks, for JSON."""
+        """Return the text, its position, score, relevance, standing, days and remarks, and the reasons, for JSON.
+
+        ``segment_id``, ``speaker`` and ``time`` are those of the best segment. The segments of a run are not listed.
+        """
         return {
             "text": self.text,
             "document_key": self.document_key,
@@ -324,8 +330,8 @@ class Change:
     """A change of a document after a kept question was answered from it.
 
     Attributes:
-        action: ``REPLACED``: the text changed, so that citations quote the old text. ``DEEPENED``: only the information
-            points changed.
+        action: ``REPLACED``: the document was written again, so that citations may quote an old text. ``DEEPENED``:
+            only information points changed, or an overview that rests on the document was deleted.
         changed_at: time of the last change, ISO 8601 in UTC.
         reads: how many nodes that were read for the question the change removed.
     """
@@ -351,7 +357,8 @@ class Question:
     one. ``asked_at`` is ISO 8601 in UTC.
 
     Attributes:
-        changes: later changes of the documents that the question rests on, by key; empty if all nodes read still exist.
+        changes: later changes of the documents that the question rests on, by key; empty if none was replaced and all
+            nodes read still exist.
     """
 
     id: str
@@ -366,7 +373,10 @@ class Question:
 
     @property
     def is_stale(self) -> bool:
-        """Whether a node that was read for the question no longer exists: asking again may give another answer."""
+        """Whether a document on which the question rests was replaced, or a node that was read no longer exists.
+
+        Asking again may give another answer.
+        """
         return bool(self.changes)
 
     @property
@@ -376,7 +386,7 @@ class Question:
 
     @property
     def standing_citations(self) -> tuple[Citation, ...]:
-        """The citations of the answer whose documents were not replaced since."""
+        """The citations of the answer whose documents were not replaced since, in the order of the answer."""
         replaced = {change.document_id for change in self.changes if change.action is Action.REPLACED}
         return tuple(cited for cited in self.answer.citations if cited.document_id not in replaced)
 

@@ -28,7 +28,10 @@ def owner_of(metadata: Mapping[str, MetadataValue]) -> tuple[MetadataValue | Non
 
 
 def as_line(text: str) -> str:
-    """Return the text on one line. A language model can then not take one node for two."""
+    """Return the text on one line: a single space for each run of white space, none at the ends.
+
+    A language model can then not take one node for two.
+    """
     return " ".join(text.split())
 
 
@@ -74,7 +77,7 @@ class Document:
 
     @property
     def sha256(self) -> str:
-        """The hash of the content: text, title, metadata and turns. The key and the source are not part of it."""
+        """The SHA-256 of the content, in hex: text, title, metadata and turns. Key and source are not part of it."""
         content: list[object] = [self.text, self.title, dict(self.metadata)]
         if self.turns:  # a document without turns keeps the hash that older versions stored
             content.append([[turn.start, turn.end, turn.speaker, turn.time] for turn in self.turns])

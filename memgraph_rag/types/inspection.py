@@ -78,7 +78,11 @@ class Neighbourhood:
     left_out: Mapping[str, int]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the whole centre, the type and name of the other things, and the ties with names, for JSON."""
+        """Return the centre, the things, the ties, the passages, the mentions and what is left out, for JSON.
+
+        The centre is whole (``centre``). Each thing has only its type and a name, which may be cut. A tie also has the
+        names of both ends.
+        """
         things = {node_id: {"type": type_of(thing), "name": _name(thing)} for node_id, thing in self.things.items()}
         return {
             **things[self.centre.id],

@@ -24,7 +24,10 @@ _CELL = ' style="text-align: left; vertical-align: top; white-space: pre-wrap"'
 
 
 def answer_html(answer: Answer) -> str:
-    """Return an answer with its citations, its warnings and its cost, as HTML."""
+    """Return the question and the answer with its citations, its warnings and its cost, as HTML.
+
+    Long quotations are cut. The trace is left out.
+    """
     cited = [{"document": cited.document_key, **cited.as_dict()} for cited in answer.citations]
     usage = answer.usage
     cost = f"{len(answer.trace):,} nodes read, {usage.model_calls:,} model calls, {usage.seconds:.1f} s"
@@ -37,7 +40,11 @@ def answer_html(answer: Answer) -> str:
 
 
 def table_html(records: Sequence[Any], columns: Sequence[str]) -> str:
-    """Return records as an HTML table with these columns; at most ``_MOST_ROWS`` rows."""
+    """Return records as an HTML table with these columns, which are keys of ``as_dict``.
+
+    Columns without any value are left out, and long texts are cut. Of many records only the first are shown, with the
+    number of the others below.
+    """
     return _table(columns, (record.as_dict() for record in islice(records, _MOST_ROWS)), total=len(records))
 
 

@@ -30,7 +30,13 @@ def plain_fields(record: Any, *, without: tuple[str, ...] = ()) -> dict[str, Any
 
 
 def plain_value(value: object) -> Any:
-    """Return a value as JSON can hold it; a record by its ``as_dict``, or by its fields if it has none."""
+    """Return a value as JSON can hold it; a record by its ``as_dict``, or by its fields if it has none.
+
+    An enum becomes its value, a date ISO 8601, a tuple a list, a key a str.
+
+    Raises:
+        TypeError: the value is none of these, such as a set or an array.
+    """
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, np.generic):

@@ -57,7 +57,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A source that ``add_many`` could not add, and the error. The other sources were added."""
+    """A source that ``add_many`` could not add, and the error. Sources without a failure were added."""
 
     source: str
     error: Exception

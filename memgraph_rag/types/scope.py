@@ -63,13 +63,19 @@ class Extent:
     until: datetime | None = None
 
     def within(self, documents: Sequence[str] | None) -> Extent:
-        """Return the part of the extent in these documents (ids; None for all)."""
+        """Return the part of the extent in these documents (ids; None for all). The bounds of time stay.
+
+        If no document is in both, the result allows none.
+        """
         if documents is None or self.documents is None:
             return self if documents is None else replace(self, documents=documents)
         return replace(self, documents=sorted({*documents} & {*self.documents}))
 
     def holds(self, at: datetime | None) -> bool:
-        """Return whether a text of this time is in the extent; None is an unknown time."""
+        """Return whether a text of this time is within the bounds of time; ``documents`` does not matter.
+
+        An unknown time, None, is within only if there is no bound.
+        """
         if self.since is None and self.until is None:
             return True
         return at is not None and (self.since is None or at >= self.since) and (self.until is None or at < self.until)
@@ -81,5 +87,5 @@ class Extent:
 
     @property
     def is_everything(self) -> bool:
-        """Whether the extent has no bound at all."""
+        """Whether the extent has no bound of documents or time."""
         return self.documents is None and not self.has_time

@@ -67,11 +67,13 @@ class Leaf:
 
 
 def make_sections(namespace: str, document_id: str, headings: Iterable[Heading], *, length: int) -> tuple[Section, ...]:
-    """Return the outline that these headings give to a document of ``length`` characters.
+    """Return the outline that these headings give to a document of ``length`` characters; empty without headings.
+
+    The level of a section is its depth in the outline, from 1, whatever levels the headings skip.
 
     Args:
-        headings: by ``start``, the first one at 0. The parent of a heading is the last heading before it with a smaller
-            level.
+        headings: by ``start``, the first one at 0; neither is checked. The parent of a heading is the last heading
+            before it with a smaller level.
 
     Examples:
         >>> headings = [Heading(0, 2, "A"), Heading(5, 4, "B"), Heading(9, 2, "C")]
@@ -105,7 +107,9 @@ def make_sections(namespace: str, document_id: str, headings: Iterable[Heading],
 
 
 def leaves_of(sections: Sequence[Section], segments: Iterable[Segment]) -> list[Leaf]:
-    """Return the leaves of an outline, in document order. Together they cover all segments that are evidence.
+    """Return the leaves of an outline, in document order; none without sections.
+
+    Together they cover all segments that are evidence. A segment has one leaf for each section that it touches.
 
     Args:
         sections: all sections of a document, by index.
@@ -127,7 +131,10 @@ def leaves_of(sections: Sequence[Section], segments: Iterable[Segment]) -> list[
 
 
 def own_ranges(sections: Sequence[Section]) -> Iterator[tuple[Section, int]]:
-    """Yield each section and the end of its own text: the start of the next section of any level."""
+    """Yield each section and the end of its own text: the start of the next section of any level.
+
+    The own text of the last section ends with the section. ``sections`` are all sections of a document, by index.
+    """
     for place, section in enumerate(sections):
         following = sections[place + 1 : place + 2]
         yield section, following[0].start if following else section.end

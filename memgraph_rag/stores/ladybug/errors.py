@@ -109,7 +109,10 @@ KNOWN_ERRORS: tuple[tuple[str, type[MemgraphRagError], str], ...] = (
 
 @contextmanager
 def in_our_words(place: str) -> Iterator[None]:
-    """Convert exceptions of the engine or the system into errors of this library about this file."""
+    """Convert exceptions of the engine or the system into errors of this library about this file.
+
+    Errors of this library pass unchanged.
+    """
     try:
         yield
     except FOREIGN as exc:

@@ -68,6 +68,8 @@ _opening = threading.Lock()
 def open_file(path: str, *, read_only: bool = False) -> LadybugFile:
     """Return the open file at this path, which all callers share; each caller closes it once.
 
+    A file to write is created if it does not exist. ``:memory:`` is a new, empty graph at each call, shared with none.
+
     Args:
         read_only: whether to open for reading only. Several processes may then read one file, if no process has it open
             for writing. If this process has the file open for writing, that open file is returned.
@@ -167,12 +169,12 @@ class LadybugFile:
             return Path(self.place).stat().st_size
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the rows of one reading statement."""
+        """Return the rows of one reading statement, each by column name; the statement may use all threads."""
         with self.lock:
             return _execute(self._reader, self.place, text, parameters)
 
     def look_up(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the rows of a reading statement on few rows, in half the time of ``read``, which scans in parallel."""
+        """Return the rows of a reading statement as ``read`` does; faster on few rows, as it uses one thread."""
         with self.lock:
             return _execute(self._writer, self.place, text, parameters)
 
@@ -196,6 +198,10 @@ class LadybugFile:
             row_bytes: approximate size of the write. If the disk has too little space, the write is refused at the
                 beginning.
             script: statements without parameters that begin the transaction, run together.
+
+        Raises:
+            StoreReadOnly: the file is open for reading only.
+            StoreError: the disk has too little space.
         """
         with self.lock:
             if self.read_only:
@@ -254,10 +260,11 @@ class LadybugFile:
         """Replace this file by another one: ``fill`` writes it, from an empty file next to this one.
 
         The old file stays until the new one is complete on the disk. After an interruption, one of the two is open and
-        whole.
+        whole. In memory, nothing happens, and ``fill`` is not called.
 
         Raises:
             StoreLocked: another process opened the file at that moment. The file was not changed.
+            StoreError: the disk has too little space for a second file, or the log was not empty after closing.
         """
         with self.lock:
             if self.place == IN_MEMORY:

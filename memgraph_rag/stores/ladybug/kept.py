@@ -46,6 +46,8 @@ class KeptIndexes:
     def keep(self, write: Callable[[Path], None], *, nbytes: int, digest: Callable[[], str | None]) -> None:
         """Keep the file that ``write`` fills; keep nothing if the disk is too full, or on Windows.
 
+        Nothing is kept either if ``digest`` returns None, or if the file cannot be written: no error is raised.
+
         Args:
             nbytes: approximate size of the file.
             digest: called before and after the writing; it returns None if the index is out of date.

@@ -42,7 +42,7 @@ class FileLock:
         self._descriptors = [descriptor for descriptor in (lock, *descriptors) if descriptor is not None]
 
     def release(self) -> None:
-        """Release the lock. The last holder removes the lock file."""
+        """Release the lock. The last holder removes the lock file. A second call does nothing."""
         _held.pop(self._place, None)
         lock, self._lock = self._lock, None
         if lock is not None:
@@ -67,8 +67,11 @@ class Hold(Protocol):
 def hold(place: str, *, shared: bool = False) -> FileLock:
     """Lock a store's file for writing, or with ``shared`` for reading together with other readers.
 
+    Without an error, the lock may be weaker: on Windows, on a file system without such locks, or for a reader that may
+    not write in the folder, there is no lock file.
+
     Raises:
-        StoreLocked: another process has the file open.
+        StoreLocked: another process has the file open; with ``shared``, it has the file open for writing.
         StoreReadOnly: the file to read cannot be opened.
         OSError: the lock file of a file to write cannot be created.
     """
@@ -90,7 +93,11 @@ def abandon_all() -> None:
 
 
 def open_place(path: str | Path) -> str | None:
-    """Return the store, open in this process, whose graph, log or other file is at this path; None if there is none."""
+    """Return the path of the store that is open in this process and owns the file at this path; None if there is none.
+
+    The file may be the graph, its log, its lock or another file of the engine, also under another name or by a link.
+    None too if the path does not exist.
+    """
     try:
         status = Path(path).stat()
     except (OSError, ValueError):

@@ -36,7 +36,11 @@ logger = logging.getLogger(__name__)
 
 
 def mend(place: str) -> None:
-    """Cut off the part of a log after its last complete transaction. The caller keeps other processes from the file."""
+    """Cut off the part of each log after its last complete transaction, and log a warning.
+
+    A part with commits is kept in a file of its own. A log in an unknown form stays as it is. The caller keeps other
+    processes from the file.
+    """
     with in_our_words(place):
         for log in _logs(place):
             content = log.read_bytes()

@@ -53,7 +53,7 @@ USUAL_NAME_BYTES, USUAL_PATH_BYTES = 255, 4096
 
 
 def real_place(path: str) -> str:
-    """Return the path without links. It identifies a store.
+    """Return the absolute path without links, with ``~`` as the home folder. It identifies a store, and may not exist.
 
     Raises:
         SettingsError: the path is invalid.
@@ -105,14 +105,15 @@ def check_place(place: str, *, read_only: bool) -> None:
 
 
 def has_log(place: str) -> bool:
-    """Return whether a file has committed writes in its logs that no checkpoint has taken in yet."""
+    """Return whether a log or the shadow file of a file is not empty: it may hold writes without a checkpoint."""
     return any(log.exists() and log.stat().st_size for log in (Path(place + suffix) for suffix in PENDING))
 
 
 def remove_empty_shadow(place: str) -> None:
     """Remove an empty shadow file of a killed process. The caller holds the lock of the file.
 
-    The engine cannot open a file for reading while a shadow file exists, even an empty one.
+    The engine cannot open a file for reading while a shadow file exists, even an empty one. During a checkpoint, and if
+    the file cannot be removed, nothing happens.
     """
     with suppress(OSError):
         shadow = Path(f"{place}.shadow")

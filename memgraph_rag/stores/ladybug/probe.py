@@ -37,7 +37,9 @@ with ladybug.Database(sys.argv[1], read_only=True) as database, ladybug.Connecti
 
 
 def try_file(path: Path, *, timeout_s: float = TIMEOUT_S) -> None:
-    """Open a file in another process, and read every column of it.
+    """Open a file in another process, and read every column of it. Nothing is returned if no crash was seen.
+
+    Where no process can be started, the file is not tried.
 
     Raises:
         StoreError: the engine crashed on the file, or did not finish. An error that the engine reports is not raised

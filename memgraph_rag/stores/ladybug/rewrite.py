@@ -21,7 +21,9 @@ SOURCE, TARGET = "from id", "to id"
 
 
 def copy(old: LadybugFile, new: LadybugFile, *, but: Sequence[str] = (), further_sources: Sequence[str] = ()) -> None:
-    """Copy the rows of all tables except ``but``. One table at a time is in memory.
+    """Copy the rows of all tables except ``but`` into an empty file that has these tables.
+
+    Each table is a transaction of its own, and is in memory meanwhile.
 
     Args:
         further_sources: tables of nodes whose edges are copied, even if ``but`` contains the table of the edges.

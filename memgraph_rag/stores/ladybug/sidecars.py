@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 def scratch_path(place: str) -> Path:
-    """Return the path of the file that is written to replace this one."""
+    """Return the path of the file that is written to replace this one. It exists only during the writing."""
     return Path(place + SCRATCH)
 
 
@@ -50,7 +50,7 @@ def remove_leftovers(place: str) -> None:
 
 
 def list_damaged_logs(place: str) -> list[Path]:
-    """Return the paths of damaged logs of this file that were kept, sorted."""
+    """Return the paths of damaged logs of this file that were kept, sorted by name; empty if there are none."""
     file = Path(place)
     ending = re.compile(re.escape(file.name + ASIDE) + r"(-\d+)?")
     with in_our_words(place):
@@ -58,7 +58,7 @@ def list_damaged_logs(place: str) -> list[Path]:
 
 
 def new_damaged_log_path(place: str) -> Path:
-    """Return an unused path for a damaged log."""
+    """Return an unused path next to this file for a damaged log. No file is created."""
     names = itertools.chain([place + ASIDE], (f"{place}{ASIDE}-{number}" for number in itertools.count(2)))
     return next(path for path in map(Path, names) if not path.exists())
 

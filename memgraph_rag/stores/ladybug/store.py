@@ -100,7 +100,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
     def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
-        """Return the k segments with the largest cosine, by an exact scan."""
+        """Return the k segments with the largest cosine, without echoes, by an exact scan; best first, ties by id."""
         if documents is not None:
             return graph_reads.score_nodes(self._run, vector, documents=documents, k=k)
         return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.vector_parameter(vector), k=k))
@@ -225,7 +225,10 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def keep_index(self, write: Callable[[Path], None], *, version: int, nbytes: int) -> None:
-        """Keep an index file next to this file. Every write to a document, of any namespace, removes it first."""
+        """Keep an index file next to this file. Every write, of any namespace, removes it first.
+
+        A kept question counts as a write. Nothing is kept in memory, for a read-only store, or on Windows.
+        """
         if self._read_only or self._file.place == IN_MEMORY:
             return
 
@@ -248,7 +251,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def migrate(self, *, embedder: str, dimension: int) -> None:
-        """Create or update the schema, in one transaction."""
+        """Create or update the schema, in one transaction; write nothing if it is current."""
         steps = queries.migrations(DIALECT)
         with self._file.lock:
             stored = self.schema
@@ -273,6 +276,9 @@ class LadybugStore(graph_writes.WrittenGraph):
         """Replace this file by one with other embeddings, by one rename; other users of the file wait meanwhile.
 
         The whole file is written again, as by ``purge``, because the length of a vector is part of a column's type.
+
+        Raises:
+            StoreError: the graph is in memory, or a namespace has other counts afterwards: nothing was changed.
         """
         self._require_writable()
         with self._file.lock:
@@ -310,6 +316,8 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     def purge(self) -> None:
         """Rewrite the file, with all namespaces, so that no forgotten or replaced text remains in it.
+
+        Kept indexes and kept damaged logs are removed. In memory, nothing is rewritten.
 
         This takes about as long, and as much disk space, as writing the whole file again; other users of the file wait.
         """

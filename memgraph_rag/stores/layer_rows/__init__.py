@@ -44,12 +44,12 @@ class ArchivedRows(ArchivedPoints, ArchivedNames, ArchivedRelations, ArchivedSec
 
 
 def kind_of(layer: str) -> RowKind:
-    """Return the kind of the rows of this layer."""
+    """Return the kind of the rows of this layer; annotations for a layer without a kind of its own."""
     return next((kind for kind in KINDS if layer in (kind.layer, *kind.further_layers)), ANNOTATIONS)
 
 
 def kinds_of(layers: Iterable[str]) -> dict[RowKind, Collection[str]]:
-    """Return the kinds of rows of these layers, in order, each with the names of its layers."""
+    """Return the kinds of rows of these layers, in the order of ``KINDS``, each with the names of its layers."""
     names = list(layers)
     return {kind: of_kind for kind in KINDS if (of_kind := [name for name in names if kind_of(name) is kind])}
 

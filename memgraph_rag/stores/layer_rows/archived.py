@@ -48,7 +48,7 @@ class Ids:
         self.document = make_id(namespace, "document", key)
 
     def node(self, level: int, index: int, *, layer: PointLayer = "points") -> str:
-        """Return the id of the node at this level and index; ``layer`` is the layer of a point."""
+        """Return the id of the segment (level 0) or point at this level and index; ``layer`` is that of a point."""
         if level:
             return point_id(self.namespace, self.document, level, index, layer=layer)
         return make_id(self.namespace, "segment", self.document, index)

@@ -41,7 +41,7 @@ class DocumentWrite:
     unnamed: list[str] = field(default_factory=list)
 
     def finish(self) -> None:
-        """Delete the entities without a mention or title, after their SIMILAR_TO edges were deleted."""
+        """Delete the entities in ``unnamed``. Call it last: their SIMILAR_TO edges must be deleted before."""
         if self.unnamed:
             self.run("write/delete_entities", entity_ids=self.unnamed)
 
@@ -84,18 +84,21 @@ class RowKind(ABC):
 
     @abstractmethod
     def texts(self, graph: DocumentGraph) -> Iterable[str]:
-        """Return all texts of the rows."""
+        """Return all texts of the rows that a store keeps, some ids too, to check that they can be stored."""
 
     @abstractmethod
     def segment_ids(self, graph: DocumentGraph) -> Iterable[str]:
-        """Return the ids of the segments and points that the rows rest on."""
+        """Return the ids of the segments and points that the rows rest on; an id may come several times."""
 
     @abstractmethod
     def counts(self, graph: DocumentGraph) -> Mapping[str, int]:
-        """Return the number of rows by label and relationship type, under the names that the store counts."""
+        """Return the number of rows by label and relationship type, under the names that the store counts.
+
+        A count may be 0. Entities are not counted.
+        """
 
     def embedded(self, graph: DocumentGraph) -> Sequence[Embedded]:
-        """Return the rows that have embeddings."""
+        """Return the rows that have embeddings, with these; nothing for a kind without embeddings."""
         del graph
         return ()
 
@@ -103,7 +106,10 @@ class RowKind(ABC):
 
     @abstractmethod
     def create(self, write: DocumentWrite, graphs: Sequence[DocumentGraph]) -> None:
-        """Store the rows of this kind of documents that have none yet. Their segments are stored already."""
+        """Store the rows of this kind of documents that have none yet. Their segments are stored already.
+
+        It also completes earlier deletions of the transaction (``removed_writings``, ``parted``), even without graphs.
+        """
 
     @abstractmethod
     def remove(self, write: DocumentWrite, document_ids: Sequence[str]) -> None:
@@ -111,11 +117,14 @@ class RowKind(ABC):
 
     @abstractmethod
     def remove_layers(self, write: DocumentWrite, document_ids: Sequence[str], layers: Collection[str]) -> None:
-        """Delete the rows of these layers of documents that stay."""
+        """Delete the rows of these layers, all of this kind, of documents that stay. Other layers of the kind stay."""
 
     @abstractmethod
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Return the rows of each document as fields of its ``DocumentGraph``; each statement runs once for all."""
+        """Return the rows of each document as fields of its ``DocumentGraph``; empty fields for an unknown id.
+
+        Each statement runs once for all documents.
+        """
 
     # ── in an archive ────────────────────────────────────────────────────────────────────────────────────
 

@@ -139,7 +139,10 @@ class NameRows(RowKind):
 
 
 def remove_mentions(write: DocumentWrite, document_ids: Sequence[str], is_wanted: Callable[[str], bool]) -> bool:
-    """Count the written forms of entities whose kind ``is_wanted``, as removed. Return whether there are any."""
+    """Count the written forms of entities whose kind ``is_wanted``, as removed. Return whether there are any.
+
+    No mention is deleted here: the caller does that. ``is_wanted`` also receives the kind of titles.
+    """
     surface_rows = write.run("read/count_surfaces", document_ids=document_ids)
     writings = rows.decode_writings(row for row in surface_rows if is_wanted(row["kind"]))
     rows.add_writings(write.removed_writings, writings)

@@ -24,14 +24,17 @@ def index_width(k: int) -> int:
 
 
 def trusted_hits(hits: list[Scored], k: int) -> list[Scored]:
-    """Return the first k hits, if a later, lower score proves that no tie with the k-th hit was cut off; else none."""
+    """Return the first k hits, if a later, lower score proves that no tie with the k-th hit was cut off.
+
+    Else return an empty list, also if there are only k hits or fewer. ``hits`` are sorted, the best first.
+    """
     return hits[:k] if len(hits) > k and hits[-1].score < hits[k - 1].score else []
 
 
 def decode_hits(hit_rows: Sequence[Mapping[str, Any]]) -> list[Hit]:
     """Return the hits of a statement that returns all of them in one row, as each row costs the driver 11 microseconds.
 
-    A node that was deleted during the statement has no id and is left out.
+    The best come first, ties by id. A node that was deleted during the statement has no id and is left out.
     """
     pairs = (pair for row in hit_rows for pair in row["hits"])
     return rows.decode_hits({"id": node_id, "score": score} for node_id, score in pairs if node_id is not None)

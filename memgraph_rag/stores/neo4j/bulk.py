@@ -87,7 +87,10 @@ class BulkFiles:
 
     @property
     def arguments(self) -> list[str]:
-        """The arguments of ``neo4j-admin``. Run it in the folder while the database is stopped."""
+        """The arguments of ``neo4j-admin``. Run it in the folder while the database is stopped.
+
+        The import replaces the whole content of the database.
+        """
         return ["database", "import", "full", *self.options, "--overwrite-destination=true", self.database]
 
 
@@ -112,13 +115,13 @@ class BulkWriter:
         self._entities.close()
 
     def write(self, graphs: Sequence[DocumentGraph]) -> None:
-        """Add documents. Each document may be added once."""
+        """Add documents. Each document may be added once, which is not checked."""
         graph_writes.replace(self._run, self._create, _find_no_names, graphs)
         self._documents += len(graphs)
         self._segments += sum(len(graph.segments) for graph in graphs)
 
     def write_overviews(self, overviews: OverviewRows) -> None:
-        """Add overviews of documents that were added before."""
+        """Add overviews of documents that were added before, which is not checked. ``removed`` must be empty."""
         write_overviews(self._run, self._create, overviews, as_of=FIRST_VERSION)
 
     def finish(self) -> BulkFiles:

@@ -186,13 +186,23 @@ class Neo4jConnection:
         self._bookmarks = driver.execute_query_bookmark_manager
 
     def read(self, operation: str, work: Callable[[Execute], T]) -> T:
-        """Return the result of ``work`` in one read transaction; ``work`` is called again after a lost connection."""
+        """Return the result of ``work`` in one read transaction.
+
+        ``work`` is called again after a lost connection, or if a row was deleted while it was read.
+
+        Raises:
+            StoreUnavailable: no server answered any more.
+        """
         return self._read(operation, READ_TIMEOUT_S, work, _keep_row)
 
     def stream(
         self, operation: str, text: str, parameters: Mapping[str, Any], row: Callable[[Mapping[str, Any]], T]
     ) -> list[T]:
-        """Return the rows of one statement; ``row`` converts each as soon as it arrives."""
+        """Return the rows of one reading statement, in order; ``row`` converts each as soon as it arrives.
+
+        After a lost connection the statement runs again, and ``row`` is called for all rows again. Earlier results are
+        dropped.
+        """
         return self._read(operation, WRITE_TIMEOUT_S, lambda execute: execute(text, parameters), row)
 
     def _read(

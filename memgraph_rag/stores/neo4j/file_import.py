@@ -33,7 +33,9 @@ _START_S = 600.0
 
 
 def import_files(server: RunningServer, files: BulkFiles) -> RunningServer:
-    """Stop a server, create its database from files, and start it again.
+    """Stop a server, create its database from files, and start it again. Return the server that runs now.
+
+    The whole earlier content of the database is removed.
 
     No other client may write meanwhile: writes between the last check of the database and the stop are lost.
 

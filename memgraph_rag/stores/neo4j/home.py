@@ -65,7 +65,7 @@ class Home:
 
     @property
     def log(self) -> Path:
-        """The file with the console output of the server."""
+        """The file with the console output of the last start of the server. It may not exist."""
         return self.path / "logs" / "console.log"
 
     @property
@@ -74,10 +74,10 @@ class Home:
         return (self._data / "databases" / "system").exists()
 
     def check(self) -> None:
-        """Refuse a path that is unusable as the folder.
+        """Refuse a path that is unusable as the folder. A path that does not exist yet passes.
 
         Raises:
-            SettingsError: it is not a folder, holds other files, or cannot be read.
+            SettingsError: it is not a folder or not within one, holds other files, or cannot be read.
         """
         try:
             above = next(place for place in (self.path, *self.path.parents) if place.exists())
@@ -105,14 +105,17 @@ class Home:
             raise _folder_error(self.path, exc) from exc
 
     def configure(self, *, bolt_port: int, http_port: int) -> None:
-        """Write Neo4j's settings: localhost only, small memory, no telemetry."""
+        """Write Neo4j's settings, in place of earlier ones: localhost only, small memory, no telemetry."""
         settings = _CONF.format(address=LOCALHOST, bolt_port=bolt_port, http_port=http_port)
         self.write("conf/neo4j.conf", settings)
 
     # ── a database that is made anew ─────────────────────────────────────────────────────────────────────
 
     def set_aside(self, database: str) -> None:
-        """Move the files of a database away, until ``put_back`` or ``drop_aside``. The caller holds the lock."""
+        """Move the files of a database away, until ``put_back`` or ``drop_aside``. The caller holds the lock.
+
+        The database must exist.
+        """
         for kind in _STORED:
             (self._aside / kind).mkdir(parents=True, exist_ok=True)
             (self._data / kind / database).rename(self._aside / kind / database)
@@ -125,7 +128,8 @@ class Home:
     def put_back(self) -> None:
         """Restore the files that were set aside, in place of those of a failed or killed import.
 
-        Other files of the import are removed. The caller holds the lock.
+        Other files of the import are removed. If no files were set aside, the databases stay as they are. The caller
+        holds the lock.
         """
         for left in (self.import_files, self._dropped):
             rmtree(left, ignore_errors=True)
@@ -158,7 +162,10 @@ class Home:
         """Return a file descriptor that holds the lock; None if another process holds it.
 
         A process that inherits the descriptor holds the lock too. The lock is released when the last of these processes
-        ends.
+        ends. If it is held, the call waits for a moment.
+
+        Raises:
+            SettingsError: this is Windows.
         """
         if sys.platform == "win32":
             raise SettingsError(
@@ -176,7 +183,11 @@ class Home:
 
     @property
     def is_locked(self) -> bool:
-        """Whether a server runs here, or is being started."""
+        """Whether a process holds the lock: a server runs or is being started, or files are imported.
+
+        Raises:
+            SettingsError: the lock file cannot be opened.
+        """
         try:
             if not self._lock_file.exists():
                 return False
@@ -206,7 +217,7 @@ class Home:
 
     @property
     def generated_password(self) -> str | None:
-        """The generated password; None if the user chose the password."""
+        """The generated password; None if the user chose the password, no server ran yet, or the record is damaged."""
         password = self._read("credentials.json").get("password")
         return password if isinstance(password, str) else None
 
@@ -227,12 +238,12 @@ class Home:
         (self.path / "credentials.json").unlink(missing_ok=True)
 
     def log_tail(self, lines: int) -> str:
-        """Return the last lines of the console output, joined into one line."""
+        """Return the last lines of the console output, joined into one line by bars; empty if there is no output."""
         text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
         return " | ".join(line.strip() for line in text.strip().splitlines()[-lines:])
 
     def write(self, name: str, text: str) -> Path:
-        """Write a file that only its owner may read."""
+        """Write a file in the folder that only its owner may read, in place of an earlier one, and return its path."""
         path = self.path / name
         path.touch(mode=0o600)
         path.write_text(text, encoding="utf-8")

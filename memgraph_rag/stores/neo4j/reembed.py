@@ -22,7 +22,7 @@ ROWS_AT_ONCE = 1000
 
 
 def read_new_vectors(store: GraphStore, again: Callable[[DocumentGraph], DocumentGraph]) -> Vectors:
-    """Return the new vectors of all documents of a store, which are read in groups."""
+    """Return the vectors of all documents of a store as ``again`` returns them; it is called once for each document."""
     vectors = Vectors()
     for graph in map(again, iterate_graphs(store, store.document_ids())):
         vectors.documents.append(graph.document.id)
@@ -35,7 +35,10 @@ def read_new_vectors(store: GraphStore, again: Callable[[DocumentGraph], Documen
 
 
 def find_near_pairs(columns: Columns) -> set[tuple[str, str]]:
-    """Return the pairs of rows whose cosine is high enough for near-synonyms, computed in blocks of rows."""
+    """Return the pairs of ids of rows whose cosine is at least ``LOWEST_COSINE``, each once, the earlier row first.
+
+    Rows need not have length 1.
+    """
     matrix, ids = np.asarray(columns["embedding"]), [str(row) for row in columns["id"]]
     unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True) if len(ids) else matrix
     pairs: set[tuple[str, str]] = set()

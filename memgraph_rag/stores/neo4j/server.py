@@ -87,7 +87,7 @@ class RunningServer:
 
 
 def default_home() -> Path:
-    """Return the folder of this user's server."""
+    """Return the folder of this user's server, which is used where no other is given. It may not exist."""
     return user_data_path("memgraph_rag") / "neo4j"
 
 
@@ -136,14 +136,22 @@ def start(
 
 
 def status(home: Path | None = None) -> RunningServer | None:
-    """Return the server of a folder, which may still be starting; None if no server runs there."""
+    """Return the server of a folder, which may still be starting; None if no server runs there.
+
+    None too while another process is about to start it. The password is set only if it was generated.
+
+    Raises:
+        SettingsError: the folder cannot be read.
+    """
     folder = _folder(home)
     facts = folder.server
     return RunningServer(home=folder.path, password=folder.generated_password, **facts) if facts else None
 
 
 def stop(home: Path | None = None, *, timeout_s: float = 60.0) -> bool:
-    """Stop the server of a folder and wait until its files are closed. Return False if no server ran.
+    """Stop the server of a folder and wait until its files are closed. Return True, or False if no server ran.
+
+    A server whose process id is unknown counts as none.
 
     Raises:
         StoreError: the server did not end in time.
@@ -164,7 +172,9 @@ def stop(home: Path | None = None, *, timeout_s: float = 60.0) -> bool:
 
 
 def local_server(uri: str, home: Path | None = None) -> RunningServer | None:
-    """Return the server of a folder if it answers at ``uri``; else None.
+    """Return the running server of a folder if ``uri`` names this machine and its Bolt port; else None.
+
+    The server is not asked, and may still be starting. Without a port, ``uri`` means 7687.
 
     Raises:
         SettingsError: the folder cannot be read.
@@ -176,7 +186,9 @@ def local_server(uri: str, home: Path | None = None) -> RunningServer | None:
 
 
 def credentials_for(uri: str, home: Path | None = None) -> tuple[str, str] | None:
-    """Return user and generated password of a folder's server if it answers at ``uri``; else None.
+    """Return user and generated password of a folder's running server if ``uri`` is its address; else None.
+
+    None too if the user chose the password, or if the folder cannot be read.
 
     A password is never sent to another address than that of its running server: a stranger who listens there while the
     server is stopped gets nothing.

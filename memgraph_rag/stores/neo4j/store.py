@@ -222,7 +222,8 @@ class Neo4jStore(graph_writes.WrittenGraph):
         """Create or update the schema.
 
         Neo4j cannot change schema and data in one transaction. So each step is a transaction of its own that can be
-        repeated, and the version is written last.
+        repeated, and the version is written last. Unless the store is read-only, indexes of vectors of another length
+        are created again, also if the schema is current.
         """
         steps = queries.migrations(self._dialect)
         stored, version = self.schema, max(steps)
@@ -258,7 +259,10 @@ class Neo4jStore(graph_writes.WrittenGraph):
         """Replace all embeddings in one transaction. All new vectors are in memory during it.
 
         If their length differs, the indexes of embeddings are created again afterwards; until they are ready, vector
-        searches are exact.
+        searches are exact. If other writers come between, all texts are embedded again, up to a number of tries.
+
+        Raises:
+            StoreError: a write came between in each try. Nothing was changed.
         """
         self._require_open()
         self._require_writable()
@@ -311,7 +315,11 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def flaws(self) -> Flaws:
-        """Return the flaws of the graph, and the unusable indexes of the database."""
+        """Return the flaws of the graph, and the unusable indexes of the database.
+
+        It first waits for indexes that are being built, up to a time limit. An index that is not ready then counts as
+        unusable.
+        """
         self._await_indexes()
         return replace(super().flaws(), indexes=self._find_unusable())
 
@@ -333,7 +341,11 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def empty_database(self) -> str:
-        """Return the name of the database, if it contains no node."""
+        """Return the name of the database, after checking that it contains no node of any program.
+
+        Raises:
+            StoreError: the database contains a node.
+        """
         node_rows = self._run("read/find_any_node")
         if node_rows:
             raise StoreError(

@@ -34,7 +34,10 @@ class Vectors:
 
 
 def embed(run: Run, create: Create, find_near: FindNear, vectors: Vectors) -> None:
-    """Store these vectors, and link the near-synonyms that follow from them."""
+    """Store these vectors in place of earlier ones, and replace the near-synonyms of the given names.
+
+    The nodes and relations exist already. ``vectors.documents`` count as written.
+    """
     for name, of_nodes in (("write/embed_segments", vectors.segments), ("write/embed_points", vectors.points)):
         create(name, relation_rows.embedded_columns(list(of_nodes), list(of_nodes.values())))
     columns = relation_rows.embedded_columns(

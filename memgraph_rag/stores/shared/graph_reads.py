@@ -60,12 +60,12 @@ def vector_parameter(vector: Vector) -> list[float]:
 
 
 def bind_scope(documents: Sequence[str] | None) -> dict[str, Any]:
-    """Return the parameters that restrict a statement to these documents; None means all documents."""
+    """Return the parameters that restrict a statement to these documents; None means all, an empty list none."""
     return {"everywhere": documents is None, "document_ids": list(documents or ())}
 
 
 def is_empty_scope(documents: Sequence[str] | None) -> bool:
-    """Return whether a reader gave an empty list of documents."""
+    """Return whether a reader gave an empty list of documents, which allows none; False for None, which allows all."""
     return documents is not None and not documents
 
 
@@ -78,7 +78,11 @@ def score_nodes(
     statement: str = "read/score_segments",
     **further: str,
 ) -> list[Hit]:
-    """Return the k segments, or other nodes that the statement scores, with the largest cosine in these documents."""
+    """Return the k segments, or other nodes that the statement scores, with the largest cosine in these documents.
+
+    The best come first, ties by id. Echoes and nodes without an embedding are left out. Without documents, the list is
+    empty. Each hit has the kind "segment".
+    """
     if not documents:
         return []
     return rows.decode_hits(
@@ -87,7 +91,10 @@ def score_nodes(
 
 
 def read_nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
-    """Return the nodes with these ids, in the order of ``node_ids``; unknown ids are left out."""
+    """Return the segments, points and overviews with these ids, in the order of ``node_ids``.
+
+    Unknown ids are left out. An id that is given twice returns its node twice.
+    """
     wanted = list(dict.fromkeys(node_ids))
     segments = run("read/find_segments", node_ids=wanted) if wanted else []
     nodes_by_id: dict[str, Node] = {row["id"]: Segment(**row) for row in segments}
@@ -101,7 +108,7 @@ def read_nodes(run: Run, node_ids: Sequence[str]) -> list[Node]:
 
 
 def read_mentions(run: Run, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
-    """Return all mentions of each of these documents, in the order of the text."""
+    """Return all mentions of each of these documents, in the order of the text; an empty list for an unknown id."""
     mentions = _read_by_document(run, "read/list_mentions", document_ids, Mention)
     for listed in mentions.values():
         listed.sort(key=lambda mention: (mention.start, mention.end, mention.entity_id, mention.kind))
@@ -109,17 +116,20 @@ def read_mentions(run: Run, document_ids: Sequence[str]) -> dict[str, list[Menti
 
 
 def read_titles(run: Run, document_ids: Sequence[str]) -> dict[str, list[Title]]:
-    """Return the entities that the title of each of these documents names, by entity id."""
+    """Return the entities that each of these documents names in its title, by entity id; none for an unknown id."""
     return _read_by_document(run, "read/list_titles", document_ids, Title)
 
 
 def read_relations(run: Run, document_ids: Sequence[str]) -> dict[str, list[Relation]]:
-    """Return all relations that each of these documents states, by id."""
+    """Return all relations that each of these documents states, by id; an empty list for an unknown id."""
     return _read_by_document(run, "read/list_relations", document_ids, Relation)
 
 
 def read_annotations(run: Run, document_ids: Sequence[str]) -> dict[str, list[Annotation]]:
-    """Return all annotations of each of these documents, by layer and index; their segments by index."""
+    """Return all annotations of each of these documents, by layer and index; their segments by index.
+
+    An unknown id has an empty list.
+    """
     annotation_rows = run("read/list_annotations", document_ids=list(document_ids))
     segment_ids: dict[str, list[str]] = {}
     for row in run("read/list_annotated", document_ids=list(document_ids)) if annotation_rows else ():
@@ -131,7 +141,7 @@ def read_annotations(run: Run, document_ids: Sequence[str]) -> dict[str, list[An
 
 
 def read_sections(run: Run, document_ids: Sequence[str]) -> dict[str, list[Section]]:
-    """Return the outline of each of these documents, by index."""
+    """Return the outline of each of these documents, by index; an empty list without an outline."""
     sections: dict[str, list[Section]] = {document_id: [] for document_id in document_ids}
     for row in run("read/list_sections", document_ids=list(document_ids)):
         sections[row["document_id"]].append(Section(**row))
@@ -145,7 +155,11 @@ def _read_by_document(run: Run, name: str, document_ids: Sequence[str], record: 
 
 
 def read_layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]:
-    """Return a layer's annotations of segments, by (document id, index); their segments by index."""
+    """Return a layer's annotations of segments, by (document id, index); their segments by index.
+
+    Only documents that were written after version ``since`` count; -1 allows all. Annotations of a whole document are
+    left out.
+    """
     annotation_rows: dict[str, dict[str, Any]] = {}
     targets: dict[str, list[tuple[int, str]]] = {}
     for row in run("read/list_layer_annotations", layer=layer, since=since):
@@ -159,7 +173,10 @@ def read_layer_annotations(run: Run, layer: str, since: int) -> list[Annotation]
 
 
 def count_rows(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return the number of nodes and edges of each of these documents, by label and type; 0 is left out."""
+    """Return the number of nodes and edges of each of these documents, by label and type; 0 is left out.
+
+    An unknown id has an empty mapping. Entities are not counted.
+    """
     listed = run("read/count_by_document", document_ids=list(document_ids)) if document_ids else []
     by_document = rows.by_document(listed, document_ids)
     return {document_id: rows.counts_of_document(counted) for document_id, counted in by_document.items()}

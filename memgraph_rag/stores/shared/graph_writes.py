@@ -209,7 +209,7 @@ class WrittenGraph(StoredGraph):
 
 
 def size(graph: DocumentGraph) -> int:
-    """Return the approximate number of bytes that a document takes."""
+    """Return the approximate number of bytes that the texts and embeddings of a document take in a store."""
     matrices = [graph.segment_embeddings, *(item.embeddings for kind in KINDS for item in kind.embedded(graph))]
     characters = sum(len(segment.text) for segment in graph.segments)
     characters += sum(len(text) for kind in KINDS for text in kind.texts(graph))
@@ -217,7 +217,14 @@ def size(graph: DocumentGraph) -> int:
 
 
 def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[DocumentGraph]) -> list[tuple[Action, int]]:
-    """Store documents in place of those with the same ids. Return each action, with the number of stale questions."""
+    """Store documents in place of those with the same ids. Return each action, with the number of stale questions.
+
+    The order is that of ``graphs``. An action is ``ADDED`` or ``REPLACED``. Overviews that rest on a stored document
+    are deleted.
+
+    Raises:
+        DocumentError: a stored document has another owner.
+    """
     document_ids = [graph.document.id for graph in graphs]
     records = {row["id"]: rows.decode_document(row) for row in run("read/find_documents", document_ids=document_ids)}
     for graph in graphs:
@@ -243,8 +250,10 @@ def replace(run: Run, create: Create, find_near: FindNear, graphs: Sequence[Docu
 def revise(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, before: str, kept: int) -> Action:
     """Store a document if its stored content has the hash ``before``; with ``kept``, only the segments after those.
 
+    An empty ``before`` means that the document must not exist. Returns ``ADDED`` or ``REPLACED``.
+
     Raises:
-        DocumentChanged: the document has other content, or does not exist.
+        DocumentChanged: the document has other content, or does not exist; or, with ``kept``, it has other layers.
     """
     stored = document_revisions.require_content(run, graph, before, kept=kept)
     if not kept or stored is None:
@@ -272,6 +281,8 @@ def extend(
     namespace: str,
 ) -> Counter[str]:
     """Store layers of existing documents; return the number of questions that became stale, by document id.
+
+    Replaced points make questions stale. Overviews that rest on the documents are deleted.
 
     A layer that the document does not have afterwards is deleted. The rows and the model of the other layers stay,
     except relations with an entity that only the replaced mentions named. Embeddings of segments, if given, replace the
@@ -319,7 +330,9 @@ def extend(
 
 
 def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *, namespace: str) -> None:
-    """Store the mentions and relations of a graph that are not stored yet.
+    """Store the mentions and relations of a graph that are not stored yet, and count the document as written.
+
+    Its titles, points and annotations are ignored. The names of the document's layers stay.
 
     Raises:
         DocumentNotFound: no document has this id and this content.
@@ -371,7 +384,7 @@ def _check_segments(graph: DocumentGraph, stored: Sequence[str], *, of_some: boo
 
 
 def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, namespace: str) -> Receipt:
-    """Delete a document and the kept questions that rest on it. Return a receipt of what the graph held of it.
+    """Delete a document, and the kept questions and overviews that rest on it. Return a receipt of its rows before.
 
     Raises:
         DocumentNotFound: no document has this id.

@@ -98,7 +98,9 @@ def find_beside_writers(run: Run, version: Callable[[], int]) -> Flaws:
 
 
 def mend(run: Run, create: Create, find_near: FindNear, vectors: Mapping[str, Vector]) -> Flaws:
-    """Repair the flaws that can be repaired. Return the flaws that were there before.
+    """Repair the flaws that can be repaired. Return the flaws that were there before, also those that stay.
+
+    A damaged layer of a document is removed, and torn questions and overviews are deleted.
 
     Args:
         vectors: embeddings of the nodes and relations that lack one, by id. Others stay without embedding.

@@ -26,7 +26,7 @@ def keep(run: Run, create: Create, question: Question, *, namespace: str) -> Non
 
     Raises:
         StoreError: its id does not follow from this namespace and its text, or the question is stale.
-        DocumentNotFound: a node that was read or cited is not stored any more.
+        DocumentNotFound: a node that was read or cited is not stored any more, or has another text.
     """
     if question.id != question_id(namespace, question.text):  # else two namespaces might share it
         raise StoreError(
@@ -94,6 +94,9 @@ def mark_stale(
     run: Run, create: Create, keys: Mapping[str, str], action: Action, *, layers: Collection[str] = ()
 ) -> Counter[str]:
     """Record changes of documents in the questions that rest on them. Return the number of questions by document id.
+
+    A question is skipped if no node that was read for it is deleted; but the first ``REPLACED`` of a document always
+    counts. A document without such questions is not in the result.
 
     Call it before the nodes of the documents are deleted: afterwards the number of read nodes is unknown.
 

@@ -27,6 +27,8 @@ Edges = dict[str, dict[str, float]]
 def entity_masses(edges: Iterable[Row], masses: Mapping[str, float]) -> dict[str, float]:
     """Return the mass that moves from the segments to each entity of the edges, by entity id.
 
+    Each segment divides its mass among its entities by weight. Of two edges with the same ends the heavier one counts.
+
     Args:
         edges: rows of ``segment_id``, ``entity_id`` and ``weight``. A segment that is not in ``masses`` has mass 0.
     """
@@ -41,13 +43,16 @@ def entity_masses(edges: Iterable[Row], masses: Mapping[str, float]) -> dict[str
 def linked_hits(
     edges: Iterable[Row], on_entities: Mapping[str, float], *, named: Iterable[str], entity_mass: float, k: int
 ) -> list[Hit]:
-    """Return the k segments that receive the most mass from the entities; ties by id.
+    """Return the k segments that receive the most mass from the entities; best first, ties by id.
+
+    An entity with more than ``MOST_LINKS`` segments passes nothing on. A segment of the edges may have score 0.
 
     Args:
         edges: rows of ``entity_id``, ``segment_id`` (None is skipped) and ``weight``; of two edges with the same ends
             the heavier one counts.
         on_entities: the mass on each entity.
-        named: entities that share ``entity_mass`` in addition; an entity with few segments gets more of it.
+        named: entities that share ``entity_mass`` in addition; an entity with few segments gets more of it, one without
+            an edge gets nothing.
     """
     by_entity = _group_edges(edges, "entity_id", "segment_id")
     shares = {entity_id: 1 / len(by_entity[entity_id]) for entity_id in named if entity_id in by_entity}

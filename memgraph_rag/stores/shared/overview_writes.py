@@ -28,7 +28,8 @@ def check_overviews(rows: OverviewRows, *, namespace: str) -> None:
 
     Raises:
         StoreError: an id does not follow from layer and key, a text is empty or cannot be stored, an overview rests on
-            no document or is given twice, an edge starts at another node, or weights do not sum to 1.
+            no document or is given twice, its documents or entities are not sorted or not unique, an edge starts at
+            another node or is given twice, or weights do not sum to 1.
     """
     ids = {overview.id for overview in rows.overviews}
     weights: dict[str, list[float]] = defaultdict(list)
@@ -73,7 +74,14 @@ def _is_storable(text: str) -> bool:
 
 
 def write_overviews(run: Run, create: Create, rows: OverviewRows, *, as_of: int) -> list[str]:
-    """Store the overviews that are still valid, and delete others. Return the ids that exist afterwards, sorted."""
+    """Delete ``rows.removed``, and store the overviews whose documents were not written after ``as_of``.
+
+    An overview whose id is stored stays as it is. A new overview that lacks an edge is deleted again, with all
+    overviews above it.
+
+    Returns:
+        The ids of the given overviews that exist afterwards, sorted.
+    """
     if rows.removed:
         remove_overviews(run, create, rows.removed)
     wanted = sorted({document for item in rows.overviews for document in item.documents})
@@ -109,7 +117,7 @@ def remove_overviews_of_documents(run: Run, create: Create, document_ids: Sequen
 
 
 def remove_overviews(run: Run, create: Create, ids: Iterable[str], *, changed: Sequence[str] = ()) -> set[str]:
-    """Delete overviews and all overviews above them. Return the ids of all deleted overviews.
+    """Delete overviews and all overviews above them. Return the ids of both, also given ids that do not exist.
 
     Kept questions that read them become stale, because of the documents in ``changed`` if an overview rests on one.
     """

@@ -69,11 +69,14 @@ class Statement:
 
     @property
     def indexed_properties(self) -> list[str]:
-        """The properties of the index that the statement creates, in order."""
+        """The properties of the index that the statement creates, in order; without meaning for other statements."""
         return INDEXED.findall(self.text)
 
     def bind(self, bound: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of one call: the given ones, and those of ``bound`` that the statement takes."""
+        """Return the parameters of one call: all given ones, and those of ``bound`` that the statement takes.
+
+        A given parameter has priority over a bound one. A missing parameter is not reported here.
+        """
         return {name: bound[name] for name in self.params if name in bound} | dict(given)
 
 
@@ -87,7 +90,10 @@ def folder() -> Path:
 
 @cache
 def statement(name: str, dialect: Dialect) -> Statement:
-    """Return the statement with this name, in the dialect's own text if there is one."""
+    """Return the statement with this name, in the dialect's own text if there is one, else in the shared text.
+
+    A name without a file raises ``FileNotFoundError``.
+    """
     kind, verb = name.split("/")
     own = (folder() / kind / special / f"{verb}.cypher" for special in DIALECTS[dialect])
     return parse(next(filter(Path.is_file, own), folder() / kind / f"{verb}.cypher"))
@@ -95,7 +101,10 @@ def statement(name: str, dialect: Dialect) -> Statement:
 
 @cache
 def shared_statement(name: str) -> Statement | None:
-    """Return the text of a statement that all engines share; None if there are only dialects' own texts."""
+    """Return the statement in the text that engines share; None if there is no such text.
+
+    A dialect may have its own text besides.
+    """
     kind, verb = name.split("/")
     path = folder() / kind / f"{verb}.cypher"
     return parse(path) if path.is_file() else None
@@ -140,7 +149,10 @@ def _script(dialect: Dialect, version: int) -> str:
 
 
 def whole_schema(dialect: Dialect, dimension: int) -> str:
-    """Return the statements that build the newest schema in a new database: its own script, else all steps in order."""
+    """Return the statements that build the newest schema in a new database, as one text.
+
+    They are those of its own script, else all steps in order. The version is not saved by them.
+    """
     steps = migrations(dialect)
     script = _script(dialect, max(steps)) or ";\n".join(step.text for step in steps.values())
     return script.replace("$dimension", str(int(dimension)))

@@ -36,7 +36,10 @@ _NOT_ASKED = -1.0
 
 
 def question_columns(question: Question) -> Columns:
-    """Return the node of a question as columns."""
+    """Return the node of a question as columns of one row.
+
+    ``documents`` are those that were cited or read. The trace is not included, only its length: see ``read_columns``.
+    """
     answer = question.answer
     read = (document_id for step in answer.trace for document_id in _list_documents(step.node))
     documents = {cited.document_id for cited in answer.citations}.union(read)
@@ -123,7 +126,9 @@ def read_columns(question: Question, kind: str) -> Columns:
 def decode_questions(
     question_rows: Iterable[Row], reads: Iterable[Row], nodes: Mapping[str, Node]
 ) -> Iterator[Question]:
-    """Yield the questions of these rows.
+    """Yield the questions of these rows, in order, but only those of which all recorded reads are given.
+
+    A question with fewer steps than its row counts is left out.
 
     Args:
         reads: their READ edges, by question and order.

@@ -42,7 +42,7 @@ def relation_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 
 def embedded_columns(entity_ids: Sequence[str], vectors: Sequence[Vector]) -> Columns:
-    """Return the embeddings of nodes or relations as columns, by id."""
+    """Return the embeddings of nodes or relations as columns, in the order of ``entity_ids``, one vector for each."""
     return {"id": list(entity_ids), "embedding": _stack(vectors)}
 
 
@@ -57,7 +57,10 @@ def similar_columns(pairs: Iterable[Similar]) -> Columns:
 
 
 def without_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentGraph:
-    """Return the graph without the relations with these ids, and without the embeddings that only they need."""
+    """Return the graph without the relations with these ids, and without the embeddings that only they need.
+
+    Mentions stay. Unknown ids are ignored.
+    """
     places = [place for place, relation in enumerate(graph.relations) if relation.id not in known]
     fewer = replace(graph, relations=tuple(graph.relations[place] for place in places))
     left = set(fewer.ends)
@@ -80,7 +83,7 @@ def decode_name(row: Row) -> IndexedName:
 
 
 def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:
-    """Return the k best neighbours of these rows, ties by relation id."""
+    """Return the k best neighbours of these rows, best first, ties by relation id. Each row gives one."""
     neighbours = [
         Neighbour(
             Relation(row["id"], row["source_id"], row["target_id"], row["description"], row["segment_id"]),

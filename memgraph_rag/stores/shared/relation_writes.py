@@ -67,7 +67,10 @@ def save_relations(
 def embed_names(
     run: Run, create: Create, find_near: FindNear, entity_ids: Sequence[str], vectors: Mapping[str, Vector]
 ) -> None:
-    """Store the embeddings of these entities' names, and link the entities to their near-synonyms."""
+    """Store the embeddings of these entities' names, and link the entities to their near-synonyms.
+
+    Existing links stay. ``vectors`` has a vector for each of the entities.
+    """
     rows = relation_rows.embedded_columns(entity_ids, [vectors[entity_id] for entity_id in entity_ids])
     create("write/embed_entities", rows)
     link_names(run, create, find_near, rows)

@@ -118,7 +118,7 @@ def bound_parameters(namespace: str) -> dict[str, str]:
 
 
 def caption(text: str) -> str:
-    """Return the first words of a text on one line."""
+    """Return the beginning of a text on one line, at most ``CAPTION_CHARACTERS`` long; a cut one ends with "…"."""
     line = " ".join(text[: 4 * CAPTION_CHARACTERS].split())
     return line if len(line) <= CAPTION_CHARACTERS else f"{line[: CAPTION_CHARACTERS - 1]}…"
 
@@ -132,7 +132,7 @@ def _pair_with_owners(
 
 
 def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """Return the nodes of documents as columns."""
+    """Return the nodes of documents as columns, one row for each graph, in order. The text is not among them."""
     records = [graph.document for graph in graphs]
     return {
         "id": [record.id for record in records],
@@ -174,7 +174,7 @@ def built_columns(built: Mapping[str, tuple[Sequence[str], str, str]]) -> Column
 
 
 def encode_scalars(values: Mapping[str, MetadataValue]) -> str:
-    """Return metadata or properties as the text of a JSON object."""
+    """Return metadata or properties as the text of a JSON object, with sorted keys."""
     return json.dumps(dict(values), ensure_ascii=False, sort_keys=True)
 
 
@@ -287,7 +287,7 @@ def decode_writings(rows: Iterable[Row]) -> Writings:
 
 
 def add_writings(written: Writings, further: Writings) -> None:
-    """Add the counts of ``further`` to those of ``written``."""
+    """Add the counts of ``further`` to those of ``written``, which changes; a new entity is added."""
     for entity_id, writing in further.items():
         written.setdefault(entity_id, Counter()).update(writing)
 
@@ -320,9 +320,12 @@ def edge_counts(written: Iterable[Row], related: Iterable[Row]) -> dict[str, int
 
 
 def entity_columns(written: Writings, normals: Mapping[str, str]) -> Columns:
-    """Return entities as columns; all fields follow from their written forms.
+    """Return entities as columns, by id; all fields follow from their written forms.
 
-    The name is the most frequent surface, ties by code point.
+    The name is the most frequent surface; of equally frequent ones, the first by code point.
+
+    Args:
+        normals: the normalised name of each entity, by id.
     """
     ids = sorted(written)
     return {
@@ -349,7 +352,7 @@ def _concatenate(matrices: Sequence[Matrix]) -> Matrix:
 
 
 def as_dicts(columns: Columns) -> list[dict[str, Any]]:
-    """Return the same rows as one mapping per row."""
+    """Return the rows of columns as one mapping per row; an embedding becomes a list of numbers."""
     lists = [values.tolist() if isinstance(values, np.ndarray) else values for values in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
@@ -374,7 +377,11 @@ def decode_document(row: Row) -> DocumentRecord:
 
 
 def by_document(rows: Iterable[dict[str, Any]], document_ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of each of these documents, in order, without their column ``document_id``."""
+    """Return the rows of each of these documents, in order, without their column ``document_id``.
+
+    A document without rows has an empty list. The given rows lose the column too. A row of another document raises
+    ``KeyError``.
+    """
     grouped: dict[str, list[dict[str, Any]]] = {document_id: [] for document_id in document_ids}
     for row in rows:
         grouped[row.pop("document_id")].append(row)
@@ -382,13 +389,16 @@ def by_document(rows: Iterable[dict[str, Any]], document_ids: Iterable[str]) -> 
 
 
 def decode_embeddings(rows: Iterable[Row]) -> Matrix:
-    """Return the embeddings of the rows that have one, in order, as a matrix."""
+    """Return the embeddings of the rows that have one, in order, as a matrix; (0, 0) if no row has one.
+
+    A row without an embedding is skipped, so that the matrix may have fewer rows.
+    """
     vectors = [row["embedding"] for row in rows if row["embedding"] is not None]
     return np.array(vectors, np.float32) if vectors else np.zeros((0, 0), np.float32)
 
 
 def decode_entity(row: Row) -> Entity:
-    """Return an entity."""
+    """Return the entity of a row of ``id``, ``normal``, ``name`` and ``kinds``."""
     return Entity(**{**row, "kinds": tuple(row["kinds"])})
 
 

@@ -18,7 +18,9 @@ SCHEMA_ID = make_id("", "schema")
 
 
 def check(stored: Mapping[str, Any], *, version: int, embedder: str, dimension: int, address: str) -> None:
-    """Refuse a store that was built with another embedder or a newer schema; an empty mapping is a new store.
+    """Refuse a store that was built with another embedder or a newer schema. An older schema passes.
+
+    An empty mapping is a new store, which passes.
 
     Raises:
         SchemaMismatch: the embedder or its dimension differs, or the schema is newer.

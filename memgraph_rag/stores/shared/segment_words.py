@@ -42,7 +42,7 @@ class SegmentWords:
         return len(self._index) > 2 * len(self) + MOST_DROPPED
 
     def put(self, rows: Sequence[Row]) -> None:
-        """Add segments, in place of the earlier segments of their documents.
+        """Add segments, in place of all earlier segments of their documents. Other documents keep theirs.
 
         Args:
             rows: all segments of each document, with ``id``, ``document_id``, ``title`` and ``text``.
@@ -57,12 +57,16 @@ class SegmentWords:
             self._rows[row["document_id"]].append(number)
 
     def keep(self, documents: Collection[str]) -> None:
-        """Drop the segments of all documents except these."""
+        """Drop the segments of all documents except these; unknown ids are ignored."""
         for document_id in self._rows.keys() - set(documents):
             del self._rows[document_id]
 
     def find(self, query: str, *, k: int, documents: Collection[str] | None = None) -> list[Hit]:
-        """Return the k segments of these documents (None: of all) that match best; ties by id."""
+        """Return the k segments of these documents (None: of all) that match best; best first, ties by id.
+
+        A segment without any word or day of the query is left out, so that there may be fewer than k. The score is
+        BM25 over all segments, also those of other documents.
+        """
         rows = np.sort(np.fromiter((row for rows in self._rows.values() for row in rows), np.int64))
         scores = self._index.scores(self._index.terms(query), rows)
         if documents is not None:

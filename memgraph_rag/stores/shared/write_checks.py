@@ -24,12 +24,14 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
     """Refuse a graph that could be stored only in part.
 
     Args:
-        extending: whether the segments are stored already.
+        extending: whether the segments are stored already. Then three things are not checked: whether the segments
+            tile the document, whether their embeddings are there, and whether relations have mentions.
 
     Raises:
         StoreError: the segments do not tile the document; a node is given twice, or has no text; an edge leads to a
             node outside the graph, or not to a lower level; embeddings do not match the nodes in number, or have
-            another length than 1; a mention has a wrong position; a relation's segment does not mention its entities.
+            another length than 1; a mention has a wrong position; a relation's segment does not mention its entities;
+            a row of a layer rests on an echo.
         DocumentError: a text holds half a surrogate pair, which no database can store.
     """
     _check_text(graph)
