@@ -69,7 +69,12 @@ class SentenceEmbedder:
 
     @property
     def network(self) -> _Network:
-        """The network with its weights, loaded at the first use."""
+        """The network with its weights, loaded at the first use.
+
+        Raises:
+            ModelError: the files cannot be read, or the weights have an unexpected shape.
+            SettingsError: the device does not exist.
+        """
         with self._loading:
             if self._network is None:
                 self._network = self._load()
@@ -93,13 +98,21 @@ class SentenceEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The length of a vector. If the model's files say it, reading it loads no weights."""
+        """The length of a vector, from the model's files. Only if they do not say it, reading it loads the weights."""
         if self._dimension is None:
             self._dimension = self.network.encode(["one"]).shape[1]
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return the (n, d) float32 vectors of texts, rows L2-normalised."""
+        """Return the (n, d) float32 vectors of texts, rows L2-normalised.
+
+        A text longer than a pass gets the mean direction of its windows. Many texts are embedded in the format
+        ``dtype``, so that a vector may differ a little from that of the text alone.
+
+        Raises:
+            ModelError: the model's files cannot be used.
+            SettingsError: the device or the dtype cannot be used.
+        """
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         network = self.network if len(texts) < _FEW else self._fast_network()
@@ -124,7 +137,7 @@ class SentenceEmbedder:
             return halved
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text, without special tokens."""
+        """Return the number of tokens of each whole text, without special tokens. This loads the weights."""
         return self.network.count_tokens(texts) if texts else []
 
 

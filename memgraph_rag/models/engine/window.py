@@ -22,7 +22,12 @@ def check_window(tokens: int, window: int) -> None:
 
 
 def check_request(tokens: int, room: int, window: int) -> None:
-    """Raise WindowExceeded if a request leaves no room for a reply."""
+    """Raise WindowExceeded if a request leaves no room for a reply.
+
+    Args:
+        room: the tokens that are left for the request and the reply.
+        window: the window of the model, for the error.
+    """
     if tokens >= room:
         raise WindowExceeded(
             f"Expected a request of fewer than {room} tokens in this session, got {tokens}.",
@@ -31,7 +36,13 @@ def check_request(tokens: int, room: int, window: int) -> None:
 
 
 def check_question(tokens: int, needed: int, window: int) -> None:
-    """Raise QuestionError if a question with the prompt around it does not fit the window."""
+    """Raise QuestionError if a question with the prompt around it does not fit the window.
+
+    Args:
+        tokens: the tokens of the question alone, for the error message.
+        needed: the tokens of the question, the prompt around it and the room for an answer.
+        window: the largest number of tokens that the model holds.
+    """
     if needed > window:
         raise QuestionError(
             f"Expected a question that fits the model's window of {window} tokens, got {tokens} tokens. "
@@ -41,7 +52,12 @@ def check_question(tokens: int, needed: int, window: int) -> None:
 
 
 def check_nodes(tokens: int, left: int, window: int) -> None:
-    """Raise WindowExceeded if nodes do not fit the room that is left in a session."""
+    """Raise WindowExceeded if nodes do not fit the room that is left in a session.
+
+    Args:
+        left: the tokens that are left for nodes.
+        window: the window of the model, for the error.
+    """
     if tokens > left:
         raise WindowExceeded(
             f"Expected at most {left} more tokens in this session, got {tokens}.", tokens=tokens, window=window
