@@ -173,7 +173,7 @@ class FoundModels:
         return again, ()
 
     def settle(self) -> None:
-        """Remove the journal's entries for finished work, because everything built so far is stored.
+        """Remove the entries that the journal stored or found for finished work, because all work so far is in the graph.
 
         Without a journal, nothing happens.
         """

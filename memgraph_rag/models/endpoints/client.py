@@ -66,9 +66,12 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A complete reply.
+    """A reply. Its text may be cut.
 
     Attributes:
+        finish: "end", "length" if the text was cut at ``max_tokens``, or "stopped" by the caller or a filter of the
+            server.
+        usage: the server's numbers of tokens; estimated if the server sends none or the reply was cut here.
         top: the likely first tokens with their log-probabilities; empty if the server does not send them.
     """
 

@@ -57,7 +57,10 @@ class EndpointSession:
 
     @property
     def is_graded(self) -> bool:
-        """Whether each P(Yes) came from log-probabilities. Before the first P(Yes), the model is tested once."""
+        """Whether each ``probability_of_yes`` for the nodes that are still read came from log-probabilities.
+
+        Before the first one, the model is tested once; see ``EndpointModel.is_graded``.
+        """
         if not self._verdicts:
             return self._model.is_graded
         return all(earlier.is_graded for earlier in self._verdicts.values())

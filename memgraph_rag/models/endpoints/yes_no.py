@@ -28,7 +28,8 @@ class Verdict:
     """The reply of a server's model to a question of Yes or No.
 
     Attributes:
-        p_yes: P(Yes) / (P(Yes) + P(No)) over all listed spellings; 1 or 0 if there is only a word.
+        p_yes: P(Yes) / (P(Yes) + P(No)) over all listed spellings; 1 or 0, from the word, if the listed spellings are
+            too improbable or missing.
         missing: U / (P(Yes) + P(No) + U), with U the probability of all tokens that are not listed. The error of
             ``p_yes`` is at most this number.
         is_graded: whether ``p_yes`` comes from probabilities.

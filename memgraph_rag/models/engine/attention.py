@@ -82,7 +82,7 @@ class Spans:
         self._indicators = (self.owner[:, :, None] == torch.arange(self.count, device=device)).float()
 
     def copy_from(self, others: Spans) -> None:
-        """Copy other spans into the tensors of these spans, in place.
+        """Copy other spans into the tensors of these spans, in place. All other positions then belong to no span.
 
         Args:
             others: at most as many rows, positions and spans as these.
@@ -197,7 +197,7 @@ class Visibility:
         return self.is_causal and self._lengths[0] == 0 and not self._exceeds_window(queries, window)
 
     def reach(self, queries: int) -> int:
-        """Return the number of keys of the longest row that hold a token after the pass. A cache may have more slots."""
+        """Return how many keys of the longest row hold a token after the pass. A cache may have more slots."""
         return self._longest + queries
 
     def mask(self, queries: int, keys: int, window: int | None, device: torch.device) -> Tensor | None:

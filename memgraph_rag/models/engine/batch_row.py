@@ -57,7 +57,10 @@ class BatchRow:
 
     @property
     def tokens_read(self) -> int:
-        """The number of tokens that the model has read: the prompt and all written tokens except the last one."""
+        """The number of tokens that the model has read: the prompt and all written tokens except the last one.
+
+        It is valid from the first written token on.
+        """
         return len(self.ids) + len(self.written) - 1
 
     @property
@@ -73,7 +76,10 @@ class BatchRow:
             self.form.take(token)
 
     def best(self, likeliest: int, logits: Tensor) -> int:
-        """Return the next token for (V,) logits, of which ``likeliest`` is the largest; with a form, an allowed token."""
+        """Return the next token for (V,) logits, of which ``likeliest`` is the largest.
+
+        With a form, it is the allowed token with the largest logit.
+        """
         return likeliest if self.form is None else self.form.best(likeliest, logits)
 
     def guess(self, most: int) -> list[int]:

@@ -58,8 +58,8 @@ class TransformersModel:
         window: the largest number of tokens in the cache; the model's own limit if that is smaller.
         device: "auto" takes a GPU if there is one.
         dtype: "int8" lets linear layers compute with 8-bit integers, and "int4" keeps their weights in 4 bits. The
-            other layers compute in bfloat16 if the hardware can, else in float32. "auto" is "int8" on a CPU that is
-            faster with integers.
+            other layers compute in the format of ``best_dtype``. "auto" is "int8" on a CPU that is faster with
+            integers, else ``best_dtype``.
         calibration: the heads to measure and the meaning of P(Yes); without it, sessions return the mean of all heads.
         journal: stores finished results of ``generate``; its owner clears it.
     """

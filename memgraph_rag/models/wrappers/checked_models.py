@@ -55,9 +55,9 @@ class CheckedEmbedder:
         return int(dimension)
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return the (n, d) float32 vectors of texts, rows L2-normalised. A row of length 1 stays the same.
+        """Return the (n, d) float32 vectors of texts, rows L2-normalised. A row of length 1 stays bit for bit the same.
 
-        No text gives a (0, d) matrix, and ``embed`` of the embedder is not called.
+        Without texts, the matrix is (0, d), and ``embed`` of the embedder is not called.
 
         Raises:
             ModelError: the result is not such a matrix, or a row is 0 or not finite.
