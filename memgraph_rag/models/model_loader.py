@@ -101,13 +101,7 @@ class FoundModels:
 
     @property
     def embedder(self) -> CheckedEmbedder:
-        """The embedding model: the given one, else the one that the settings name. Its vectors are checked.
-
-        Weights load when the first text is embedded.
-
-        Raises:
-            ModelNotFound: there is no such embedder.
-        """
+        """The embedding model: the given one, else the one that the settings name. Its vectors are checked."""
         return self._checked_embedder
 
     @cached_property
@@ -148,10 +142,7 @@ class FoundModels:
 
     @property
     def parser(self) -> Parser | None:
-        """The parser, which finds the grammar of a clause.
-
-        It is None without spaCy, or without a package of ``spacy_model.PACKAGES``.
-        """
+        """The parser, which finds the grammar of a clause; None without spaCy and one of its English packages."""
         return self._found_parser
 
     @cached_property
@@ -173,10 +164,7 @@ class FoundModels:
         return again, ()
 
     def settle(self) -> None:
-        """Remove the entries that the journal stored or found for finished work, because all work so far is in the graph.
-
-        Without a journal, nothing happens.
-        """
+        """Remove what the journal, if any, stored or found since the last call: all work so far is in the graph."""
         if self._journal is not None:
             self._journal.settle()
 
@@ -260,10 +248,7 @@ class FoundModels:
 
 
 def without_database(settings: Settings) -> Settings:
-    """Return a copy of the settings for a process that loads models but opens no database.
-
-    The copy has the store ":memory:" and the defaults for Neo4j, so that it holds no address and no password.
-    """
+    """Return settings for a process that loads models but opens no database: without its address and password."""
     return settings.model_copy(update={"store": ":memory:", "neo4j": Neo4j()})
 
 
@@ -333,8 +318,7 @@ def open_embedder(wanted: str, settings: Settings) -> Embedder:
 
     Raises:
         ModelNotFound: there is no such embedder, or the package ``openai`` for an address is not installed.
-        SettingsError: the address is invalid.
-        ModelAccessDenied: the server is OpenAI's, and there is no key.
+        SettingsError, ModelAccessDenied: as ``open_endpoint``.
     """
     if is_address(wanted):
         return EndpointEmbedder(open_endpoint(wanted, settings), requests=settings.endpoint.requests)

@@ -160,10 +160,7 @@ def make_cutter(model: TransformersModel, most: int) -> Callable[[str], tuple[st
 
 
 def make_estimating_cutter(model: LanguageModel, most: int) -> Callable[[str], tuple[str, bool]]:
-    """Return a function like that of ``make_cutter`` for a model without a local tokenizer.
-
-    It cuts between words. The first word stays even if it is too long.
-    """
+    """Return a function like ``make_cutter``'s without a local tokenizer. It cuts between words, after at least one."""
 
     def cut(text: str) -> tuple[str, bool]:
         if model.count_tokens([text])[0] <= most:

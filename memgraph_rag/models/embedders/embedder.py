@@ -70,12 +70,7 @@ class SentenceEmbedder:
 
     @property
     def network(self) -> _Network:
-        """The network with its weights, loaded at the first use.
-
-        Raises:
-            ModelError: the files cannot be read, or the weights have an unexpected shape.
-            SettingsError: the device does not exist.
-        """
+        """The network with its weights, loaded at the first use."""
         with self._loading:
             if self._network is None:
                 self._network = self._load()
@@ -109,10 +104,6 @@ class SentenceEmbedder:
 
         A text longer than a pass gets the mean direction of its windows. Many texts are embedded in the format
         ``dtype``, so that a vector may differ a little from that of the text alone.
-
-        Raises:
-            ModelError: the model's files cannot be used.
-            SettingsError: the device or the dtype cannot be used.
         """
         if not texts:
             return np.zeros((0, self.dimension), np.float32)

@@ -37,12 +37,7 @@ class EndpointEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The length of a vector. The first reading asks the server.
-
-        Raises:
-            ModelUnavailable: the server did not answer in time.
-            ModelError: the server refused the request.
-        """
+        """The length of a vector. The first reading asks the server, and raises errors as ``embed`` does."""
         return self._server_dimension
 
     @cached_property

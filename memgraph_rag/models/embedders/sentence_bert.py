@@ -129,10 +129,7 @@ class SentenceBert:
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str]) -> Tensor:
-        """Return (B, D) vectors of at least one text; the rows may have any length.
-
-        A text longer than a pass gets the sum that ``join_windows`` makes of its windows.
-        """
+        """Return (B, D) vectors of at least one text, rows of any length; a long text is joined from its windows."""
         encodings = self._cut.encode_batch(list(texts))
         windows = [window for encoding in encodings for window in (encoding, *encoding.overflowing)]
         pooled = torch.cat([self._pool(windows[at : at + _WINDOWS]) for at in range(0, len(windows), _WINDOWS)])

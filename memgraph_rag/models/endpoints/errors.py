@@ -118,11 +118,7 @@ def _build_status_error(error: openai.APIStatusError, address: Address, message:
 
 
 def wrong_content(kind: str, address: Address) -> ModelError:
-    """Return the error for a reply that does not follow the protocol, usually a web page.
-
-    Args:
-        kind: what the reply is, for the error message.
-    """
+    """Return the error for a reply that does not follow the protocol, usually a web page."""
     return ModelError(
         f"Expected an answer of a model server from {address.url}, got {kind or 'something else'}. Check that the "
         "address is that of the API, usually ending in /v1, and that no proxy answers instead.",
@@ -131,11 +127,7 @@ def wrong_content(kind: str, address: Address) -> ModelError:
 
 
 def incomplete_reply(got: str, address: Address) -> ModelUnavailable:
-    """Return the error for an incomplete reply.
-
-    Args:
-        got: what came instead of a complete reply, for the error message.
-    """
+    """Return the error for an incomplete reply."""
     return ModelUnavailable(
         f"Expected a complete answer from {address.url}, got {got}. Try again, or raise endpoint.seconds.",
         url=address.url,
@@ -143,11 +135,7 @@ def incomplete_reply(got: str, address: Address) -> ModelUnavailable:
 
 
 def too_long(most: int, address: Address) -> ModelError:
-    """Return the error for a reply that is longer than the limit.
-
-    Args:
-        most: the limit in bytes.
-    """
+    """Return the error for a reply that is longer than the limit, ``most`` bytes."""
     return ModelError(
         f"Expected an answer of at most {most // 2**20} MiB from {address.url}, got a longer one. Check that the "
         "address is that of a model server.",

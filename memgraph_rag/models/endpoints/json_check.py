@@ -35,10 +35,7 @@ class JsonCheck:
             )
 
     def follows(self, text: str) -> bool:
-        """Return whether a text is exactly one value that follows the schema, with the properties in its order.
-
-        White space around the value does not matter.
-        """
+        """Return whether a text is exactly one value that follows the schema, with the properties in its order."""
         matcher, letters = self._matcher.deep_copy(), list(text.strip().encode("utf-8", "replace"))
         fits = matcher.validate_tokens(letters) == len(letters)
         return fits and matcher.consume_tokens(letters) and matcher.is_accepting()

@@ -71,10 +71,6 @@ class EndpointModel:
         """The number of tokens that the model may hold at a time. The server is asked once, at the first reading.
 
         If the server does not say it, it is the ``window`` of the constructor.
-
-        Raises:
-            ModelUnavailable: the server did not answer in time.
-            ModelAccessDenied: the server refused the key.
         """
         return self._smaller_window
 
@@ -84,12 +80,7 @@ class EndpointModel:
 
     @cached_property
     def is_graded(self) -> bool:
-        """Whether the server sends the log-probabilities of Yes and No. It is asked once, at the first reading.
-
-        Raises:
-            ModelUnavailable: the server did not answer.
-            ModelError: the server refused the request.
-        """
+        """Whether the server sends the log-probabilities of Yes and No. It is asked once, at the first reading."""
         reply = self.endpoint.write(Ask([{"role": "user", "content": _TRIAL}], max_tokens=WORD_TOKENS, top=TOP))
         return read_verdict(reply.text, reply.top).is_graded
 
@@ -104,7 +95,7 @@ class EndpointModel:
 
         Raises:
             QuestionError: the question alone does not fit the window.
-            ModelUnavailable, ModelAccessDenied: as ``window``.
+            ModelUnavailable: the server did not say its window in time.
         """
         return EndpointSession(self, question)
 

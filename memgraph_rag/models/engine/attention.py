@@ -99,10 +99,7 @@ class Spans:
         return Members(first, self._indicators[:, first:end])
 
     def pool(self, probabilities: Tensor) -> Tensor:
-        """Return the (B, Tq, S) float32 mass on each span, from (B, Tq, Tk) float32 probabilities.
-
-        Keys after ``length`` belong to no span.
-        """
+        """Return the (B, Tq, S) float32 mass on each span, from (B, Tq, Tk) float32 probabilities."""
         length = min(probabilities.shape[-1], self._indicators.shape[1])
         return probabilities[..., :length] @ self._indicators[:, :length]
 
@@ -160,13 +157,7 @@ class AttentionMeter:
         return self._sum / self._layers / self.spans.tokens[:, None]
 
     def mean_by_head(self) -> Tensor:
-        """Return the (L, H, B, Tq, S) float32 attention: the values of ``mean``, for each head of each layer.
-
-        Only a meter with ``by_head`` has them.
-
-        Raises:
-            RuntimeError: the meter keeps no heads, or no layer has called the measured attention.
-        """
+        """Return the (L, H, B, Tq, S) float32 attention, ``mean`` of each head of each layer; only with ``by_head``."""
         return torch.stack(self._masses).transpose(1, 2) / self.spans.tokens[:, None]
 
 

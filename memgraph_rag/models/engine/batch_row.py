@@ -49,18 +49,12 @@ class BatchRow:
 
     @property
     def up_to_task(self) -> list[int]:
-        """The tokens up to the end of the last input; empty without an input or without a task.
-
-        Prompts that differ only in their task share these tokens.
-        """
+        """The tokens that prompts with other tasks share, up to the end of the inputs; empty without inputs or task."""
         return self.ids[: self.spans[-1][1]] if self.spans and self.prompt.task else []
 
     @property
     def tokens_read(self) -> int:
-        """The number of tokens that the model has read: the prompt and all written tokens except the last one.
-
-        It is valid from the first written token on.
-        """
+        """The number of tokens that the model has read: the prompt and all written tokens except the last one."""
         return len(self.ids) + len(self.written) - 1
 
     @property
@@ -76,16 +70,10 @@ class BatchRow:
             self.form.take(token)
 
     def best(self, likeliest: int, logits: Tensor) -> int:
-        """Return the next token for (V,) logits, of which ``likeliest`` is the largest.
-
-        With a form, it is the allowed token with the largest logit.
-        """
+        """Return the next token for (V,) logits: with a form the best allowed one, else ``likeliest``, the largest."""
         return likeliest if self.form is None else self.form.best(likeliest, logits)
 
     def guess(self, most: int) -> list[int]:
-        """Return at most ``most`` tokens that are likely to come next; empty without a guess.
-
-        With a form, they are allowed tokens, or the only possible tokens.
-        """
+        """Return at most ``most`` tokens that are likely to come next and that the form allows; maybe none."""
         guess = self._lookup.guess(most)
         return guess if self.form is None else self.form.guess(guess, most)

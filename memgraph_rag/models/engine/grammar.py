@@ -100,10 +100,7 @@ class Form:
     def guess(self, guess: Sequence[int], most: int) -> list[int]:
         """Return at most ``most`` next tokens: the allowed beginning of a guess, which may be empty.
 
-        If only one continuation is possible, return its tokens instead. The form does not move on.
-
-        Args:
-            guess: at most ``most`` tokens.
+        If only one continuation is possible, return its tokens instead.
         """
         forced = self._matcher.compute_ff_tokens()[:most]
         return forced or list(guess[: self._matcher.validate_tokens(list(guess))])

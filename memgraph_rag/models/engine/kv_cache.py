@@ -101,20 +101,13 @@ class RowCache(Cache):
         self.lengths = [length + tokens for length in self.lengths]
 
     def take_back(self, tokens: int | Sequence[int]) -> None:
-        """Remove the last tokens of each row: one number for all rows, or a number for each row.
-
-        The buffers keep their size.
-        """
+        """Remove the last tokens of each row: one number for all rows, or a number for each row."""
         counts = [tokens] * len(self.lengths) if isinstance(tokens, int) else tokens
         self.lengths = [length - count for length, count in zip(self.lengths, counts, strict=True)]
 
     @torch.inference_mode()
     def add_row(self, other: RowCache) -> None:
-        """Copy the only row of another cache as a new last row.
-
-        Raises:
-            ValueError: the other cache does not have exactly one row.
-        """
+        """Copy the only row of another cache as a new last row."""
         (length,) = other.lengths
         row = len(self.lengths)
         self.lengths.append(length)
@@ -138,25 +131,16 @@ class RowCache(Cache):
 
     @torch.inference_mode()
     def make_room(self, rows: int, slots: int) -> None:
-        """Grow the buffers until they have room for ``rows`` rows of ``slots`` tokens, existing tokens included.
-
-        Before the first pass there are no buffers, and nothing happens.
-        """
+        """Grow the buffers for ``rows`` rows of ``slots`` tokens, old tokens included; never before the first pass."""
         for index, buffers in enumerate(self._buffers):  # one layer at a time, so that only one exists twice
             self._buffers[index] = self._grow(buffers, rows, slots)
 
     def has_room(self, rows: int, slots: int) -> bool:
-        """Return whether the buffers have room for ``rows`` rows of ``slots`` tokens without growing.
-
-        It is True before the first pass, when there are no buffers.
-        """
+        """Return whether ``rows`` rows of ``slots`` tokens fit without growing; True before the first pass."""
         return all(rows <= keys.shape[0] and slots <= keys.shape[2] for keys, _ in self._buffers)
 
     def room_with(self, rows: int, slots: int) -> int:
-        """Return the least number of tokens that the buffers have room for after ``make_room(rows, slots)``.
-
-        The buffers may grow by more, which is not counted.
-        """
+        """Return for how many tokens, at least, the buffers have room after ``make_room(rows, slots)``."""
         old_shape = self._buffers[0][0].shape if self._buffers else (0, 0, 0)
         return max(rows, old_shape[0]) * max(slots, old_shape[2])
 
@@ -169,8 +153,6 @@ class RowCache(Cache):
 
     def static(self, places: Tensor, *, slots: int | None = None) -> StaticRows:
         """Return a view of the first rows for passes in which no buffer grows or moves.
-
-        The cache must have read tokens before.
 
         Args:
             places: (rows, t) int64 on the device, the slot of each new token.

@@ -126,12 +126,7 @@ class TransformersModel:
 
     @property
     def network(self) -> PreTrainedModel:
-        """The network with its weights, loaded at the first use.
-
-        Raises:
-            ModelError: the weights cannot be read, the memory of a GPU is too small, or the attention cannot be
-                measured.
-        """
+        """The network with its weights, loaded at the first use."""
         with self._loading:
             if self._network is None:
                 self._network = self._load()
@@ -237,10 +232,7 @@ class TransformersModel:
         return cache
 
     def borrow_cache(self) -> RowCache:
-        """Return a cache without rows for a session. The session gives it back with ``give_back``.
-
-        On a GPU it may be the cache of an earlier session, with its buffers and captured passes.
-        """
+        """Return a cache without rows for a session, maybe with the buffers of an earlier one; see ``give_back``."""
         return RowCache(rows=0) if self._reading is None else self._reading.borrow()
 
     def give_back(self, cache: RowCache) -> None:
@@ -321,10 +313,7 @@ class TransformersModel:
         return journal_key(f"{self.name} {self._folder} {self.number_format}", prompt, max_tokens, stop, schema)
 
     def padding(self, new: int, total: int) -> int:
-        """Return how many tokens of padding to read after ``new`` tokens of a row with ``total`` tokens.
-
-        The row with its padding stays within the window.
-        """
+        """Return how many tokens of padding to read after ``new`` tokens of a row with ``total`` tokens."""
         return min(-new % _ROUNDED, self.window - total)
 
     @property

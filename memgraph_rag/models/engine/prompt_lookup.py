@@ -29,10 +29,7 @@ class PromptLookup:
             self._ids.append(token)
 
     def guess(self, most: int) -> list[int]:
-        """Return at most ``most`` tokens: those that followed the last earlier occurrence of the last two tokens.
-
-        Empty if the two tokens did not occur before.
-        """
+        """Return at most ``most`` tokens that followed the last two tokens when they occurred before; maybe none."""
         place = self._followed.get(self._last_two())
         return [] if place is None else self._ids[place : place + most]
 

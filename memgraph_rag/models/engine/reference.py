@@ -147,10 +147,6 @@ class PlainModel:
         """Return the tokens that greedy decoding writes after ``ids``, and the reason why it ended.
 
         The reason is "end", "length" after ``max_tokens``, or "stopped". The token that ends the reply is left out.
-
-        Args:
-            stop: called with the text so far, when ``asks_to_stop`` says so.
-            form: limits the tokens; it moves on with them.
         """
         finish = ""
 

@@ -108,10 +108,7 @@ class KVSession:
 
     @property
     def calibration(self) -> HeadCalibration | None:
-        """The calibration of the model; None if the model has none, or after ``ignore_calibration``.
-
-        With a calibration, ``append`` corrects the attention for distance.
-        """
+        """The calibration of the model, with which ``append`` corrects for distance; None without one or if ignored."""
         return self._calibration
 
     def ignore_calibration(self) -> None:

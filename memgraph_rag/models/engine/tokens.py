@@ -34,10 +34,7 @@ class Encoded:
     offsets: list[tuple[int, int]]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the half-open range of the tokens that overlap the characters from ``start`` to ``end``.
-
-        It is empty if no token overlaps them.
-        """
+        """Return the half-open range of the tokens that overlap characters ``start`` to ``end``; empty without any."""
         inside = [index for index, (_, stop) in enumerate(self.offsets) if start < stop]
         first = inside[0] if inside else len(self.ids)
         last = next((index for index, (begin, _) in enumerate(self.offsets) if begin >= end), len(self.ids))

@@ -54,10 +54,7 @@ class Journal:
         return partial(Journal, owner=self._owner), (self._folder,)
 
     def find(self, key: str) -> Generation | None:
-        """Return the generation for a key; None if the entry is missing or damaged, or cannot be read.
-
-        The next ``settle`` removes the entry.
-        """
+        """Return the generation for a key; None if it is missing or damaged. The next ``settle`` removes the entry."""
         try:
             whole = self._path(key).read_bytes()
         except OSError:

@@ -38,10 +38,7 @@ _MANY = 200  # from this number of texts on, a separate process is worth its two
 
 
 def installed(package: str = "") -> SpacyRecognizer | None:
-    """Return the recognizer of a package; without a name, that of the first installed package of ``PACKAGES``.
-
-    It is None if the package or spaCy is not installed. This loads no model.
-    """
+    """Return the recognizer of a package, by default of the first installed of ``PACKAGES``; None if it is missing."""
     release = installed_package(package)
     return shared(partial(SpacyRecognizer, release[0], version=release[1]), "names", *release) if release else None
 

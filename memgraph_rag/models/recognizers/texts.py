@@ -31,10 +31,7 @@ _EDGES = " \t\n\r\f\v\xa0\"“”„‟«»‹›'‘’‚`´*_"
 
 
 def make_readable(text: str) -> str:
-    """Return the text with a blank for each character that models do not know, such as control characters.
-
-    Line ends and tabs stay. The length stays the same.
-    """
+    """Return the text with a blank for each character that models do not know, except line ends and tabs."""
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() or character in "\n\t" else " " for character in text)

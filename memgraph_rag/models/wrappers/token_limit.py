@@ -115,19 +115,12 @@ class LimitedModels:
         self._most = most
 
     def shared_by(self, workers: int) -> LimitedModels:
-        """Return the models for one of several workers, with an equal share of the whole limit, at least one token.
-
-        Tokens that were spent before do not count.
-        """
+        """Return the models for one of several workers, with an equal share of the whole limit, at least one token."""
         return LimitedModels(self._models, max(1, self._most // workers))
 
     @cached_property
     def limited(self) -> LimitedModel:
-        """The language model with its limit, always the same object.
-
-        Raises:
-            ModelNotFound: there is no language model.
-        """
+        """The language model with its limit, always the same object."""
         return LimitedModel(self._models.language, self._most)
 
     @property
@@ -155,10 +148,7 @@ class LimitedModels:
         return self._models.parser
 
     def settle(self) -> None:
-        """Forget finished work, also that of the wrapped models, because everything built so far is stored.
-
-        The spent tokens still count.
-        """
+        """Forget finished work, because everything built so far is stored. The spent tokens still count."""
         if "limited" in vars(self):  # otherwise there may be no language model
             self.limited.settle()
         self._models.settle()
