@@ -85,7 +85,15 @@ class FoundModels:
 
     @property
     def language(self) -> CheckedModel:
-        """The language model, joined with a reader if there is one. Weights load at their first use."""
+        """The language model, joined with a reader if there is one. Weights load at their first use.
+
+        The first reading looks for the model. It converts a packaged model or a ``.gguf`` file that is not in the
+        cache.
+
+        Raises:
+            ModelNotFound: the language model or the reader is not installed.
+            ModelError: the files of the model or its calibration cannot be used.
+        """
         with self._opening:  # two threads must not load two models
             if self._language is None:
                 self._language = CheckedModel(self._open_language())
@@ -93,7 +101,7 @@ class FoundModels:
 
     @property
     def embedder(self) -> CheckedEmbedder:
-        """The embedding model."""
+        """The embedding model: the given one, else the one that the settings name. Its vectors are checked."""
         return self._checked_embedder
 
     @cached_property
@@ -103,7 +111,7 @@ class FoundModels:
 
     @embedder.setter
     def embedder(self, embedder: CheckedEmbedder) -> None:
-        """The embedding model."""
+        """Use this embedding model from now on."""
         self._embedder, self._checked_embedder = embedder.unchecked, embedder
 
     @property
@@ -134,7 +142,7 @@ class FoundModels:
 
     @property
     def parser(self) -> Parser | None:
-        """The parser, which finds the grammar of a clause; None if no spaCy model is installed."""
+        """The parser, which finds the grammar of a clause; None without spaCy and one of its English packages."""
         return self._found_parser
 
     @cached_property
@@ -156,19 +164,20 @@ class FoundModels:
         return again, ()
 
     def settle(self) -> None:
-        """Tell the journal that everything built so far is stored, so that a retry needs no finished work."""
+        """Remove what the journal, if any, stored or found since the last call: all work so far is in the graph."""
         if self._journal is not None:
             self._journal.settle()
 
     def token_counter(self, *, needs_language: bool) -> TokenCounter:
         """Return the token counter of the language model, so that segments do not depend on the layers.
 
-        If a reader is joined with the language model, return the counter of the reader, which counts exactly. If there
-        is no language model, return the counter of the embedder. The model is looked for now, but its tokenizer opens
-        when tokens are first counted, because stored or unreadable documents need none.
+        If a reader is joined with the language model, return the counter of the reader, which counts exactly. If the
+        language model or the wanted reader is not installed, return the counter of the embedder. The model is looked
+        for now, and a packaged model is converted now. Its tokenizer opens when tokens are first counted, because
+        stored or unreadable documents need none.
 
         Raises:
-            ModelNotFound: ``needs_language`` is True and there is no language model.
+            ModelNotFound: ``needs_language`` is True, and the language model or the wanted reader is not installed.
         """
         try:
             _ = self._found_weights
@@ -249,7 +258,7 @@ def open_endpoint(address: str, settings: Settings) -> Endpoint:
     Raises:
         SettingsError: the address is invalid.
         ModelNotFound: the package ``openai`` is not installed.
-        ModelAccessDenied: the server needs a key, and there is none.
+        ModelAccessDenied: the server is OpenAI's, and there is no key. Another server is not asked yet.
     """
     place = parse_address(address)
     key = settings.endpoint.openai_key if place.is_openai else settings.endpoint.key
@@ -263,7 +272,17 @@ def open_endpoint(address: str, settings: Settings) -> Endpoint:
 
 
 def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> EndpointModel:
-    """Return the language model at the address in the settings; it raises the same errors as ``open_endpoint``."""
+    """Return the language model at the address in the settings. This sends nothing.
+
+    With a reader, a calibration file in the settings belongs to the reader, and this model gets its usual calibration.
+
+    Args:
+        journal: stores finished work of the model; None stores nothing.
+
+    Raises:
+        SettingsError, ModelNotFound, ModelAccessDenied: as ``open_endpoint``.
+        ModelError: the calibration of the model cannot be used.
+    """
     endpoint = open_endpoint(settings.model, settings)
     # With a reader, a calibration file in the settings belongs to the reader.
     choice = settings.calibration if settings.reader == "none" or settings.calibration == "none" else "auto"
@@ -278,22 +297,28 @@ def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> E
 
 
 def open_language_model(settings: Settings) -> LanguageModel:
-    """Return the language model of the settings, joined with its reader, for memories of several namespaces.
+    """Return the language model of the settings, joined with its reader if any, for memories of several namespaces.
 
-    It has no journal, because the journal of one namespace would keep text that another namespace deletes.
+    It has no journal, because the journal of one namespace would keep text that another namespace deletes. Its results
+    are not checked: the memory checks them. Weights load at their first use.
 
     Raises:
-        ModelNotFound: there is no such model.
+        ModelNotFound: there is no such model or reader.
         SettingsError: the address is invalid.
+        ModelAccessDenied: the server is OpenAI's, and there is no key.
+        ModelError: the files of the model or its calibration cannot be used.
     """
     return FoundModels(settings, stored_recognizer=str, journal=None).language.unwrapped
 
 
 def open_embedder(wanted: str, settings: Settings) -> Embedder:
-    """Return the embedder with a name, in a folder, or at an address.
+    """Return the embedder with a name, in a folder, or at an address. This loads no weights and sends nothing.
+
+    Its vectors are not checked. A hub's name is not looked up before the first use.
 
     Raises:
-        ModelNotFound: there is no such embedder.
+        ModelNotFound: there is no such embedder, or the package ``openai`` for an address is not installed.
+        SettingsError, ModelAccessDenied: as ``open_endpoint``.
     """
     if is_address(wanted):
         return EndpointEmbedder(open_endpoint(wanted, settings), requests=settings.endpoint.requests)

@@ -59,11 +59,16 @@ def calibrate(
     """Return the calibration of a model with local weights.
 
     Args:
+        questions: all are used, each with the same number of texts; ``choose_questions`` has applied the plan's limits.
+        plan: its heads and seed are used, and its other settings recorded.
         fingerprint: the fingerprint of the weights.
         data: the names of the files with the questions.
+        progress: called after each question.
 
     Raises:
-        ModelError: there are too few questions, or the model has no attention to the question.
+        ModelError: there are too few questions, or too few whose answering texts are whole, or the model has no
+            attention to the question.
+        WindowExceeded: the texts of a question do not fit the window.
     """
     readings = read_questions(model, questions, seed=plan.seed, progress=progress)
     fitted = fit(readings, heads=plan.heads, seed=plan.seed)
@@ -90,14 +95,21 @@ def calibrate_yes(
     data: Sequence[str],
     progress: Progress | None = None,
 ) -> YesCalibration:
-    """Return the calibration of a model on a server. Each question takes four requests.
+    """Return the calibration of a model on a server.
+
+    Each question takes four requests, but a question with a cut answering text takes none. One request before asks
+    whether the server sends log-probabilities.
 
     Args:
+        questions: all are used; ``choose_questions`` has applied the plan's limits.
+        plan: its seed is used, and its other settings recorded.
         fingerprint: the fingerprint of the address.
         data: the names of the files with the questions.
+        progress: called after each question.
 
     Raises:
-        ModelError: there are too few questions, or the server sends no log-probabilities.
+        ModelError: there are too few questions whose answering texts are whole, or the server sends no
+            log-probabilities.
         ModelUnavailable: the server did not answer.
     """
     if not model.is_graded:
@@ -148,7 +160,7 @@ def make_cutter(model: TransformersModel, most: int) -> Callable[[str], tuple[st
 
 
 def make_estimating_cutter(model: LanguageModel, most: int) -> Callable[[str], tuple[str, bool]]:
-    """Return a function like that of ``make_cutter`` for a model without a local tokenizer. It cuts between words."""
+    """Return a function like ``make_cutter``'s without a local tokenizer. It cuts between words, after at least one."""
 
     def cut(text: str) -> tuple[str, bool]:
         if model.count_tokens([text])[0] <= most:
@@ -165,7 +177,14 @@ def read_questions(
 ) -> list[Reading]:
     """Return a reading of each question, in random order.
 
-    Each question is read in one pass with all its candidates in random order.
+    Each question is read in one pass with all its candidates in random order. If no answering text was cut, P(Yes)
+    after three more sets of texts is measured.
+
+    Args:
+        progress: called after each question.
+
+    Raises:
+        WindowExceeded: the candidates of a question do not fit the window.
     """
     rng = np.random.default_rng(seed)
     readings = []

@@ -111,7 +111,7 @@ class YesCalibration(_Thresholded):
 
     @property
     def attention_weight(self) -> float:
-        """Always 0, because there is no attention."""
+        """The weight of attention: always 0, because attention on a server cannot be measured."""
         return 0.0
 
 
@@ -168,7 +168,7 @@ def read_calibration(path: Path, kind: type[Kind], *, fingerprint: str) -> Kind:
         fingerprint: the fingerprint that the calibration must have.
 
     Raises:
-        ModelError: the file cannot be read, has another version, or was made for another model.
+        ModelError: the file is missing, cannot be read, has another form or version, or was made for another model.
     """
     advice = "Make it again with 'memgraph-rag calibrate', or delete it."
     try:
@@ -195,7 +195,7 @@ def read_calibration(path: Path, kind: type[Kind], *, fingerprint: str) -> Kind:
 
 
 def write_calibration(calibration: HeadCalibration | YesCalibration, path: Path) -> None:
-    """Write a calibration into a file.
+    """Write a calibration into a file, in one step. Its folder is made; an earlier file is replaced.
 
     Raises:
         ModelError: the file cannot be written.

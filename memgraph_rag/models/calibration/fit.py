@@ -106,10 +106,11 @@ def fit(readings: Sequence[Reading], *, heads: int, seed: int) -> Fit:
     """Return the best heads and the Yes threshold, with their measured quality.
 
     Args:
-        heads: the number of heads to choose.
+        readings: all have the same number of nodes.
+        heads: the number of heads to choose; fewer are chosen if fewer see the question from every node.
 
     Raises:
-        ModelError: there are too few questions, or there is no attention.
+        ModelError: there are too few readings, or too few with P(Yes), or there is no attention.
     """
     if len(readings) < _FEWEST:
         raise ModelError(
@@ -152,7 +153,7 @@ def fit_yes(verdicts: Sequence[Verdicts | None], rng: np.random.Generator) -> Ye
     """Return the Yes threshold, with its measured quality. None in ``verdicts`` is a question without verdicts.
 
     Raises:
-        ModelError: there are too few verdicts.
+        ModelError: too few questions have verdicts.
     """
     columns = _make_columns(verdicts)
     enough, lacking = columns.gold, columns.others

@@ -63,7 +63,12 @@ def choose_questions(
 ) -> list[LabelledQuestion]:
     """Return at most ``plan.limit`` random questions; questions whose answering texts need no cut come first.
 
-    Questions with more answering documents than half of the candidates are left out.
+    Questions with more answering documents than half of the candidates are left out. The other texts of a question are
+    the documents most similar to it, up to the number of candidates, most similar first.
+
+    Args:
+        cut: cuts each document before it is embedded.
+        progress: called while the documents are embedded.
 
     Raises:
         DocumentError: there are fewer documents than candidates, or no question is left.

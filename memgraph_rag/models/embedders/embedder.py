@@ -43,8 +43,9 @@ class SentenceEmbedder:
         folder: the folder of a sentence-transformers model.
         name: the embedder's name in the store.
         device: "auto" takes a GPU if there is one.
-        dtype: the format of the large products. "auto" is bfloat16 if the hardware computes in it, which halves the
-            time; the cosine to the exact vectors stays over 0.9999. Few texts are always embedded in float32.
+        dtype: the format of the large products. "auto" is ``best_dtype``: bfloat16 if the hardware computes in it,
+            which halves the time; the cosine to the exact vectors stays over 0.9999. Few texts are always embedded in
+            float32.
     """
 
     def __init__(self, folder: str | Path, *, name: str = "", device: str = "auto", dtype: str = "auto") -> None:
@@ -93,13 +94,17 @@ class SentenceEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The length of a vector. If the model's files say it, reading it loads no weights."""
+        """The length of a vector, from the model's files. Only if they do not say it, reading it loads the weights."""
         if self._dimension is None:
             self._dimension = self.network.encode(["one"]).shape[1]
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return the (n, d) float32 vectors of texts, rows L2-normalised."""
+        """Return the (n, d) float32 vectors of texts, rows L2-normalised.
+
+        A text longer than a pass gets the mean direction of its windows. Many texts are embedded in the format
+        ``dtype``, so that a vector may differ a little from that of the text alone.
+        """
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         network = self.network if len(texts) < _FEW else self._fast_network()
@@ -124,7 +129,7 @@ class SentenceEmbedder:
             return halved
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text, without special tokens."""
+        """Return the number of tokens of each whole text, without special tokens. This loads the weights."""
         return self.network.count_tokens(texts) if texts else []
 
 

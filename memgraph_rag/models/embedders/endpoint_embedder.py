@@ -37,7 +37,7 @@ class EndpointEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The length of a vector. The server is asked once."""
+        """The length of a vector. The first reading asks the server, and raises errors as ``embed`` does."""
         return self._server_dimension
 
     @cached_property
@@ -45,7 +45,7 @@ class EndpointEmbedder:
         return self._endpoint.embed(["one"]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return the (n, d) float32 vectors of texts, rows L2-normalised.
+        """Return the (n, d) float32 vectors of texts, in order, rows L2-normalised. An empty text is sent as a blank.
 
         Raises:
             ModelUnavailable: the server did not answer in time.
@@ -59,5 +59,5 @@ class EndpointEmbedder:
         return np.concatenate(vectors)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the estimated number of tokens of each text."""
+        """Return the estimated number of tokens of each text, without a tokenizer and without a request."""
         return [estimate_tokens(text) for text in texts]

@@ -37,7 +37,10 @@ _KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
 
 
 def is_plain_bert(folder: Path) -> bool:
-    """Return whether ``SentenceBert`` computes the same as sentence-transformers, according to the model's files."""
+    """Return whether the model's files say that ``SentenceBert`` computes the same as sentence-transformers.
+
+    It is False if a file is missing, cannot be read, or holds another setting.
+    """
     try:
         if not all((folder / name).is_file() for name in _FILES):
             return False
@@ -126,7 +129,7 @@ class SentenceBert:
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str]) -> Tensor:
-        """Return (B, D) vectors, whose rows may have any length."""
+        """Return (B, D) vectors of at least one text, rows of any length; a long text is joined from its windows."""
         encodings = self._cut.encode_batch(list(texts))
         windows = [window for encoding in encodings for window in (encoding, *encoding.overflowing)]
         pooled = torch.cat([self._pool(windows[at : at + _WINDOWS]) for at in range(0, len(windows), _WINDOWS)])

@@ -17,6 +17,8 @@ _ROUNDING = 1e-5  # the rounding error of a length in float32
 def units(matrix: Matrix) -> Matrix:
     """Return the (n, d) float32 matrix in which each row is divided by its length, unless the length is 1.
 
+    A row that is 0 or not finite stays as it is. If no row changes, a float32 matrix itself is returned.
+
     >>> units(np.array([[3.0, 4.0], [0.0, 1.0]], np.float32)).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 1.0]]
     """

@@ -26,17 +26,17 @@ class Address:
 
     @property
     def is_openai(self) -> bool:
-        """Whether the server is OpenAI's own. Only this server receives OpenAI's key."""
+        """Whether the URL is that of OpenAI's own server. Only this server receives OpenAI's key."""
         return self.url == _OPENAI_URL
 
 
 def is_address(name: str) -> bool:
-    """Return whether a model's name is an address. Then nothing is searched on the disk of this machine."""
+    """Return whether a model's name begins like an address, valid or not. Then nothing is searched on the disk."""
     return name.startswith((_OPENAI, *_SCHEMES))
 
 
 def parse_address(name: str) -> Address:
-    """Return the address in a model's name.
+    """Return the address in a model's name, without slashes at the end of the URL.
 
     >>> parse_address("http://localhost:11434/v1#qwen3:8b")
     Address(url='http://localhost:11434/v1', model='qwen3:8b')

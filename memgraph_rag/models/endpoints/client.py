@@ -66,9 +66,12 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A complete reply.
+    """A reply. Its text may be cut.
 
     Attributes:
+        finish: "end", "length" if the text was cut at ``max_tokens``, or "stopped" by the caller or a filter of the
+            server.
+        usage: the server's numbers of tokens; estimated if the server sends none or the reply was cut here.
         top: the likely first tokens with their log-probabilities; empty if the server does not send them.
     """
 
@@ -136,29 +139,35 @@ class Endpoint:
 
     @property
     def takes_schemas(self) -> bool:
-        """Whether the server has not yet refused a JSON Schema."""
+        """Whether the server has not yet refused a JSON Schema; True before the first request."""
         return "response_format" not in self._refused
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────
 
     def write(self, ask: Ask, *, is_over: Callable[[str], bool] | None = None) -> Reply:
-        """Return the complete reply, or the reply up to the line at which ``is_over`` returns True.
+        """Return the reply, or the reply up to the piece at whose line end ``is_over`` returns True.
+
+        ``finish`` of the reply is "length" if the reply was cut at ``max_tokens``. A field that the server refuses,
+        such as the seed or the log-probabilities, is left out from then on. A refused schema is described in words.
 
         Args:
-            is_over: called with the text so far at each line end.
+            is_over: called with the text so far after each piece with a line end.
 
         Raises:
             ModelUnavailable: after all attempts, the server did not answer in time, or its answer was incomplete.
-            ModelError: the server refused the request.
+            ModelError: the server refused the request, or sent only reasoning or something else than a reply.
         """
         return self._repeat(lambda deadline: self._collect(ask, deadline, is_over))
 
     def say(self, ask: Ask) -> Generator[str, None, Reply]:
-        """Yield the reply in pieces. The request is repeated only before the first piece.
+        """Yield the reply in pieces, and return the whole reply. The request is repeated only before the first piece.
+
+        Nothing is sent before the first piece is read. An empty reply yields nothing. Refused fields are left out as in
+        ``write``.
 
         Raises:
-            ModelUnavailable: the server did not answer in time, or its answer was incomplete.
-            ModelError: the server refused the request.
+            ModelUnavailable: the server did not answer in time, or its answer was incomplete, maybe after some pieces.
+            ModelError: the server refused the request, or sent only reasoning or something else than a reply.
         """
 
         def begin(deadline: float) -> tuple[Generator[str, None, Reply], str, Reply | None]:
@@ -264,7 +273,7 @@ class Endpoint:
     # ── vectors and the list of models ───────────────────────────────────────────────────────────────────
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return the (n, d) float32 vectors of texts, rows L2-normalised.
+        """Return the (n, d) float32 vectors of texts, in order, rows L2-normalised, from one request.
 
         Raises:
             ModelUnavailable: the server did not answer in time.
@@ -282,7 +291,7 @@ class Endpoint:
         return self._repeat(send)
 
     def models(self) -> list[Mapping[str, Any]]:
-        """Return the server's description of each of its models, with the name under "id".
+        """Return the server's description of each of its models, in its order, usually with the name under "id".
 
         Raises:
             ModelUnavailable: the server did not answer in time.
@@ -303,7 +312,14 @@ class Endpoint:
         return self._repeat(send)
 
     def window(self) -> int | None:
-        """Return the number of tokens that the model holds; None if the server's list does not say it."""
+        """Return the number of tokens that the model holds; None if the server's list does not say it. Each call asks.
+
+        If the list holds only one model, it counts even if its name is another. OpenAI is not asked.
+
+        Raises:
+            ModelUnavailable: the server did not answer in time.
+            ModelAccessDenied: the server refused the key.
+        """
         if self.address.is_openai:  # the list of OpenAI holds no windows
             return None
         try:

@@ -30,21 +30,23 @@ _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached")
 def foreign_errors() -> tuple[type[Exception], ...]:
     """Return the exceptions that the client may raise.
 
-    They are its own errors, errors of its transport, and errors that incomplete or deeply nested JSON causes.
+    They are its own errors, errors of the transports that are imported now, and errors that incomplete or deeply nested
+    JSON causes.
     """
     transports = (sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules)
     return openai.OpenAIError, ValueError, RecursionError, *(transport.TransportError for transport in transports)
 
 
 def is_window_exceeded(error: openai.APIStatusError) -> bool:
-    """Return whether a server refused a prompt because of its length."""
+    """Return whether a server refused a prompt because of its length, judged by the status and words of its message."""
     return error.status_code in _REFUSED and bool(_WINDOW.search(f"{error.code} {error.message}"))
 
 
 def convert_error(error: Exception, address: Address) -> ModelError:
     """Return the error to raise instead of a client's error.
 
-    The client's error becomes the cause, without the texts and frames that may hold the key.
+    The client's error becomes the cause, without the texts and frames that may hold the key: it is changed in place. If
+    it only passes on an error of this library, that error is returned.
     """
     if isinstance(error.__cause__, ModelError):  # an error of this library, which the client passed on
         translated, translated.__cause__ = error.__cause__.with_traceback(None), None
@@ -133,7 +135,7 @@ def incomplete_reply(got: str, address: Address) -> ModelUnavailable:
 
 
 def too_long(most: int, address: Address) -> ModelError:
-    """Return the error for a reply that is longer than the limit."""
+    """Return the error for a reply that is longer than the limit, ``most`` bytes."""
     return ModelError(
         f"Expected an answer of at most {most // 2**20} MiB from {address.url}, got a longer one. Check that the "
         "address is that of a model server.",

@@ -35,14 +35,16 @@ class JsonCheck:
             )
 
     def follows(self, text: str) -> bool:
-        """Return whether a text is exactly one value that follows the schema."""
+        """Return whether a text is exactly one value that follows the schema, with the properties in its order."""
         matcher, letters = self._matcher.deep_copy(), list(text.strip().encode("utf-8", "replace"))
         fits = matcher.validate_tokens(letters) == len(letters)
         return fits and matcher.consume_tokens(letters) and matcher.is_accepting()
 
 
 def extract_json(text: str) -> str:
-    """Return the part of a reply from its first brace to its last; models write remarks and code fences around JSON.
+    """Return the reply from its first brace on, without a code fence after its last brace.
+
+    A remark after the last brace stays. A text without an opening brace is returned whole.
 
     >>> extract_json('Sure! ```json {"names": []} ```')
     '{"names": []}'

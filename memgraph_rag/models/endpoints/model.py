@@ -68,7 +68,10 @@ class EndpointModel:
 
     @property
     def window(self) -> int:
-        """The number of tokens that the model may hold at a time. The server is asked once."""
+        """The number of tokens that the model may hold at a time. The server is asked once, at the first reading.
+
+        If the server does not say it, it is the ``window`` of the constructor.
+        """
         return self._smaller_window
 
     @cached_property
@@ -77,7 +80,7 @@ class EndpointModel:
 
     @cached_property
     def is_graded(self) -> bool:
-        """Whether the server sends the log-probabilities of Yes and No. It is asked once."""
+        """Whether the server sends the log-probabilities of Yes and No. It is asked once, at the first reading."""
         reply = self.endpoint.write(Ask([{"role": "user", "content": _TRIAL}], max_tokens=WORD_TOKENS, top=TOP))
         return read_verdict(reply.text, reply.top).is_graded
 
@@ -86,10 +89,13 @@ class EndpointModel:
         return [estimate_tokens(text) for text in texts]
 
     def open_session(self, question: str) -> EndpointSession:
-        """Return a reading session that holds the question and no node. This sends nothing.
+        """Return a reading session that holds the question and no node. This sends no prompt.
+
+        If ``window`` was not read before, the server is asked for it.
 
         Raises:
             QuestionError: the question alone does not fit the window.
+            ModelUnavailable: the server did not say its window in time.
         """
         return EndpointSession(self, question)
 
@@ -104,9 +110,11 @@ class EndpointModel:
     ) -> list[Generation]:
         """Return a greedy continuation of each prompt, in prompt order and without attention.
 
-        Several prompts are sent at a time. If the server does not take the schema, the prompt describes the schema in
-        words. If a reply does not follow the schema, the model is asked once more, and the second reply is returned as
-        it is.
+        Several prompts are sent at a time. Prompts that the journal holds are not sent. If the server does not take the
+        schema, the prompt describes the schema in words. Under a schema, the text around the JSON is removed by
+        ``extract_json``. If a complete reply does not follow the schema, the model is asked once more, and the second
+        reply is returned even if it does not follow it. A reply that was cut at ``max_tokens`` or stopped is returned
+        as it is.
 
         Args:
             max_tokens: the largest number of tokens written for one prompt.
@@ -115,7 +123,7 @@ class EndpointModel:
             progress: called with the number of finished prompts.
 
         Raises:
-            WindowExceeded: a prompt and ``max_tokens`` do not fit the window; nothing was sent.
+            WindowExceeded: a prompt and ``max_tokens`` do not fit the window; no prompt was sent.
             ModelUnavailable: the server did not answer; the journal holds the finished prompts.
             ModelError: the schema is invalid, or the server refused a request.
         """

@@ -46,7 +46,7 @@ class PenAndEye:
 
     @property
     def window(self) -> int:
-        """The number of tokens that both models may hold at a time."""
+        """The number of tokens that both models may hold at a time: the smaller of their windows."""
         return min(self.pen.window, self.eye.window)
 
     @property
@@ -69,13 +69,14 @@ class PenAndEye:
     ) -> list[Generation]:
         """Return the texts that the pen writes, with the attention of the eye to each input.
 
-        The eye reads each text after its inputs in one pass. Under a schema there is no attention, and the eye reads
-        nothing.
+        The eye reads each text after its inputs in one pass, after the pen has written all texts. Under a schema there
+        is no attention, and the eye reads nothing.
 
         Raises:
-            WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
+            WindowExceeded: a prompt and ``max_tokens`` do not fit the pen's window, or a prompt and its text do not fit
+                the eye's window.
             ModelUnavailable: the pen's server did not answer.
-            ModelError: the schema is invalid.
+            ModelError: the schema is invalid, or the pen's server refused a request.
         """
         written = self.pen.generate(prompts, max_tokens=max_tokens, stop=stop, schema=schema, progress=progress)
         if schema is not None:
@@ -87,7 +88,7 @@ class PenAndEye:
         ]
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
-        """Return the eye's generations of texts; see ``AttentiveModel.read_written``."""
+        """Return the eye's generations of texts; see ``AttentiveModel.read_written``. The pen is not asked."""
         return self.eye.read_written(prompts, texts)
 
     def open_session(self, question: str) -> PenAndEyeSession:
@@ -121,12 +122,16 @@ class PenAndEyeSession:
 
     @property
     def is_graded(self) -> bool:
-        """Whether P(Yes) is a probability."""
+        """Whether P(Yes), from the session that gives it, is a probability."""
         return self._says_yes.is_graded
 
     @property
     def calibration(self) -> Calibration | None:
-        """The eye's calibration of attention, joined with the calibration of the session that gives P(Yes)."""
+        """The eye's calibration of attention, joined with the calibration of the session that gives P(Yes).
+
+        It is None if the eye has none, even if the pen has one. If only the pen has none, its P(Yes) counts as
+        uncalibrated.
+        """
         eye, pen = self.eye.calibration, self._pen.calibration
         if self._says_yes is self.eye or eye is None:
             return eye
@@ -141,16 +146,18 @@ class PenAndEyeSession:
 
     @property
     def usage(self) -> Usage:
-        """The cost of both sessions."""
+        """The cost of both sessions so far, added up."""
         return self._pen.usage + self.eye.usage
 
     @property
     def tokens_left(self) -> int:
-        """The number of node tokens that still fit both sessions."""
+        """The number of node tokens that still fit both sessions: the smaller of their numbers."""
         return min(self._pen.tokens_left, self.eye.tokens_left)
 
     def append(self, texts: Sequence[str]) -> Vector:
         """Read nodes in both sessions; return the eye's (n,) attention of each node to the question.
+
+        A call without nodes does nothing, and ``take_back`` does not count it.
 
         Raises:
             WindowExceeded: the nodes do not fit; neither session has read them.
@@ -170,7 +177,7 @@ class PenAndEyeSession:
         self.eye.take_back(calls)
 
     def probability_of_yes(self) -> float:
-        """Return P(Yes) from the pen if it is a probability, else from the eye."""
+        """Return P(Yes) from the pen if the pen gave probabilities when the session was opened, else from the eye."""
         return self._says_yes.probability_of_yes()
 
     def judge(self, request: str) -> float:
@@ -190,7 +197,7 @@ class PenAndEyeSession:
         return self._pen.reply(request, max_tokens=max_tokens, temperature=temperature, seed=seed)
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
-        """Yield the pen's answer in pieces, from the nodes read so far."""
+        """Yield the pen's answer in pieces, from the nodes read so far; see ``ReadingSession.answer``."""
         return self._pen.answer(max_tokens=max_tokens, request=request)
 
     def __enter__(self) -> Self:

@@ -47,6 +47,8 @@ class Chunk:
 def read_chunk(event: Any, address: Address) -> Chunk:
     """Return the content of an event of the client's stream; of several choices, the first.
 
+    An event without choices gives a chunk without text. Invalid counts and log-probabilities are left out.
+
     Raises:
         ModelError: the event does not follow the protocol.
     """
@@ -89,6 +91,8 @@ def _read_top(choice: Any) -> Iterable[tuple[str, float]]:
 
 def read_vectors(data: object, texts: int, address: Address) -> Matrix:
     """Return the (texts, d) float32 vectors in a list of embeddings; each row has length 1.
+
+    The rows are in the order of the indices in the list, or of the list if the indices are not exactly 0, 1, 2 ….
 
     Raises:
         ModelError: the number of vectors is not ``texts``, they differ in length, a number is not finite, or a vector

@@ -48,7 +48,7 @@ class EndpointSession:
 
     @property
     def calibration(self) -> YesCalibration | None:
-        """The calibration of the model's P(Yes)."""
+        """The calibration of the model's P(Yes); None if the model has none, or after ``ignore_calibration``."""
         return self._calibration
 
     def ignore_calibration(self) -> None:
@@ -57,7 +57,10 @@ class EndpointSession:
 
     @property
     def is_graded(self) -> bool:
-        """Whether each P(Yes) came from log-probabilities. Before the first P(Yes), the model is tested once."""
+        """Whether each ``probability_of_yes`` for the nodes that are still read came from log-probabilities.
+
+        Before the first one, the model is tested once; see ``EndpointModel.is_graded``.
+        """
         if not self._verdicts:
             return self._model.is_graded
         return all(earlier.is_graded for earlier in self._verdicts.values())
@@ -69,6 +72,8 @@ class EndpointSession:
 
     def append(self, texts: Sequence[str]) -> Vector:
         """Add nodes to the text; return (n,) zeros. This sends nothing.
+
+        ``take_back`` does not count a call without nodes.
 
         Raises:
             WindowExceeded: the nodes do not fit; none of them is added.
@@ -82,7 +87,7 @@ class EndpointSession:
         return np.zeros(len(texts), np.float32)
 
     def take_back(self, calls: int) -> None:
-        """Remove the nodes of the last ``calls`` calls of ``append``."""
+        """Remove the nodes of the last ``calls`` calls of ``append``. Calls without nodes do not count."""
         for _ in range(calls):
             self._verdicts.pop(len(self._texts), None)
             self._texts.pop()
@@ -92,10 +97,12 @@ class EndpointSession:
         """Return the probability that the nodes read so far answer the question.
 
         The model is asked once for the same nodes. The result counts the spellings of Yes and No that the server lists.
-        If the server lists none, it is 1 or 0, from the word in the reply.
+        If they are no more probable than the tokens that the server does not list, it is 1 for the word Yes in the
+        reply, and 0 for any other word.
 
         Raises:
             ModelUnavailable: the server did not answer.
+            ModelError: the server refused the request.
         """
         count = len(self._texts)
         if count not in self._verdicts:
@@ -105,7 +112,7 @@ class EndpointSession:
         return self._verdicts[count].p_yes
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
-        """Yield the answer in pieces, as the server sends them.
+        """Yield the answer in pieces, as the server sends them. Nothing is sent before the first piece is read.
 
         The request follows the turn of the probe, in which the assistant answers Yes.
 
@@ -121,7 +128,7 @@ class EndpointSession:
         self.usage += reply.usage
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
-        """Return the model's reply to a request after the nodes read so far.
+        """Return the model's reply to a request after the nodes read so far, cut at ``max_tokens``.
 
         The request follows the turn of the probe, in which the assistant answers No.
 
@@ -141,8 +148,8 @@ class EndpointSession:
     def judge(self, request: str) -> float:
         """Return P(Yes) for another question that the model answers with Yes or No.
 
-        The question takes the same place as the request of ``reply``. If the server lists no log-probabilities, the
-        result is 1 or 0, from the word in the reply.
+        The question takes the same place as the request of ``reply``. Without usable log-probabilities, the result is 1
+        for the word Yes in the reply, and 0 for any other word. Each call asks the model.
 
         Raises:
             WindowExceeded: the request does not fit; nothing was sent.

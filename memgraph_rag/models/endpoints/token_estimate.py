@@ -19,7 +19,7 @@ _PIECE = re.compile(r"[A-Za-z]{1,4}|[\u0590-\u1dff\u2e80-\U0010ffff]|[^\W\d_]{1,
 def estimate_tokens(text: str) -> int:
     """Return the estimated number of tokens of a text.
 
-    One token is a run of up to four Latin letters, or of up to two Greek or Cyrillic letters, or a single other letter,
-    digit or sign.
+    One token is a run of up to four letters from a to z, or of up to two other Latin, Greek or Cyrillic letters, or a
+    run of underscores, or a single other letter, digit, sign or line end. Other white space counts nothing.
     """
     return sum(1 for _ in _PIECE.finditer(text))

@@ -28,7 +28,8 @@ class Verdict:
     """The reply of a server's model to a question of Yes or No.
 
     Attributes:
-        p_yes: P(Yes) / (P(Yes) + P(No)) over all listed spellings; 1 or 0 if there is only a word.
+        p_yes: P(Yes) / (P(Yes) + P(No)) over all listed spellings; 1 or 0, from the word, if the listed spellings are
+            too improbable or missing.
         missing: U / (P(Yes) + P(No) + U), with U the probability of all tokens that are not listed. The error of
             ``p_yes`` is at most this number.
         is_graded: whether ``p_yes`` comes from probabilities.
@@ -42,8 +43,9 @@ class Verdict:
 def read_verdict(text: str, top: Iterable[tuple[str, float]]) -> Verdict:
     """Return the verdict in a reply, from its text and the log-probabilities of its first token.
 
-    If the tokens that are not listed are more probable than Yes and No together, the word counts. A list of 20 tokens
-    leaves so little out that the server need not be asked for Yes and No by their ids (``docs/decisions/models.md``).
+    Case and blanks of a token do not matter. If the tokens that are not listed are at least as probable as Yes and No
+    together, the first word of the text counts: any word but Yes, or none, is No. A list of 20 tokens leaves so little
+    out that the server need not be asked for Yes and No by their ids (``docs/decisions/models.md``).
 
     >>> verdict = read_verdict("Yes", [("Yes", -0.5), (" yes", -3.0), ("No", -1.2)])
     >>> round(verdict.p_yes, 3), round(verdict.missing, 3)

@@ -82,7 +82,7 @@ class Spans:
         self._indicators = (self.owner[:, :, None] == torch.arange(self.count, device=device)).float()
 
     def copy_from(self, others: Spans) -> None:
-        """Copy other spans into the tensors of these spans, in place.
+        """Copy other spans into the tensors of these spans, in place. All other positions then belong to no span.
 
         Args:
             others: at most as many rows, positions and spans as these.
@@ -93,7 +93,7 @@ class Spans:
         self._indicators.zero_()[:rows, :length, :count] = others._indicators
 
     def members(self) -> Members:
-        """Return which keys belong to which span, from the first key of a span to the last."""
+        """Return which keys belong to which span, from the first key of a span to the last; no keys without spans."""
         places = (self.owner >= 0).any(dim=0).nonzero()
         first, end = (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
         return Members(first, self._indicators[:, first:end])
@@ -134,7 +134,7 @@ class AttentionMeter:
         return self.spans.pool(probabilities.flatten(1, 2)).unflatten(1, probabilities.shape[1:3])
 
     def add(self, mass: Tensor) -> None:
-        """Add the (B, H, Tq, S) float32 mass of one layer."""
+        """Add the (B, H, Tq, S) float32 mass of one layer. H is 1 for a mean of the heads."""
         self._layers += 1
         mean = mass.mean(dim=1)
         self._sum = mean if self._sum is None else self._sum + mean
@@ -157,7 +157,7 @@ class AttentionMeter:
         return self._sum / self._layers / self.spans.tokens[:, None]
 
     def mean_by_head(self) -> Tensor:
-        """Return the (L, H, B, Tq, S) float32 attention: the values of ``mean``, for each head of each layer."""
+        """Return the (L, H, B, Tq, S) float32 attention, ``mean`` of each head of each layer; only with ``by_head``."""
         return torch.stack(self._masses).transpose(1, 2) / self.spans.tokens[:, None]
 
 
@@ -177,7 +177,7 @@ class Visibility:
 
     @property
     def is_causal(self) -> bool:
-        """Whether all rows have the same length and each token sees all tokens before it."""
+        """Whether all rows have the same length, and each new token sees all tokens of its row up to itself."""
         return self._among is None and min(self._lengths) == max(self._lengths)
 
     def is_square(self, queries: int, window: int | None) -> bool:
@@ -188,7 +188,7 @@ class Visibility:
         return self.is_causal and self._lengths[0] == 0 and not self._exceeds_window(queries, window)
 
     def reach(self, queries: int) -> int:
-        """Return the number of keys that hold a token. A cache may have more slots."""
+        """Return how many keys of the longest row hold a token after the pass. A cache may have more slots."""
         return self._longest + queries
 
     def mask(self, queries: int, keys: int, window: int | None, device: torch.device) -> Tensor | None:

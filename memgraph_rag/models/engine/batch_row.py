@@ -49,7 +49,7 @@ class BatchRow:
 
     @property
     def up_to_task(self) -> list[int]:
-        """The tokens up to the end of the inputs. Prompts that differ only in their task share these tokens."""
+        """The tokens that prompts with other tasks share, up to the end of the inputs; empty without inputs or task."""
         return self.ids[: self.spans[-1][1]] if self.spans and self.prompt.task else []
 
     @property
@@ -63,17 +63,17 @@ class BatchRow:
         return len(self.ids) + self.max_tokens
 
     def write(self, token: int) -> None:
-        """Add a token to the written tokens."""
+        """Add a token to the written tokens, to the tokens to guess from, and to the form. No limit is checked."""
         self._lookup.extend([token])
         self.written.append(token)
         if self.form is not None:
             self.form.take(token)
 
     def best(self, likeliest: int, logits: Tensor) -> int:
-        """Return the next token for (V,) logits, of which ``likeliest`` is the largest."""
+        """Return the next token for (V,) logits: with a form the best allowed one, else ``likeliest``, the largest."""
         return likeliest if self.form is None else self.form.best(likeliest, logits)
 
     def guess(self, most: int) -> list[int]:
-        """Return at most ``most`` tokens that are likely to come next."""
+        """Return at most ``most`` tokens that are likely to come next and that the form allows; maybe none."""
         guess = self._lookup.guess(most)
         return guess if self.form is None else self.form.guess(guess, most)

@@ -25,8 +25,8 @@ class Members(NamedTuple):
     """Which keys belong to which span.
 
     Attributes:
-        first: position of the first key that belongs to a span.
-        of_spans: (B, n, S), for the n keys from ``first`` on: 1 if the key belongs to the span, else 0.
+        first: position of the first key that belongs to a span; 0 without spans.
+        indicators: (B, n, S), for the n keys from ``first`` on: 1 if the key belongs to the span, else 0.
     """
 
     first: int

@@ -94,21 +94,21 @@ class Form:
         return int(greedy(logits.masked_fill(~allowed, float("-inf"))))
 
     def take(self, token: int) -> None:
-        """Move on after a token that was written."""
+        """Move on after a token that was written; it must be an allowed token."""
         self._matcher.consume_token(token)
 
     def guess(self, guess: Sequence[int], most: int) -> list[int]:
-        """Return at most ``most`` next tokens: the allowed part of a guess.
+        """Return at most ``most`` next tokens: the allowed beginning of a guess, which may be empty.
 
-        If only one text is possible, return its tokens instead.
+        If only one continuation is possible, return its tokens instead.
         """
         forced = self._matcher.compute_ff_tokens()[:most]
         return forced or list(guess[: self._matcher.validate_tokens(list(guess))])
 
 
 def asks_to_stop(piece: str, form: Form | None) -> bool:
-    """Return whether ``stop`` is called after this token.
+    """Return whether ``stop`` is called after a token with this text.
 
-    It is called at a line end, or with a form at the end of a list or object.
+    It is called after a line end in the token, or with a form after a closing bracket or brace in it.
     """
     return "\n" in piece if form is None else not _CLOSING.isdisjoint(piece)

@@ -38,10 +38,10 @@ _FORMATS = ("auto", "float32", "bfloat16", "float16", INT8, INT4)
 
 
 def find_device(name: str) -> torch.device:
-    """Return the device with this name; "auto" is a GPU that torch can use, else the CPU.
+    """Return the device with this name; "auto" is a CUDA device on which torch computes, else the CPU.
 
     Raises:
-        SettingsError: the device does not exist, or this torch has no kernels for it.
+        SettingsError: the device does not exist, or this torch has no kernels for it; never for "auto".
     """
     if name == "auto":
         if not torch.cuda.is_available():
@@ -69,7 +69,8 @@ def find_dtype(name: str, device: torch.device) -> torch.dtype:
     "auto" is ``best_dtype``. For "int8" and "int4" the result is the format between the layers, also ``best_dtype``.
 
     Raises:
-        SettingsError: the format does not exist, the device does not support it, or a package for it is missing.
+        SettingsError: the format does not exist. For "int8" and "int4" also: the device does not support it, or a
+            package for it is missing. Other formats are not compared with the device.
     """
     if name not in _FORMATS:
         raise SettingsError(
@@ -128,7 +129,7 @@ def free_bytes(device: torch.device) -> int | None:
 
 @contextmanager
 def memory_errors(device: torch.device, what: str) -> Iterator[None]:
-    """Turn an out-of-memory error of a GPU into a ModelError.
+    """Turn torch's out-of-memory error of a GPU into a ModelError; other errors pass through.
 
     Args:
         what: the noun phrase for the error message, such as "weights of NAME".

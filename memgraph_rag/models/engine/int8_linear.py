@@ -124,7 +124,7 @@ class Int8Output(nn.Module):
         self._roughly = Int8Linear(linear).__call__
 
     def forward(self, states: Tensor) -> Tensor:
-        """Return (..., tokens) logits from (..., in_features) states."""
+        """Return (..., tokens) logits from (..., in_features) states; the largest of each row are exact."""
         logits = self._roughly(states)
         rows = zip(states.flatten(0, -2).split(_EXACT_ROWS), logits.flatten(0, -2).split(_EXACT_ROWS), strict=True)
         for some_states, some_logits in rows:
@@ -137,8 +137,10 @@ class Int8Output(nn.Module):
 def use_int8(network: nn.Module, *, output: nn.Module | None = None) -> None:
     """Replace each linear layer that gains from integers by an ``Int8Linear``, one after another, in place.
 
+    A layer much smaller than the largest gains nothing and stays. So does a layer of a subclass of ``nn.Linear``.
+
     Args:
-        output: the layer that computes the logits; an ``Int8Output`` replaces it.
+        output: the layer that computes the logits; if it is large enough, an ``Int8Output`` replaces it.
     """
     linears = {name: layer for name, layer in network.named_modules() if type(layer) is nn.Linear}
     least = max((layer.weight.numel() for layer in linears.values() if layer is not output), default=0) / _LEAST_SHARE
@@ -155,7 +157,9 @@ def use_int8(network: nn.Module, *, output: nn.Module | None = None) -> None:
 @cache
 @torch.inference_mode()
 def is_faster(inputs: int, outputs: int, dtype: torch.dtype) -> bool:
-    """Whether this processor, tried now, is faster by a fifth with integers, in a layer of that shape.
+    """Return whether this processor is faster by a fifth with integers, in a layer of that shape.
+
+    It is tried at the first call for a shape and dtype; later calls of this process return the same.
 
     It takes 0.4 s of a processor for 14 M weights, on one core and by the calling thread's own time: threads that share
     a product wait for each other on a busy machine, and what else runs would decide.

@@ -73,18 +73,18 @@ class RowCache(Cache):
         return buffers[0][:rows], buffers[1][:rows]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:  # noqa: ARG002 - the base class's signature
-        """Return the number of tokens of the longest row."""
+        """Return the number of tokens of the longest row; there must be a row."""
         return max(self.lengths)
 
     def get_mask_sizes(self, query_length: int, layer_idx: int) -> tuple[int, int]:  # noqa: ARG002
-        """Return the number of keys, and the position of the first key."""
+        """Return the number of keys of the longest row after the pass, and the position of the first key, always 0."""
         return max(self.lengths) + query_length, 0
 
     # ── the interface that this library calls ────────────────────────────────────────────────────────────
 
     @property
     def nbytes(self) -> int:
-        """The size of the buffers in bytes."""
+        """The size of the buffers in bytes, with their free room; 0 before the first pass."""
         return sum(states.nbytes for buffers in self._buffers for states in buffers)
 
     def tokens_within(self, free: int) -> int:
@@ -120,7 +120,7 @@ class RowCache(Cache):
 
     @torch.inference_mode()
     def remove_row(self, row: int) -> None:
-        """Remove a row. The last row takes its place."""
+        """Remove a row. The last row takes its place. The buffers keep their size."""
         last = len(self.lengths) - 1
         length = self.lengths[row] = self.lengths[last]
         self.lengths.pop()
@@ -131,22 +131,22 @@ class RowCache(Cache):
 
     @torch.inference_mode()
     def make_room(self, rows: int, slots: int) -> None:
-        """Grow the buffers until they have room for ``rows`` rows of ``slots`` tokens, existing tokens included."""
+        """Grow the buffers for ``rows`` rows of ``slots`` tokens, old tokens included; never before the first pass."""
         for index, buffers in enumerate(self._buffers):  # one layer at a time, so that only one exists twice
             self._buffers[index] = self._grow(buffers, rows, slots)
 
     def has_room(self, rows: int, slots: int) -> bool:
-        """Return whether the buffers have room for ``rows`` rows of ``slots`` tokens without growing."""
+        """Return whether ``rows`` rows of ``slots`` tokens fit without growing; True before the first pass."""
         return all(rows <= keys.shape[0] and slots <= keys.shape[2] for keys, _ in self._buffers)
 
     def room_with(self, rows: int, slots: int) -> int:
-        """Return the number of tokens that the buffers have room for after ``make_room(rows, slots)``."""
+        """Return for how many tokens, at least, the buffers have room after ``make_room(rows, slots)``."""
         old_shape = self._buffers[0][0].shape if self._buffers else (0, 0, 0)
         return max(rows, old_shape[0]) * max(slots, old_shape[2])
 
     @torch.inference_mode()
     def trim(self) -> None:
-        """Free the memory that the current rows do not need."""
+        """Free the memory that the tokens of the current rows do not need. The buffers are copied, layer by layer."""
         rows, slots = len(self.lengths), max(self.lengths, default=0)
         for index, (keys, values) in enumerate(self._buffers):
             self._buffers[index] = keys[:rows, :, :slots].clone(), values[:rows, :, :slots].clone()
@@ -238,11 +238,11 @@ class JoinedCaches(Cache):
         return [keys for keys, _ in updated], [values for _, values in updated]
 
     def get_seq_length(self, layer_idx: int = 0) -> int:  # noqa: ARG002 - the base class's signature
-        """Return the number of tokens that all caches together old_shape before the pass."""
+        """Return the number of tokens that all caches together held before the pass."""
         return sum(cache.get_seq_length() for cache, _ in self._caches)
 
     def get_mask_sizes(self, query_length: int, layer_idx: int) -> tuple[int, int]:  # noqa: ARG002
-        """Return the number of keys, and the position of the first key."""
+        """Return the number of keys of all caches after the pass, and the position of the first key, always 0."""
         return self.get_seq_length() + query_length, 0
 
 

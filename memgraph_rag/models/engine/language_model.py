@@ -58,8 +58,8 @@ class TransformersModel:
         window: the largest number of tokens in the cache; the model's own limit if that is smaller.
         device: "auto" takes a GPU if there is one.
         dtype: "int8" lets linear layers compute with 8-bit integers, and "int4" keeps their weights in 4 bits. The
-            other layers compute in bfloat16 if the hardware can, else in float32. "auto" is "int8" on a CPU that is
-            faster with integers.
+            other layers compute in the format of ``best_dtype``. "auto" is "int8" on a CPU that is faster with
+            integers, else ``best_dtype``.
         calibration: the heads to measure and the meaning of P(Yes); without it, sessions return the mean of all heads.
         journal: stores finished results of ``generate``; its owner clears it.
     """
@@ -219,7 +219,7 @@ class TransformersModel:
         return output.logits
 
     def read_prefix(self, ids: Sequence[int]) -> RowCache:
-        """Return a one-row cache that holds these tokens; callers copy it and do not change it.
+        """Return a one-row cache that holds these tokens, empty without tokens; callers copy it and do not change it.
 
         Prompts that begin with the same tokens share the cache, so that the model reads these tokens once.
         """
@@ -232,11 +232,11 @@ class TransformersModel:
         return cache
 
     def borrow_cache(self) -> RowCache:
-        """Return a cache without rows for a session. The session gives it back with ``give_back``."""
+        """Return a cache without rows for a session, maybe with the buffers of an earlier one; see ``give_back``."""
         return RowCache(rows=0) if self._reading is None else self._reading.borrow()
 
     def give_back(self, cache: RowCache) -> None:
-        """Take back the cache of a session that has ended, and forget its tokens."""
+        """Take back the cache of a session that has ended, and forget its tokens. Without a GPU, nothing happens."""
         if self._reading is not None:
             self._reading.give_back(cache)
 
@@ -267,7 +267,8 @@ class TransformersModel:
             progress: called with the number of finished prompts.
 
         Raises:
-            WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
+            WindowExceeded: a prompt and ``max_tokens`` do not fit the window; nothing was written. Prompts that the
+                journal holds are not checked.
             ModelError: the schema is invalid, or the memory of a GPU is too small.
         """
         keys = [self._journal_key(prompt, max_tokens, stop, schema) for prompt in prompts]
@@ -324,13 +325,19 @@ class TransformersModel:
         return _MOST_GUESSED if self._decoding is None else 0
 
     def read_common_prefix(self, rows: Sequence[BatchRow]) -> RowCache:
-        """Return a one-row cache with the tokens that all prompts begin with: the template and the instruction."""
+        """Return a one-row cache with the tokens that all prompts begin with, at most up to the first input.
+
+        These are the template and the instruction. If a prompt has no input, the cache is empty.
+        """
         before_inputs = (row.ids[: row.spans[0][0]] if row.spans else [] for row in rows)
         equal = takewhile(lambda tokens: len(set(tokens)) == 1, zip(*before_inputs, strict=False))
         return self.read_prefix([tokens[0] for tokens in equal])
 
     def feed_back(self, fed: Sequence[Sequence[int]], past: RowCache, spans: Spans) -> tuple[Tensor, Tensor]:
-        """Read t tokens for each of B rows; return (B, t, V) logits and (B, t, at least S) attention to the spans."""
+        """Read t tokens for each of B rows; return (B, t, V) logits and (B, t, at least S) attention to the spans.
+
+        The tokens are added to the cache. On a GPU, t is 1, and the next call for this cache overwrites both results.
+        """
         if self._decoding is None:
             meter = AttentionMeter(spans)
             return self.forward(fed, past, meter=meter, logits_of=range(len(fed[0]))), meter.mean()
@@ -343,10 +350,10 @@ class TransformersModel:
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
         """Return a generation for each text, as if this model had written the text after the prompt.
 
-        Each generation holds the attention of the text's tokens to each input of the prompt.
+        Each generation holds the attention of the text's tokens to each input of the prompt. Its ``finish`` is "end".
 
         Raises:
-            WindowExceeded: a prompt and its text do not fit the window.
+            WindowExceeded: a prompt and its text do not fit the window; nothing was read.
         """
         rows = [BatchRow(place, prompt, *self.tokens.prompt(prompt)) for place, prompt in enumerate(prompts)]
         written = [self.tokens.encode(text) for text in texts]

@@ -35,7 +35,7 @@ class Prefixes:
         return tuple(ids) in self._caches
 
     def find(self, ids: Sequence[int]) -> RowCache | None:
-        """Return a new cache that holds exactly these tokens; None if they are not stored."""
+        """Return a new cache that holds exactly these tokens; None if they are not stored. Finding counts as use."""
         with self._lock:
             if tuple(ids) not in self._caches:
                 return None
@@ -47,7 +47,11 @@ class Prefixes:
         return cache
 
     def keep(self, ids: Sequence[int], cache: RowCache) -> None:
-        """Store a cache that begins with these tokens. The caller must not change the cache afterwards."""
+        """Store a cache that begins with these tokens. The caller must not change the cache afterwards.
+
+        Nothing is stored without tokens, for tokens that are stored, or for a cache larger than the limit. The caches
+        that were not used for the longest time make room.
+        """
         with self._lock:
             if not ids or tuple(ids) in self._caches or cache.nbytes > self._most_bytes:
                 return

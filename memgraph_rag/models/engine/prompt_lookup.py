@@ -22,14 +22,14 @@ class PromptLookup:
         self.extend(ids)
 
     def extend(self, ids: Iterable[int]) -> None:
-        """Add the next tokens."""
+        """Add the next tokens, read or written, after all earlier ones."""
         for token in ids:
             if len(self._ids) > 1:
                 self._followed[self._last_two()] = len(self._ids)
             self._ids.append(token)
 
     def guess(self, most: int) -> list[int]:
-        """Return at most ``most`` tokens that are likely to come next; an empty list without a guess."""
+        """Return at most ``most`` tokens that followed the last two tokens when they occurred before; maybe none."""
         place = self._followed.get(self._last_two())
         return [] if place is None else self._ids[place : place + most]
 

@@ -21,7 +21,11 @@ _QUESTION = (
 
 
 def prompt_text(prompt: Prompt) -> tuple[str, list[tuple[int, int]]]:
-    """Return a prompt as one message, and the half-open character range of each input in it."""
+    """Return a prompt as one message, and the half-open character range of each input in it.
+
+    The order is: instruction, a blank line, each input with a line end, and the task after a blank line if there is
+    one.
+    """
     text, characters = prompt.instruction + "\n\n", []
     for line in prompt.inputs:
         characters.append((len(text), len(text) + len(line)))
@@ -43,8 +47,8 @@ def node_line(text: str) -> tuple[str, tuple[int, int]]:
 
 
 def answer_request(question: str) -> str:
-    """Return the request for the answer, which follows the probe.
+    """Return the usual request for the answer, in one short sentence, which follows the probe. It repeats the question.
 
-    The request repeats the question. Without it, the 1.5B model answers the probe ("No"), or gives only a name.
+    Without the question, the 1.5B model answers the probe ("No"), or gives only a name.
     """
     return f"Answer the question from the information above, in one short sentence.\n\nQuestion: {question}"

@@ -144,7 +144,10 @@ class PlainModel:
         stop: Callable[[str], bool] | None = None,
         form: Form | None = None,
     ) -> tuple[list[int], str]:
-        """Return the tokens that greedy decoding writes after ``ids``, and the reason why it ended."""
+        """Return the tokens that greedy decoding writes after ``ids``, and the reason why it ended.
+
+        The reason is "end", "length" after ``max_tokens``, or "stopped". The token that ends the reply is left out.
+        """
         finish = ""
 
         def allowed(_: int, sequence: Tensor) -> list[int]:
@@ -189,7 +192,7 @@ class PlainModel:
         return torch.softmax(self.logits(ids).float(), dim=-1)
 
     def log_probabilities(self, ids: list[int]) -> Tensor:
-        """(T, V) of what follows each token."""
+        """Return the (T, V) float32 log-probabilities of the token after each token, from one forward pass."""
         return torch.log_softmax(self._forward(ids).logits[0].float(), dim=-1)
 
     @torch.inference_mode()
@@ -243,7 +246,7 @@ class PlainSession:
     def probability_of_yes(self) -> float:
         """Return the probability that the nodes read so far answer the question.
 
-        It is P(Yes) / (P(Yes) + P(No)), each summed over all tokens that spell the word.
+        It is P(Yes) / (P(Yes) + P(No)), each summed over all tokens that spell the word; 0 if both are 0.
         """
         if self._p_yes is None:
             started = time.perf_counter()
@@ -252,7 +255,7 @@ class PlainSession:
         return self._p_yes
 
     def take_back(self, calls: int) -> None:
-        """Remove the nodes of the last ``calls`` calls of ``append``."""
+        """Remove the nodes of the last ``calls`` calls of ``append``. Calls without nodes do not count."""
         for _ in range(calls):
             self._ids = self._ids[: self._ends.pop()]
             self._p_yes = None
@@ -266,7 +269,7 @@ class PlainSession:
         return yes / (yes + no) if yes + no > 0 else 0.0
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
-        """Yield the answer in one piece, from the nodes read so far.
+        """Yield the answer in one piece, from the nodes read so far; nothing if the model writes nothing.
 
         The request follows the turn of the probe, in which the assistant answers Yes.
         """

@@ -17,7 +17,7 @@ class Sampler:
     """Chooses the tokens of one reply.
 
     Args:
-        temperature: 0 always takes the likeliest token.
+        temperature: 0 or less always takes the likeliest token.
         seed: seed of the random numbers for a temperature above 0.
     """
 

@@ -108,11 +108,11 @@ class KVSession:
 
     @property
     def calibration(self) -> HeadCalibration | None:
-        """The calibration of the model. With a calibration, ``append`` corrects the attention for distance."""
+        """The calibration of the model, with which ``append`` corrects for distance; None without one or if ignored."""
         return self._calibration
 
     def ignore_calibration(self) -> None:
-        """From now on, return the mean attention of all heads, as the papers do."""
+        """From now on, have no calibration: return the mean attention of all heads, as the papers do."""
         self._calibration = None
 
     def append(self, texts: Sequence[str]) -> Vector:
@@ -129,13 +129,16 @@ class KVSession:
         return self._attention(self._read(texts)) if texts else np.zeros(0, np.float32)
 
     def take_back(self, calls: int) -> None:
-        """Remove the nodes of the last ``calls`` calls of ``append``, as if the session had never read them."""
+        """Remove the nodes of the last ``calls`` calls of ``append``, as if the session had never read them.
+
+        A call of ``read_by_head`` counts too, a call of ``append`` without nodes does not. ``usage`` does not fall.
+        """
         if calls:
             del self._stages[-calls:]
             self._cache.take_back(self._cache.get_seq_length() - self._stages[-1][0])
 
     def read_by_head(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Read nodes as ``append`` does; return the attention of each node by layer and head, and its depth.
+        """Read nodes, at least one, as ``append`` does; return each node's attention by layer and head, and its depth.
 
         Returns:
             (n, L, H) attention, and the (n,) number of tokens from the end of the question to the middle of each node.
@@ -148,7 +151,7 @@ class KVSession:
     def probability_of_yes(self) -> float:
         """Return the probability that the nodes read so far answer the question.
 
-        It is P(Yes) / (P(Yes) + P(No)), each summed over all tokens that spell the word.
+        It is P(Yes) / (P(Yes) + P(No)), each summed over all tokens that spell the word; 0 if both are 0.
         """
         length, p_yes = self._stages[-1]
         if p_yes is None:  # nothing was read yet
@@ -181,7 +184,10 @@ class KVSession:
         return yes / (yes + no) if yes + no > 0 else 0.0
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
-        """Yield the answer in pieces, from the nodes read so far. Afterwards the cache is as it was before the call.
+        """Yield the answer in pieces, from the nodes read so far, up to ``max_tokens`` or the end of the window.
+
+        Nothing is read before the first piece is asked for. When the generator ends or is closed, the cache is as it
+        was before.
 
         The request follows the turn of the probe, in which the assistant answers Yes. The model's own verdict does not
         matter: a caller that asks for an answer has decided that there is one. This is the second turn of PECAN's
@@ -199,6 +205,8 @@ class KVSession:
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
         """Return the model's reply to a request after the nodes read so far. Afterwards the cache is as it was.
 
+        The reply is cut at ``max_tokens`` or at the end of the window.
+
         The request follows the turn of the probe, in which the assistant answers No.
 
         Args:
@@ -214,7 +222,7 @@ class KVSession:
     def judge(self, request: str) -> float:
         """Return P(Yes) for another question that the model answers with Yes or No.
 
-        The question takes the same place in the prompt as the request of ``reply``.
+        The question takes the same place in the prompt as the request of ``reply``. Afterwards the cache is as it was.
 
         Raises:
             WindowExceeded: the request does not fit; the session has read nothing.

@@ -44,7 +44,7 @@ class Pass:
 
     @property
     def positions(self) -> Tensor:
-        """(t,) the position of each new token."""
+        """The (t,) positions of the new tokens, after the tokens of ``past``. With ``among``, several may be equal."""
         depth = torch.arange(len(self.ids)) if self.among is None else self.among.sum(dim=1) - 1
         return self.past.lengths[0] + depth
 

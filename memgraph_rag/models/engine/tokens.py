@@ -34,7 +34,7 @@ class Encoded:
     offsets: list[tuple[int, int]]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the half-open range of the tokens that overlap the characters from ``start`` to ``end``."""
+        """Return the half-open range of the tokens that overlap characters ``start`` to ``end``; empty without any."""
         inside = [index for index, (_, stop) in enumerate(self.offsets) if start < stop]
         first = inside[0] if inside else len(self.ids)
         last = next((index for index, (begin, _) in enumerate(self.offsets) if begin >= end), len(self.ids))
@@ -70,7 +70,7 @@ class Tokens:
 
     @property
     def size(self) -> int:
-        """The number of tokens in the vocabulary."""
+        """The number of tokens in the vocabulary, added tokens included."""
         return len(self._tokenizer)
 
     def to_json(self) -> str:
@@ -78,21 +78,21 @@ class Tokens:
         return self._tokenizer.backend_tokenizer.to_str()
 
     def encode(self, text: str) -> Encoded:
-        """Return the tokens of a text from outside. Control tokens in it become ordinary tokens."""
+        """Return the tokens of a text from outside; control tokens in it become ordinary tokens. None are added."""
         encoding = self._tokenizer(
             text, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True, verbose=False
         )
         return Encoded(encoding["input_ids"], encoding["offset_mapping"])
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text."""
+        """Return the number of tokens of each text, as ``encode`` gives them."""
         if not texts:
             return []
         encoding = self._tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True, verbose=False)
         return [len(ids) for ids in encoding["input_ids"]]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of these tokens, without control tokens."""
+        """Return the text of these tokens, without control tokens; U+FFFD for a character that is not complete."""
         return self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
     def decode_with_offsets(self, ids: Sequence[int]) -> tuple[str, NDArray[np.int64]]:
@@ -118,7 +118,7 @@ class Tokens:
     def prompt(self, prompt: Prompt) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the tokens of a whole prompt, and the half-open token range of each input.
 
-        The tokens end where the assistant begins to write.
+        The tokens end where the assistant begins to write. A range holds at least one token, even for an empty input.
         """
         text, characters = prompts.prompt_text(prompt)
         content = self.encode(text)

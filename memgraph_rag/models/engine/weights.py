@@ -55,6 +55,7 @@ def read_weights(folder: str, number_format: str, *, device: torch.device, atten
     Raises:
         OSError, SafetensorError: the folder holds no checkpoint, or the checkpoint cannot be read.
         ValueError: transformers does not know the model, or some weights are missing.
+        SettingsError: as ``find_dtype``.
     """
     dtype = find_dtype(number_format, device)
     bits = _quantization_options(number_format, device, dtype)

@@ -22,7 +22,7 @@ def check_window(tokens: int, window: int) -> None:
 
 
 def check_request(tokens: int, room: int, window: int) -> None:
-    """Raise WindowExceeded if a request leaves no room for a reply."""
+    """Raise WindowExceeded if a request leaves no room for a reply within ``room``, the tokens that are left."""
     if tokens >= room:
         raise WindowExceeded(
             f"Expected a request of fewer than {room} tokens in this session, got {tokens}.",
@@ -31,7 +31,7 @@ def check_request(tokens: int, room: int, window: int) -> None:
 
 
 def check_question(tokens: int, needed: int, window: int) -> None:
-    """Raise QuestionError if a question with the prompt around it does not fit the window."""
+    """Raise QuestionError if ``needed``, a question's tokens with the prompt around it, do not fit the window."""
     if needed > window:
         raise QuestionError(
             f"Expected a question that fits the model's window of {window} tokens, got {tokens} tokens. "
@@ -41,7 +41,7 @@ def check_question(tokens: int, needed: int, window: int) -> None:
 
 
 def check_nodes(tokens: int, left: int, window: int) -> None:
-    """Raise WindowExceeded if nodes do not fit the room that is left in a session."""
+    """Raise WindowExceeded if nodes do not fit ``left``, the room that is left in a session."""
     if tokens > left:
         raise WindowExceeded(
             f"Expected at most {left} more tokens in this session, got {tokens}.", tokens=tokens, window=window

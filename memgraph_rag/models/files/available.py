@@ -51,7 +51,10 @@ class AvailableModel:
 
 
 def local_models() -> Iterator[AvailableModel]:
-    """Yield the packaged models, installed or not, best first; then the models in the hub's cache."""
+    """Yield the packaged models, installed or not, best first; then the language models in the hub's cache, by name.
+
+    A cached model without weights or of another kind is left out. Without a cache, none follows.
+    """
     for model in CATALOGUE.values():
         is_installed = model.part_paths() is not None
         size = f"{model.size / 1e9:.1f} GB"
@@ -85,10 +88,13 @@ def _is_writer(folder: Path) -> bool:
 
 
 def local_servers(ports: Mapping[int, str] = PORTS) -> Iterator[AvailableModel]:
-    """Yield the models of servers on this machine's usual ports that speak OpenAI's protocol.
+    """Yield the models of servers on this machine's usual ports that speak OpenAI's protocol, in order of the ports.
 
-    Raises:
-        ModelNotFound: the package ``openai`` is not installed.
+    A server lists all its models, embedders too. A server that needs a key gives one entry without a name. A server
+    that does not answer in time, or speaks another protocol, gives none. Without the package ``openai`` there are none.
+
+    Args:
+        ports: at least one port, each with the server that usually listens on it, for the note.
     """
     with ThreadPoolExecutor(len(ports)) as pool:
         for models in pool.map(_list_served, ports.items()):

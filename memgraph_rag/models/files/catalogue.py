@@ -78,7 +78,7 @@ class PackagedModel:
     sha256: str
 
     def part_paths(self) -> list[Path] | None:
-        """Return the files of all parts in order; None if a part is not installed."""
+        """Return the files of all parts in order; None if a part or its file is not installed."""
         paths = []
         for number in range(1, self.parts + 1):
             spec = find_spec(self.package.format(number))
@@ -115,12 +115,15 @@ CATALOGUE = {
 def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None = None) -> tuple[str, str]:
     """Return the (name, folder) of a language model's weights. A GGUF file is first converted into the cache.
 
+    A folder is returned without a check. A name on a hub is returned as both name and folder; nothing is downloaded
+    yet.
+
     Args:
-        name: "auto" (the best packaged model that is installed), a name of ``CATALOGUE``, a folder, a ``.gguf``
-            file, or ``owner/name`` on a hub.
+        name: "auto" (the best packaged model that is installed), a name of ``CATALOGUE``, a folder, a ``.gguf`` file,
+            or ``owner/name`` on a hub; the first that fits.
 
     Raises:
-        ModelNotFound: there are no weights with this name.
+        ModelNotFound: the packages of the model are not installed, or the name is an address or none of these.
         ModelError: the packages hold unexpected bytes, the conversion failed, or the cache cannot be written.
     """
     if is_address(name):
@@ -151,7 +154,7 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
 
 
 def find_reader(name: str, *, cache_dir: Path, progress: Progress | None = None) -> tuple[str, str]:
-    """Return the (name, folder) of a reader's weights, as ``find_language_model`` does.
+    """Return the (name, folder) of a reader's weights; raise errors as ``find_language_model`` does.
 
     "auto" is here the smallest packaged model that is installed, because a reader does not write.
     """
@@ -164,17 +167,17 @@ def find_reader(name: str, *, cache_dir: Path, progress: Progress | None = None)
 def find_calibration(
     name: str, folder: str, *, cache_dir: Path, choice: str = "auto"
 ) -> tuple[HeadCalibration, Path] | None:
-    """Return the calibration of a language model and its file; None if there is none.
+    """Return the calibration of a language model and its file; None if "auto" finds no file, and for "none".
 
-    The search goes through three places: the folder of the weights (``calibration.json``), the file that ``memgraph-rag
-        calibrate`` writes, and the calibrations in this package.
+    "auto" takes the first file that exists: ``calibration.json`` in the folder of the weights, the file that
+    ``memgraph-rag calibrate`` writes, or for a packaged model the calibration in this package.
 
     Args:
         name, folder: the result of ``find_language_model``.
         choice: "auto", "none", or a file to use instead.
 
     Raises:
-        ModelError: there is a file, but it cannot be used.
+        ModelError: the file is missing, cannot be read or was made for other weights, or the folder holds no model.
     """
     if choice == "none":
         return None
@@ -194,13 +197,13 @@ def find_calibration(
 def find_yes_calibration(
     address: Address, *, cache_dir: Path, choice: str = "auto"
 ) -> tuple[YesCalibration, Path] | None:
-    """Return the calibration of a model on a server and its file; None if there is none.
+    """Return the calibration of a model on a server and its file; None if "auto" finds no file, and for "none".
 
     Args:
         choice: "auto" (the file that ``memgraph-rag calibrate`` writes), "none", or a file to use instead.
 
     Raises:
-        ModelError: there is a file, but it cannot be used.
+        ModelError: the file is missing, cannot be read, or was made for another address.
     """
     if choice == "none":
         return None
@@ -214,7 +217,7 @@ def find_yes_calibration(
 
 
 def yes_calibration_path(address: Address, *, cache_dir: Path) -> Path:
-    """Return the path of the file for a user's calibration of a model on a server."""
+    """Return the path of the file for a user's calibration of a model on a server; the file may be missing."""
     name = re.sub(r"[^\w.-]+", "-", address.model)[:_SHOWN_NAME]
     return cache_dir / "calibrations" / f"{name}-{address_fingerprint(address)}.json"
 
@@ -228,15 +231,19 @@ def address_fingerprint(address: Address) -> str:
 
 
 def calibration_path(name: str, folder: str, *, cache_dir: Path) -> Path:
-    """Return the path of the file for a user's calibration of local weights."""
+    """Return the path of the file for a user's calibration of local weights; the file may be missing.
+
+    Raises:
+        ModelError: the folder holds no model.
+    """
     return cache_dir / "calibrations" / f"{name.replace('/', '--')}-{fingerprint(name, folder)}.json"
 
 
 def fingerprint(name: str, folder: str) -> str:
     """Return 12 hex digits that identify weights: from SHA-256 of a packaged model, or from the files in the folder.
 
-    Of large files, only the size and both ends are read. For a hub's model that is not downloaded yet, all digits are
-    0.
+    The files are ``config.json`` and the weights. Of a large file, only the size and both ends are read. If ``folder``
+    is neither a folder nor in the hub's cache, all digits are 0.
 
     Raises:
         ModelError: the folder holds no model.
@@ -274,11 +281,14 @@ def _find_hub_folder(name: str) -> Path | None:
 def find_embedder(name: str) -> tuple[str, str]:
     """Return the (name, folder) of an embedder.
 
+    A folder is returned without a check. A name on a hub is returned as both name and folder; nothing is downloaded
+    yet.
+
     Args:
-        name: "auto" (the packaged MiniLM), a folder, or a hub's name.
+        name: "auto" or ``MINILM`` (the packaged MiniLM), a folder, or ``owner/name`` on a hub.
 
     Raises:
-        ModelNotFound: the package for "auto" is not installed, or there is no such folder.
+        ModelNotFound: the package for "auto" is not installed, or the name is none of these.
     """
     if name in ("auto", MINILM):
         spec = find_spec(_MINILM_PACKAGE)

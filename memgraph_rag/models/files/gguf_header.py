@@ -45,7 +45,9 @@ def check_gguf(path: Path) -> None:
     """Check that the header of a GGUF file claims only what the file can hold.
 
     Raises:
-        ModelError: the file is no GGUF file, is incomplete, or its header claims more than it holds.
+        ModelError: the file is no GGUF file, is incomplete, has an unknown version or number format, or its header
+            claims more than it holds.
+        OSError: the file cannot be read.
     """
     size = path.stat().st_size
     with path.open("rb") as file:

@@ -54,7 +54,7 @@ class Journal:
         return partial(Journal, owner=self._owner), (self._folder,)
 
     def find(self, key: str) -> Generation | None:
-        """Return the generation for a key; None if it is missing."""
+        """Return the generation for a key; None if it is missing or damaged. The next ``settle`` removes the entry."""
         try:
             whole = self._path(key).read_bytes()
         except OSError:
@@ -77,12 +77,16 @@ class Journal:
         return generation
 
     def find_all(self, keys: Sequence[str]) -> dict[int, Generation]:
-        """Return the stored generations, by the place of their key in ``keys``."""
+        """Return the stored generations, by the place of their key in ``keys``; missing keys are left out."""
         generations = ((place, self.find(key)) for place, key in enumerate(keys))
         return {place: generation for place, generation in generations if generation is not None}
 
     def keep(self, key: str, generation: Generation) -> None:
-        """Store a generation under a key."""
+        """Store a generation under a key; it replaces an earlier one. The next ``settle`` removes it.
+
+        If the folder cannot be written, nothing is stored. The first call removes old entries of all owners, and the
+        oldest of those that exceed the limit of the folder.
+        """
         fields = {"text": generation.text, "finish": generation.finish, "usage": asdict(generation.usage)}
         buffer = io.BytesIO()
         arrays: dict[str, Any] = {"offsets": generation.offsets}
@@ -103,14 +107,14 @@ class Journal:
             self._used.add(key)
 
     def settle(self) -> None:
-        """Remove the entries stored or found since the last call, because their work is now in the graph."""
+        """Remove the entries that this object has stored or found since the last call: their work is in the graph."""
         with self._lock:
             settled, self._used = self._used, set()
         for key in settled:
             self._path(key).unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Remove all entries of this owner."""
+        """Remove all entries of this owner, also those of other processes. The empty owner removes all entries."""
         for path in self._entries():
             if path.name.startswith(self._prefix):
                 path.unlink(missing_ok=True)
@@ -141,7 +145,10 @@ def journal_key(
     stop: Callable[..., object] | None,
     schema: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the key of a generation: a hash of the model, the prompt, the limits and the schema."""
+    """Return the key of a generation: a hash of the model, the prompt, ``max_tokens``, ``stop`` and the schema.
+
+    Of ``stop``, only its module and qualified name count, so that two closures of one function are equal.
+    """
     end = f"{stop.__module__}.{stop.__qualname__}" if stop is not None else ""
     request = json.dumps([_FORM, model, prompt.instruction, prompt.inputs, prompt.task, max_tokens, end, schema])
     return hashlib.sha256(request.encode()).hexdigest()

@@ -22,7 +22,7 @@ _host_hooks: list[_Hook | None] = []  # the hook of the host application during 
 
 @contextmanager
 def without_loading_bars() -> Iterator[None]:
-    """Draw no bars of transformers in this thread inside the block."""
+    """Draw no progress bars of transformers in this thread inside the block; other threads draw theirs."""
     from transformers.utils import logging
 
     this_thread = threading.get_ident()

@@ -19,15 +19,18 @@ _SHOWN = 300  # characters of a library's message
 
 @contextmanager
 def model_files(expected: str, advice: str, *, name: str, error: type[ModelError] = ModelError) -> Iterator[None]:
-    """Turn any error of a library that reads model files into an error of this library.
+    """Turn any error inside the block into an error of this library.
+
+    Errors of this library and MemoryError pass through.
 
     Args:
         expected: the files and their place, for the error message.
         advice: what the user can do, for the error message.
+        name: the model's name, for the attribute of the error.
         error: the class of error to raise.
 
     Raises:
-        ModelError: the files cannot be read.
+        ModelError: the files cannot be read; it has the class ``error``.
     """
     try:
         yield

@@ -22,9 +22,10 @@ _FILE = "counting_tokenizer.json"
 
 
 def open_token_counter(folder: Path) -> TokenCounter:
-    """Return the token counter of a model in a folder of the cache.
+    """Return the token counter of a model in a folder of the cache; it counts without special tokens.
 
-    At the first call, or if the folder cannot be written, transformers opens the tokenizer.
+    The first call stores a tokenizer file in the folder. If this file is missing or damaged, transformers opens the
+    tokenizer.
     """
     file = folder / _FILE
     with suppress(Exception):  # the file is missing or damaged; the library has no class of error for this

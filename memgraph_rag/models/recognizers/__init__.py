@@ -21,15 +21,19 @@ __all__ = ["find_recognizer"]
 def find_recognizer(choice: str, *, stored: str = "", stanza_dir: Path | None = None) -> EntityRecognizer:
     """Return the recognizer to use. It loads its model at the first use.
 
+    With "auto" and a stored name, it is the recognizer of that name.
+
     Args:
         choice: "auto" (stanza if its English model is installed, else spaCy if a model is installed, else rules),
-            "stanza" or "stanza/<language>", "spacy" or "spacy/<package>", or "rules".
+            "stanza" (English), "stanza/<language>" or "stanza/<language>/<package>", "spacy" (the best installed
+            package) or "spacy/<package>", or "rules".
         stored: the name of the recognizer that found the namespace's entities; empty if there are no entities yet.
         stanza_dir: stanza's resource folder; by default stanza's own.
 
     Raises:
         SettingsError: the choice does not exist, or differs from the recognizer that built the namespace.
-        ModelNotFound: the chosen recognizer, or the one that built the namespace, is not installed.
+        ModelNotFound: the chosen recognizer, or the one that built the namespace, is not installed, or is installed in
+            another version.
     """
     if choice == "auto" and stored:
         return _find_again(stored, stanza_dir)

@@ -24,5 +24,5 @@ class RuleRecognizer:
     name = "rules-1"
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
-        """Return the names in each text, by start."""
+        """Return the names in each text, by start, without overlaps; an empty list for a text without names."""
         return [clean_names(text, (Named(start, end, "NAME") for start, end in capitalised(text))) for text in texts]

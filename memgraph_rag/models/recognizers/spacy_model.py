@@ -38,21 +38,25 @@ _MANY = 200  # from this number of texts on, a separate process is worth its two
 
 
 def installed(package: str = "") -> SpacyRecognizer | None:
-    """Return the recognizer of a package, or of the first installed package of ``PACKAGES``; None if there is none."""
+    """Return the recognizer of a package, by default of the first installed of ``PACKAGES``; None if it is missing."""
     release = installed_package(package)
     return shared(partial(SpacyRecognizer, release[0], version=release[1]), "names", *release) if release else None
 
 
 def shared(make: Callable[[], T], *key: str) -> T:
-    """Return the pipeline (28 MiB) for a key. All memories of this process share it while one of them is open."""
+    """Return the pipeline (28 MiB) for a key. All memories of this process share it while one of them is open.
+
+    Args:
+        make: makes a new pipeline. Each call of ``shared`` calls it, and drops the new pipeline if one is in use.
+    """
     with _SHARING:
         return _IN_USE.setdefault(key, make())
 
 
 def installed_package(package: str = "") -> tuple[str, str] | None:
-    """Return the import name and version of a package, or of the first installed package of ``PACKAGES``.
+    """Return the import name and version of a package; without a name, of the first installed package of ``PACKAGES``.
 
-    It is None if no such package is installed.
+    It is None if the package or spaCy is not installed. A package without a distribution of its name counts as missing.
     """
     if find_spec("spacy") is None:
         return None
@@ -83,7 +87,13 @@ class SpacyRecognizer:
         self._may_have_process = True
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
-        """Return the names in each text, by start."""
+        """Return the names in each text, by start; kinds in ``NO_NAMES``, such as dates, are left out.
+
+        A separate process reads many texts. If it cannot run, this process reads them.
+
+        Raises:
+            ModelError: the package does not load, or finds no names.
+        """
         if len(texts) >= (_MANY if self._process is None else _BATCH):
             names = self._recognize_in_process(texts)
             if names is not None:
@@ -103,7 +113,7 @@ class SpacyRecognizer:
             return names
 
     def recognize_here(self, texts: Sequence[str]) -> list[list[Named]]:
-        """Return the names in each text, found in this process."""
+        """Return the same as ``recognize``, but always found in this process."""
         with self._lock:  # a pipeline's vocabulary is not safe for several threads
             return recognize_pieces(texts, self._find)
 

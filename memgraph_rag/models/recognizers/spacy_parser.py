@@ -39,7 +39,7 @@ class SpacyParser:
         self._pipeline: Language | None = None
 
     def parse(self, texts: Sequence[str]) -> list[list[Word]]:
-        """Return the words of each text, in order."""
+        """Return the words of each text, in order; punctuation and additional white space are words too."""
         with self._lock:
             pipeline = self._load()
             with pipeline.memory_zone():

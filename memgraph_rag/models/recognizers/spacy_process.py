@@ -51,7 +51,10 @@ class SpacyProcess:
 
     @classmethod
     def start(cls, package: str) -> SpacyProcess | None:
-        """Return a process for a model; None if this program's interpreter cannot run another process."""
+        """Return a process for a model; None if the interpreter cannot run another process, or it does not start.
+
+        The process is not asked yet, so that a missing model shows at the first ``recognize``.
+        """
         if getattr(sys, "frozen", False) or not Path(sys.executable or "").name.startswith("python"):
             return None
         try:
@@ -61,7 +64,7 @@ class SpacyProcess:
             return None
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]] | None:
-        """Return the names in each text, by start; None if the process has ended.
+        """Return the names in each text, by start; None if the process has ended or gave a wrong answer, which ends it.
 
         An interruption, such as Ctrl-C, ends the process. Otherwise the next call would read the answer of this call.
         """

@@ -39,8 +39,11 @@ def has_stanza() -> bool:
 def installed(language: str, package: str = "", *, folder: Path | None = None) -> StanzaRecognizer | None:
     """Return the recognizer of a language, or of one of its NER packages; None if no model is complete.
 
+    The first folder with a complete model counts; of its models, the default one is preferred. This loads no model.
+
     Args:
-        folder: stanza's resource folder; by default the folders that stanza's releases use.
+        folder: stanza's resource folder; by default the folder in stanza's own setting, else those that its releases
+            use.
     """
     if not has_stanza():
         return None
@@ -78,7 +81,11 @@ class StanzaRecognizer:
         self._pipeline: Pipeline | None = None
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
-        """Return the names in each text, by start."""
+        """Return the names in each text, by start; kinds in ``NO_NAMES``, such as dates, are left out.
+
+        Raises:
+            ModelError: the model's files do not load.
+        """
         with self._lock:  # for loading, and because processors keep state
             return recognize_pieces(texts, self._find)
 

@@ -31,14 +31,14 @@ _EDGES = " \t\n\r\f\v\xa0\"“”„‟«»‹›'‘’‚`´*_"
 
 
 def make_readable(text: str) -> str:
-    """Return the text with a blank for each character that models do not know, such as control characters."""
+    """Return the text with a blank for each character that models do not know, except line ends and tabs."""
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() or character in "\n\t" else " " for character in text)
 
 
 def cut_pieces(texts: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield (index of the text, offset in it, piece) for all texts, in order. Blank pieces are left out.
+    """Yield (index of the text, offset in it, readable piece) for all texts, in order. Blank pieces are left out.
 
     Models take too much time or memory for very long texts and for very long runs without a blank. So these are cut, at
     white space if there is some.
@@ -62,7 +62,11 @@ def _end_of_piece(text: str, start: int) -> int:
 
 
 def clean_names(text: str, names: Iterable[Named]) -> list[Named]:
-    """Return the cleaned names in order, without overlaps. Names of the kinds in ``NO_NAMES`` are left out."""
+    """Return the cleaned names in order, without overlaps. Names of the kinds in ``NO_NAMES`` are left out.
+
+    The later of two overlapping names loses the common part. A name ends at a blank line. A name across table cells
+    becomes a name for each cell with letters. A name of which nothing remains is left out.
+    """
     kept: list[Named] = []
     for named in sorted(names):
         if named.kind in NO_NAMES:
@@ -104,10 +108,10 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 def recognize_pieces(
     texts: Sequence[str], find: Callable[[Sequence[str]], Iterable[Iterable[Named]]]
 ) -> list[list[Named]]:
-    """Return the cleaned names in each text, by start.
+    """Return the cleaned names in each text, by start; see ``clean_names``.
 
     Args:
-        find: returns the names in each piece, with offsets in the piece.
+        find: returns the names in each piece, in order of the pieces, with offsets in the piece.
     """
     names: list[list[Named]] = [[] for _ in texts]
     read = list(cut_pieces(texts))

@@ -57,6 +57,8 @@ class CheckedEmbedder:
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return the (n, d) float32 vectors of texts, rows L2-normalised. A row of length 1 stays bit for bit the same.
 
+        Without texts, the matrix is (0, d), and ``embed`` of the embedder is not called.
+
         Raises:
             ModelError: the result is not such a matrix, or a row is 0 or not finite.
         """
@@ -151,6 +153,8 @@ class CheckedModel(ForwardingModel):
     def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Generation]:
         """Return a generation for each prompt; see ``LanguageModel.generate``.
 
+        Characters of a text that no store takes are replaced.
+
         Raises:
             ModelError: the result is not one valid generation for each prompt.
         """
@@ -159,9 +163,12 @@ class CheckedModel(ForwardingModel):
         return self._check(prompts, given)
 
     def read_written(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Generation]:
-        """Return a generation for each text; see ``AttentiveModel.read_written``. Other models do not have this method.
+        """Return a generation for each text; see ``AttentiveModel.read_written``.
+
+        Characters of a text that no store takes are replaced.
 
         Raises:
+            AttributeError: the model is not an ``AttentiveModel``.
             ModelError: the result is not one valid generation for each prompt.
         """
         with _without_stop(self, "read_written"):
@@ -198,7 +205,7 @@ _KINDS = {CheckedEmbedder: "embedder", CheckedRecognizer: "recognizer", CheckedM
 
 
 def is_usage(usage: object) -> bool:
-    """Return whether an object is a ``Usage`` whose fields are numbers."""
+    """Return whether an object is a ``Usage`` whose fields are int or float. Numbers below 0 and NaN pass."""
     return isinstance(usage, Usage) and all(isinstance(number, (int, float)) for number in astuple(usage))
 
 

@@ -42,7 +42,7 @@ class LimitedModel(ForwardingModel):
 
     @property
     def is_spent(self) -> bool:
-        """Whether the limit is reached."""
+        """Whether the model has read and written as many tokens as the limit, or more."""
         return self._spent >= self._most
 
     def generate(
@@ -56,8 +56,12 @@ class LimitedModel(ForwardingModel):
     ) -> list[Generation]:
         """Return a generation for each prompt; see ``LanguageModel.generate``.
 
+        A prompt that was finished since the last ``settle``, with the same ``max_tokens`` and ``schema``, is not
+        written again, whatever its ``stop``. Equal prompts of a call are written once.
+
         Raises:
-            TokenLimitReached: the limit was reached before all prompts were finished.
+            TokenLimitReached: the limit was reached before all prompts were finished. Finished generations are kept for
+                the next call.
         """
         form = json.dumps(schema, sort_keys=True)
         keys = [(prompt, max_tokens, form) for prompt in prompts]
@@ -99,7 +103,7 @@ class LimitedModel(ForwardingModel):
         return len(costs)
 
     def settle(self) -> None:
-        """Forget the finished generations, because their documents are stored."""
+        """Forget the finished generations, because their documents are stored. The spent tokens still count."""
         self._written.clear()
 
 
@@ -111,12 +115,12 @@ class LimitedModels:
         self._most = most
 
     def shared_by(self, workers: int) -> LimitedModels:
-        """Return the models for one of several workers, with its share of the whole limit."""
+        """Return the models for one of several workers, with an equal share of the whole limit, at least one token."""
         return LimitedModels(self._models, max(1, self._most // workers))
 
     @cached_property
     def limited(self) -> LimitedModel:
-        """The language model with its limit."""
+        """The language model with its limit, always the same object."""
         return LimitedModel(self._models.language, self._most)
 
     @property
@@ -130,21 +134,21 @@ class LimitedModels:
 
     @property
     def embedder(self) -> Embedder:
-        """The embedding model."""
+        """The embedding model, without a limit; see ``Models.embedder``."""
         return self._models.embedder
 
     @property
     def recognizer(self) -> EntityRecognizer:
-        """The recognizer, which finds names."""
+        """The recognizer, which finds names; see ``Models.recognizer``."""
         return self._models.recognizer
 
     @property
     def parser(self) -> Parser | None:
-        """The parser, which finds the grammar of a clause."""
+        """The parser, which finds the grammar of a clause; see ``Models.parser``."""
         return self._models.parser
 
     def settle(self) -> None:
-        """Forget finished work, because everything built so far is stored."""
+        """Forget finished work, because everything built so far is stored. The spent tokens still count."""
         if "limited" in vars(self):  # otherwise there may be no language model
             self.limited.settle()
         self._models.settle()

@@ -33,6 +33,8 @@ Capture = Callable[[Run, torch.device], Run]
 def capture_on_gpu(run: Run, device: torch.device) -> Run:
     """Capture a function whose inputs and outputs stay in the same memory; return a function that replays it.
 
+    The function is run before it is captured. Each replay overwrites the outputs of the one before.
+
     Raises:
         RuntimeError: a graph cannot hold an operation of the function, or there is too little memory.
     """

@@ -70,12 +70,12 @@ class GraphedReading(Graphed):
         self._steps: WeakKeyDictionary[RowCache, dict[_Shape, tuple[_Step, Run | None]]] = WeakKeyDictionary()
 
     def borrow(self) -> RowCache:
-        """Return a cache without rows, for one session."""
+        """Return a cache without rows, for one session: one that was given back, else a new one."""
         with self._lending:
             return self._lendable.pop() if self._lendable else RowCache(rows=0)
 
     def give_back(self, cache: RowCache) -> None:
-        """Take back a cache for the next session, and remove its row."""
+        """Take back a one-row cache for the next session, and remove its row. If enough caches wait, it is dropped."""
         cache.remove_row(0)
         with self._lending:
             if len(self._lendable) < _MOST_KEPT:
