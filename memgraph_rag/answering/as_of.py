@@ -49,11 +49,11 @@ class GraphAsOf:
         return self._graph.namespace
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """Return the documents with at least one segment in the period."""
+        """Return all documents, or those with these ids, with at least one segment in the period, by key."""
         return [record for record in self._graph.documents(ids) if record.id in self._as_of.documents]
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """Return the nodes that hold no words from outside of the period."""
+        """Return those of these nodes that hold no words from outside of the period, in this order."""
         return [node for node in self._graph.nodes(node_ids) if self._as_of.may_read(node)]
 
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
@@ -61,7 +61,10 @@ class GraphAsOf:
         return self._graph.entities(entity_ids)
 
     def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
-        """Return the cosine similarities of the segments and points in the period, highest first."""
+        """Return the cosine similarities of the segments and points in the period, highest first.
+
+        A document that is in the period only in part gives its segments, and no points.
+        """
         whole = [document_id for document_id in documents if document_id in self._as_of.whole]
         partial = [document_id for document_id in documents if self._as_of.goes_on(document_id)]
         hits = self._graph.similarities(vector, documents=whole, layer=layer) if whole else []
@@ -71,7 +74,7 @@ class GraphAsOf:
         return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
     def segments_of(self, document_id: str) -> list[Segment]:
-        """Return the segments of a document that are in the period."""
+        """Return the segments of a document that are in the period, by index; an empty list if none is."""
         return [segment for segment in self._graph.segments_of(document_id) if self._as_of.may_read(segment)]
 
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
@@ -90,13 +93,13 @@ class GraphAsOf:
         return self._graph.successors(node_ids)
 
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
-        """Return the ids of the entities that segments in the period mention, by segment id."""
+        """Return the ids of the entities that segments in the period mention, by segment id; others are left out."""
         return self._graph.entities_of([each for each in segment_ids if each in self._as_of.segments])
 
     def expand(
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
-        """Return the k nearest relations that a segment in the period states."""
+        """Return at most k relations that a segment in the period states, the nearest first."""
         return best_within(
             lambda count: self._graph.expand(entity_ids, vector=vector, k=count, documents=documents),
             k,
@@ -106,7 +109,7 @@ class GraphAsOf:
     def segments_naming(
         self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
     ) -> list[Hit]:
-        """Return the k nearest segments in the period that mention one of these entities."""
+        """Return at most k segments in the period that mention one of these entities, the nearest first."""
         return best_within(
             lambda count: self._graph.segments_naming(entity_ids, vector=vector, k=count, documents=documents),
             k,
@@ -122,7 +125,7 @@ class GraphAsOf:
         return self._graph.sections(document_id) if document_id in self._as_of.whole else []
 
     def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        """Return the overviews whose documents are in the period as a whole."""
+        """Return the overviews of a layer whose documents are all in the period as a whole."""
         return [item for item in self._graph.overviews(layer, documents=documents) if self._as_of.may_read(item)]
 
     def _counts(self, hit: Hit) -> bool:
@@ -138,11 +141,11 @@ class SearchWithin:
     def find(
         self, query: str, *, k: int, mode: str | SearchMode = "graph", documents: Sequence[str] | None = None
     ) -> list[Evidence]:
-        """Return the k most relevant segments of the extent. ``Search`` describes all methods of this class."""
+        """Return at most k most relevant segments of the extent, best first. ``Search`` describes all methods."""
         return self._search.find(query, k=k, mode=mode, extent=self._extent.within(documents))
 
     def named_in(self, question: str) -> list[str]:
-        """Return the ids of the entities that the question names."""
+        """Return the ids of the entities that the question names, in the whole namespace."""
         return self._search.named_in(question)
 
     def said_by_another(self, question: str) -> tuple[str, str] | None:

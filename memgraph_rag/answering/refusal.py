@@ -48,7 +48,7 @@ class RefusalRules:
 
         The rules overrule the model's P(Yes). If no evidence is about the question, the model says Yes from its own
         knowledge. If the evidence is about a similar thing, or another person said it, the text is too similar to the
-        question for the model to notice.
+        question for the model to notice. Speakers are checked only if each segment of the evidence has a speaker.
         """
         bearing, unnamed = self.bearing(question, evidence)
         if bearing < 0:

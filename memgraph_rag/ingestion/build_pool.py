@@ -40,7 +40,10 @@ class BuildPool(Protocol):
         ...
 
     def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
-        """Begin to build a group, and return a function that waits for the outcome of each document, in order."""
+        """Begin to build a group, and return a function that waits for the outcome of each document, in order.
+
+        A document that cannot be built has an error as its outcome. A pool may begin only when the function is called.
+        """
         ...
 
     def settle(self) -> None:

@@ -229,7 +229,7 @@ def _lies_in(span: Span, characters: tuple[int, int] | None) -> bool:
 
 
 def join_overviews(parts: Iterable[OverviewRows]) -> OverviewRows:
-    """Return the overviews and edges of several parts as one."""
+    """Return the overviews and edges of several parts as one, in order; all other fields are empty."""
     listed = list(parts)
     return OverviewRows(
         tuple(overview for part in listed for overview in part.overviews),

@@ -62,7 +62,10 @@ def examine(store: GraphStore) -> list[Damage]:
 
 
 def repair(store: GraphStore, embedder: Embedder) -> list[Damage]:
-    """Repair the damage of a store, and return all damage that was found, one item for each kind."""
+    """Repair the damage of a store, and return all damage that was found, one item for each kind.
+
+    The list includes damage that cannot be repaired (``Damage.is_mendable``). It is empty for a sound store.
+    """
     flaws = store.flaws()
     if not flaws:
         return []
