@@ -164,7 +164,7 @@ class AsyncScopedMemory:
         return await asyncio.to_thread(cast("Any", self.wrapped.forget), document)
 
     def session(self, session: str | None = None) -> AsyncSession:
-        """Return a conversation of the view's user; see ``ScopedMemory.session``."""
+        """Return a conversation of the view's user; see ``ScopedMemory.session``. It is no coroutine."""
         return AsyncSession(self.wrapped.session(session))
 
 

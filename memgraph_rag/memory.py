@@ -93,7 +93,7 @@ class Memory:
         recognizer: the recognizer of names in text: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A
             namespace keeps the recognizer that built it.
         strategy: how ``ask`` reads: a name (``strategies.known_strategies``) or your own ``Strategy``. The default is
-            the walk; ``overviews`` answers questions about the whole memory, if overviews were built.
+            the walk, and ``overviews`` for a question about the whole memory, if overviews were built.
         layers: the layers that ``add`` builds above the segments: names (``known_layers``) or ``Layer`` objects. The
             default is entities, which need no language model. ``"points"`` take minutes for a chapter, ``"relations"``
             as long again. Installed systems add further names. Layers of the memory (``known_memory_layers``) are
@@ -195,6 +195,7 @@ class Memory:
         If a document with the same key is stored already, the receipt's action says what happened:
 
         - ``Action.UNCHANGED``: the content is the same, and nothing was written.
+        - ``Action.DEEPENED``: the content is the same, and layers that the document lacked were built.
         - ``Action.DESCRIBED``: only the metadata differ. They were stored, and all layers were kept.
         - ``Action.REPLACED``: the text or the title differs. The new document replaced the old document.
 
@@ -212,9 +213,11 @@ class Memory:
                 "time" or "date" (see ``search``) or a new "echo" replaces the document. ``{"echo": True}`` declares
                 the whole text an earlier answer of this memory; ``{"echo": False}`` declares that it is not.
 
-        Text that repeats an earlier answer of ``ask`` is recognised: its segments are marked (``Segment.echo``),
-        counted (``Receipt.echoes``) and never used as evidence. ``Receipt.same_as`` lists other documents with the same
-        text. A str that is also the name of a file causes a ``MemgraphRagWarning``.
+        Text that repeats an earlier answer of ``ask`` is recognised, if this process gave the answer since the last
+        ``forget``, or if the question is kept: its segments are marked (``Segment.echo``), counted
+        (``Receipt.echoes``) and never used as evidence. ``Receipt.same_as`` lists other documents with the same text,
+        up to a limit; for a document with an owner, only those of this owner. A str that is also the name of a file
+        causes a ``MemgraphRagWarning``.
 
         Raises:
             DocumentError: the source cannot be read as text, or the key belongs to another file or another owner.
@@ -340,10 +343,12 @@ class Memory:
 
         Args:
             question: one question.
-            strategy: a strategy for this call, by name or as an object. The default is that of this ``Memory``.
+            strategy: a strategy for this call, by name or as an object. The default is that of this ``Memory``; without
+                one, the question decides between the walk and ``overviews`` (``choose_strategy``).
             style: "sentence"; "short" for the phrase alone (a name, a date, a number, yes or no), which takes one
                 model call less; "detailed" for a paragraph with the number ``[n]`` of a citation after each sentence.
-            limits: the reading ends after the step that reaches a limit: ``Limits(seconds=10)``.
+            limits: the reading ends after the step that reaches a limit, ``Limits(seconds=10)``; then the answer is
+                written.
             keep_trace: store the question with its answer and the nodes that were read, for ``questions``. The same
                 question asked again replaces the stored question. If a document that was read is replaced, the stored
                 question becomes stale; if such a document is forgotten, the stored question is removed.

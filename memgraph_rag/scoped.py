@@ -168,7 +168,7 @@ class ScopedMemory:
     def documents(
         self, *, after: str = "", limit: int | None = None, **scope: Unpack[ScopeFields]
     ) -> RecordList[DocumentRecord]:
-        """Return the documents of the scope, sorted by key; see ``Memory.documents``."""
+        """Return the documents of the scope, sorted by key unless ``Memory.documents`` says otherwise; see there."""
         return self._memory.documents(after=after, limit=limit, **narrow_scope(self.scope, scope))
 
     @overload
@@ -211,5 +211,9 @@ class ScopedMemory:
             raise DocumentNotFound(f"Expected a document of this view, got {show(document)}. Search for it.")
 
     def export_to(self, path: str | Path) -> int:
-        """Write the documents of the scope into one file, and return their number; see ``Maintenance.export_to``."""
+        """Write the documents of the scope into one file, and return their number; see ``Maintenance.export_to``.
+
+        Raises:
+            SettingsError: the view has a time.
+        """
         return self._memory.maintenance.export_to(path, **narrow_scope(self.scope, {}))

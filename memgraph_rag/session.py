@@ -198,7 +198,7 @@ class Session:
         return [*evidence, *(wish for wish in wishes if wish.segment.id not in evidence_ids)]
 
     def ask(self, question: str, *, within: Within = "user", **options: Any) -> Answer:
-        """Answer a question from the words of this user, or of this session; options as for ``Memory.ask``."""
+        """Answer a question from all that this user said or owns, or from this session; see ``Memory.ask``."""
         return self._ask(question, **self._owner_fields(within), **options)
 
     def end(self) -> list[Receipt | Failure]:

@@ -145,17 +145,20 @@ class SearchWithin:
         return self._search.find(query, k=k, mode=mode, extent=self._extent.within(documents))
 
     def named_in(self, question: str) -> list[str]:
-        """Return the ids of the entities that the question names, in the whole namespace."""
+        """Return the ids of the stored entities that the question names, in its order, inside the extent or not."""
         return self._search.named_in(question)
 
     def said_by_another(self, question: str) -> tuple[str, str] | None:
-        """Return the speaker in the question and the speaker who said it instead, or None."""
+        """Return the speaker in the question and the speaker who said it instead, or None.
+
+        It is None too if a document of the extent is not a conversation.
+        """
         return self._search.said_by_another(question, self._extent)
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
-        """Return, for each name in the question, whether one of these texts holds it."""
+        """Return, for each name in an English question, whether one of these texts holds it; otherwise empty."""
         return self._search.names_held(question, texts)
 
     def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the names in these texts whose spelling is similar to one of ``names``."""
+        """Return the names in these texts with a spelling similar to one of ``names`` that no text holds, each once."""
         return self._search.names_meant(names, texts)

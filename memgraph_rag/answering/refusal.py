@@ -79,7 +79,10 @@ class RefusalRules:
 
 
 def describe_search(question: str, trace: Sequence[Step], graph: NodeReader, search: Search) -> str:
-    """Return a sentence in place of an answer: the number of nodes, their subject, and the further searches."""
+    """Return a sentence in place of an answer: the number of nodes read, entities in the question, reasons of steps.
+
+    Entities and reasons are left out if there are none.
+    """
     entity_ids: list[str] = []
     with suppress(SearchMemoryExceeded):  # without a graph search no names are known
         entity_ids = search.named_in(question)

@@ -32,11 +32,11 @@ class BuildPool(Protocol):
 
     @property
     def group_size(self) -> GroupSize:
-        """The largest group of documents that is built together."""
+        """The size at which a group of documents that is built together is full."""
         ...
 
     def load(self, requests: Iterable[Request]) -> Iterator[Loaded | Failure]:
-        """Yield the document of each request, in order. Some requests may be read ahead."""
+        """Yield the document of each request, or a ``Failure``, in order. Some requests may be read ahead."""
         ...
 
     def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:

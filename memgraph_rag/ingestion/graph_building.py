@@ -63,7 +63,7 @@ class GraphBuilder:
         self._progress = progress
 
     def shared_by(self, workers: int) -> GraphBuilder:
-        """Return a builder for one of several workers, with its share of the token limit and without progress."""
+        """Return a builder for one of several workers, with its share of a token limit and without progress."""
         models = self._models.shared_by(workers) if isinstance(self._models, LimitedModels) else self._models
         return GraphBuilder(self._namespace, models, self._layers)
 

@@ -50,7 +50,7 @@ _MEMBERS = ("name", "needs_language", "requires", "build")
 
 
 def known_memory_layers() -> dict[str, Callable[[], MemoryLayer]]:
-    """Return a function that makes each layer of the memory, by name, in the order of building."""
+    """Return the functions that make the layers of the memory, by name: first the core's, then those of systems."""
     return _CORE | {name: maker for name, maker in find_parts("memory_layers").items() if name not in _CORE}
 
 

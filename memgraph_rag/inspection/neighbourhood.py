@@ -1,7 +1,7 @@
 """Returns the neighbourhood of a node: of a document, an entity, a kept question or an overview.
 
-It knows the graph by its contract; it draws no picture. Invariants: a neighbourhood has at most ``most`` nodes of each
-kind at each level, and counts the nodes that are left out. Both ends of each tie are among its nodes.
+It knows the graph by its contract; it draws no picture. Invariants: a neighbourhood has a bounded number of nodes of
+each kind at each level, and counts the nodes that are left out. Both ends of each tie are among its nodes.
 """
 
 from __future__ import annotations

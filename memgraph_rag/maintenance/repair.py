@@ -57,7 +57,7 @@ _UNMENDABLE = ("incomplete",)
 
 
 def examine(store: GraphStore) -> list[Damage]:
-    """Return the damage of a store, one item for each kind; an empty list for a sound store."""
+    """Return the damage of a store, one item for each kind, and change nothing; an empty list for a sound store."""
     return _describe_flaws(store, store.flaws())
 
 

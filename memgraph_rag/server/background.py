@@ -41,7 +41,7 @@ class Backlog:
         layers: the names of the layers that are built in the background.
         waiting: the number of documents that wait or are being built.
         doing: the current step in words; empty if nothing is built, or if another namespace is.
-        built: the number of documents that were built since the server started.
+        built: the number of documents that were built, or lacked nothing, since the server started.
         failures: the last errors, by the id of the document or the name of a layer of the memory. An error stays in it
             after a later success; beyond a limit the oldest errors are dropped.
     """
@@ -93,7 +93,7 @@ class Deepener:
         return self._layers
 
     def resume(self, memory: Memory) -> None:
-        """Queue all documents of a memory that lack a layer, oldest first; an earlier process may have left some."""
+        """Queue all documents of a memory that lack a background layer, oldest first; a former process left some."""
         if self._layers:
             required = set(self._layers)
             incomplete = [record for record in memory.documents() if not required <= set(record.layers)]

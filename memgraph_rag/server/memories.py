@@ -128,7 +128,7 @@ class Memories:
         return self._deepener.follow(memory, receipt)
 
     def backlog(self, namespace: str) -> Backlog:
-        """Return the state of the background work in a namespace."""
+        """Return the state of the background work in a namespace, which need not be open."""
         return self._deepener.backlog(namespace)
 
     def wait(self, timeout_s: float) -> bool:

@@ -33,7 +33,10 @@ _TOO_MANY = Problem(
 
 
 class SessionLimit:
-    """An MCP application with a limit of sessions per token. A new session replaces the oldest idle session."""
+    """An MCP application with a limit of sessions per token. At the limit, a new session replaces an idle one.
+
+    That is the session that was used longest ago. A server without tokens has one limit for all callers.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
