@@ -145,7 +145,7 @@ class AsyncMemory:
 
 
 class AsyncScopedMemory:
-    """A ``ScopedMemory`` whose methods are coroutines."""
+    """A ``ScopedMemory`` whose methods are coroutines; ``stream`` is an asynchronous iterator."""
 
     def __init__(self, view: ScopedMemory) -> None:
         self.wrapped = view
@@ -181,7 +181,7 @@ class AsyncSession:
 
 
 class AsyncMaintenance:
-    """A ``Maintenance`` whose methods are coroutines."""
+    """A ``Maintenance`` whose methods are coroutines; ``remove_layer`` and ``import_from`` iterate asynchronously."""
 
     def __init__(self, maintenance: Maintenance) -> None:
         self.wrapped = maintenance

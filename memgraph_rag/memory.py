@@ -213,8 +213,8 @@ class Memory:
                 "time" or "date" (see ``search``) or a new "echo" replaces the document. ``{"echo": True}`` declares
                 the whole text an earlier answer of this memory; ``{"echo": False}`` declares that it is not.
 
-        Text that repeats an earlier answer of ``ask`` is recognised, if this process gave the answer since the last
-        ``forget``, or if the question is kept: its segments are marked (``Segment.echo``), counted
+        Text that repeats an earlier answer of ``ask`` is recognised, if the question is kept, or if this process gave
+        the answer and has forgotten no document since: its segments are marked (``Segment.echo``), counted
         (``Receipt.echoes``) and never used as evidence. ``Receipt.same_as`` lists other documents with the same text,
         up to a limit; for a document with an owner, only those of this owner. A str that is also the name of a file
         causes a ``MemgraphRagWarning``.
@@ -421,8 +421,8 @@ class Memory:
             mode: "graph" (words and vectors, then a walk over the names that segments share), "hybrid" (words and
                 vectors), "keywords" or "vector"; the name of an installed system's mode ("segments", "hipporag",
                 "hipporag2": docs/asking.md); or your own ``SearchMode``.
-            min_relevance: of the k segments, drop those with a lower ``Evidence.relevance``, from 0 to 1; others do
-                not take their place. 0.1 drops most segments about other subjects, and a tenth of the true evidence.
+            min_relevance: of the k segments, drop those with a lower ``Evidence.relevance``, from 0 to 1; no others
+                take their place. 0.1 drops most segments about other subjects, and about a tenth of the true evidence.
             scope: the part of the memory that is searched, by the fields of ``Scope``: ``documents``, ``user``,
                 ``session``, ``where``, ``since``, ``until``, ``at``. The default is all.
 
@@ -499,7 +499,8 @@ class Memory:
                 entity's name that no other name has.
             kind: try this kind alone: "document", "question", "entity" or "overview".
             most: the most neighbours of each kind and level. ``left_out`` counts the others. An entity may have twice
-                as many segments and three times as many documents. All segments that a question cites may be added.
+                as many segments and three times as many documents. A question may have as many cited segments in
+                addition.
 
         Raises:
             DocumentNotFound: nothing has this name, or it is a part of several entity names. The message lists similar

@@ -98,7 +98,8 @@ class Reading:
     ) -> Generator[Step | str | Answer, None, None]:
         """Yield each step, then pieces of the answer's text, then the ``Answer``.
 
-        A refusal has no pieces. In an empty memory the ``Answer`` is the only item, and no model is called.
+        A refusal, or evidence that supports no answer, gives no pieces. In an empty memory the ``Answer`` is the only
+        item, and no model is called.
 
         Args:
             extent: the documents and the period that may be read.

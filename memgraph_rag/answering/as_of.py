@@ -78,7 +78,10 @@ class GraphAsOf:
         return [segment for segment in self._graph.segments_of(document_id) if self._as_of.may_read(segment)]
 
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
-        """Return the top nodes of a layer, or the segments in the period of a document that is in it only in part."""
+        """Return each document's top nodes of a layer, or its segments in the period if it is in it only in part.
+
+        Documents come in the order given. A document outside of the period gives nothing.
+        """
         whole = [document_id for document_id in document_ids if document_id in self._as_of.whole]
         by_document: dict[str, list[Node]] = {}
         for node in self._graph.top_nodes(whole, layer=layer) if whole else ():

@@ -61,7 +61,7 @@ def look(graph: GraphView, centre: Centre, *, most: int) -> Neighbourhood:
     """Return the neighbourhood of a node, with at most ``most`` nodes of each kind at each level.
 
     An entity has up to twice as many segments (``most`` by mentions, ``most`` by relations), and three times as many
-    documents. A question may have its cited segments in addition. Passages are cut to the length of a page.
+    documents. A question may have ``most`` cited segments in addition. Passages beyond a page are left out.
     """
     if isinstance(centre, DocumentRecord):
         return _document(graph, centre, most)

@@ -43,7 +43,7 @@ def folder_of_jobs(store: str, database: str | None) -> Path:
 def finish_jobs(root: Path, memories: Memories) -> Iterator[str]:
     """Store the documents of the queue, remove its files, and yield lines that tell the user about it.
 
-    A document that can never be stored is left out, and its file is removed too. Without a queue nothing is yielded.
+    A document that can never be stored is left out, and its file is removed too. Without the folder nothing is yielded.
 
     Raises:
         MemgraphRagError: a document cannot be stored now. This and the following documents wait for the next start.
