@@ -74,6 +74,9 @@ def _close(opening: Future[Iterator[Any]]) -> None:
 class AsyncMemory:
     """A ``Memory`` whose methods are coroutines: ``async with AsyncMemory("notes.lbug") as memory``.
 
+    A call that is cancelled runs to its end in its thread. ``add_many``, ``deepen`` and ``stream`` are asynchronous
+    iterators, which begin, and check their arguments, when the first item is requested.
+
     Args:
         memory: an open ``Memory``, which the caller closes; or the store, the first argument of ``Memory``. In the
             second case ``async with`` opens the memory in a thread and closes it at the end.
@@ -117,11 +120,11 @@ class AsyncMemory:
         return await asyncio.to_thread(cast("Any", self.wrapped.forget), document, **named)
 
     def scoped(self, **scope: Unpack[ScopeFields]) -> AsyncScopedMemory:
-        """Return a view of this memory that is limited to a scope; see ``Memory.scoped``."""
+        """Return a view of this memory that is limited to a scope; see ``Memory.scoped``. It is no coroutine."""
         return AsyncScopedMemory(self.wrapped.scoped(**scope))
 
     def session(self, *, user: str, session: str = "default") -> AsyncSession:
-        """Return a conversation that is stored turn by turn; see ``Memory.session``."""
+        """Return a conversation that is stored turn by turn; see ``Memory.session``. It is no coroutine."""
         return AsyncSession(self.wrapped.session(user=user, session=session))
 
     @property
@@ -142,7 +145,7 @@ class AsyncMemory:
 
 
 class AsyncScopedMemory:
-    """A ``ScopedMemory`` whose methods are coroutines."""
+    """A ``ScopedMemory`` whose methods are coroutines; ``stream`` is an asynchronous iterator."""
 
     def __init__(self, view: ScopedMemory) -> None:
         self.wrapped = view
@@ -161,7 +164,7 @@ class AsyncScopedMemory:
         return await asyncio.to_thread(cast("Any", self.wrapped.forget), document)
 
     def session(self, session: str | None = None) -> AsyncSession:
-        """Return a conversation of the view's user; see ``ScopedMemory.session``."""
+        """Return a conversation of the view's user; see ``ScopedMemory.session``. It is no coroutine."""
         return AsyncSession(self.wrapped.session(session))
 
 
@@ -178,7 +181,7 @@ class AsyncSession:
 
 
 class AsyncMaintenance:
-    """A ``Maintenance`` whose methods are coroutines."""
+    """A ``Maintenance`` whose methods are coroutines; ``remove_layer`` and ``import_from`` iterate asynchronously."""
 
     def __init__(self, maintenance: Maintenance) -> None:
         self.wrapped = maintenance

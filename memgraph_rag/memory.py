@@ -93,7 +93,7 @@ class Memory:
         recognizer: the recognizer of names in text: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A
             namespace keeps the recognizer that built it.
         strategy: how ``ask`` reads: a name (``strategies.known_strategies``) or your own ``Strategy``. The default is
-            the walk; ``overviews`` answers questions about the whole memory, if overviews were built.
+            the walk, and ``overviews`` for a question about the whole memory, if overviews were built.
         layers: the layers that ``add`` builds above the segments: names (``known_layers``) or ``Layer`` objects. The
             default is entities, which need no language model. ``"points"`` take minutes for a chapter, ``"relations"``
             as long again. Installed systems add further names. Layers of the memory (``known_memory_layers``) are
@@ -158,12 +158,16 @@ class Memory:
 
     @property
     def language_model(self) -> LanguageModel:
-        """The language model, together with its reader. Weights load at their first use."""
+        """The language model, together with its reader if it needs one. Weights load at their first use.
+
+        Raises:
+            ModelNotFound: no language model was found.
+        """
         return self._parts.models.language.unwrapped
 
     @property
     def embedder(self) -> Embedder:
-        """The embedding model."""
+        """The embedding model; after ``Maintenance.reembed``, the new one. Weights load at their first use."""
         return self._parts.models.embedder.unchecked
 
     @property
@@ -191,6 +195,7 @@ class Memory:
         If a document with the same key is stored already, the receipt's action says what happened:
 
         - ``Action.UNCHANGED``: the content is the same, and nothing was written.
+        - ``Action.DEEPENED``: the content is the same, and layers that the document lacked were built.
         - ``Action.DESCRIBED``: only the metadata differ. They were stored, and all layers were kept.
         - ``Action.REPLACED``: the text or the title differs. The new document replaced the old document.
 
@@ -208,9 +213,11 @@ class Memory:
                 "time" or "date" (see ``search``) or a new "echo" replaces the document. ``{"echo": True}`` declares
                 the whole text an earlier answer of this memory; ``{"echo": False}`` declares that it is not.
 
-        Text that repeats an earlier answer of ``ask`` is recognised: its segments are marked (``Segment.echo``),
-        counted (``Receipt.echoes``) and never used as evidence. ``Receipt.same_as`` lists other documents with the same
-        text. A str that is also the name of a file causes a ``MemgraphRagWarning``.
+        Text that repeats an earlier answer of ``ask`` is recognised, if the question is kept, or if this process gave
+        the answer and has forgotten no document since: its segments are marked (``Segment.echo``), counted
+        (``Receipt.echoes``) and never used as evidence. ``Receipt.same_as`` lists other documents with the same text,
+        up to a limit; for a document with an owner, only those of this owner. A str that is also the name of a file
+        causes a ``MemgraphRagWarning``.
 
         Raises:
             DocumentError: the source cannot be read as text, or the key belongs to another file or another owner.
@@ -267,9 +274,9 @@ class Memory:
     ) -> Iterator[Receipt | Failure]:
         """Build the layers that documents lack, then the layers of the whole memory, and yield the outcome of each.
 
-        A document that lacks no layer yields ``Action.UNCHANGED``. Without ``documents``, the oldest document comes
-        first, and the last page of a conversation is skipped while it can take further turns (``Session.end`` closes
-        it). Layers are built outside of transactions, so a concurrent ``add`` does not wait.
+        A document that lacks no layer yields ``Action.UNCHANGED``. Named documents come by key. Without ``documents``,
+        the oldest document comes first, and the last page of a conversation is skipped while it can take further turns
+        (``Session.end`` closes it). Layers are built outside of transactions, so a concurrent ``add`` does not wait.
 
         The model reads the prompts of several documents together. Some dozens of documents are stored in one
         transaction; if the store refuses that, each document is stored in its own transaction. After an interruption
@@ -277,11 +284,12 @@ class Memory:
 
         Args:
             documents: keys, ids or paths of files. The default is all documents.
-            layers: names or objects, as for ``Memory``. The default is entities, points, the layers of this ``Memory``,
-                and the layers of the memory that are built already. The receipt of a layer of the memory has the name
-                of the layer as its key.
-            limits: tokens, as for ``add_many``, and seconds. Documents are begun in groups of eight; no group is begun
-                after that many seconds. A group that was begun is finished, and the next call continues after it.
+            layers: names or objects, as for ``Memory``. The default is entities, points, the layers of this ``Memory``
+                except relations, and, without ``documents``, the layers of the memory that are built already. The
+                receipt of a layer of the memory has the name of the layer as its key.
+            limits: tokens, as for ``add_many``, and seconds. Documents are begun in groups of eight; neither a group
+                nor the layers of the memory are begun after that many seconds. A group that was begun is finished, and
+                the next call continues after it.
 
         Raises:
             DocumentNotFound: a document is not in this memory.
@@ -309,7 +317,8 @@ class Memory:
     def scoped(self, **scope: Unpack[ScopeFields]) -> ScopedMemory:
         """Return a view of this memory that is limited to a scope: ``memory.scoped(user="ann", since="2026-03-01")``.
 
-        No method of the view returns or changes anything outside of the scope.
+        No method of the view returns or forgets anything outside of the scope. ``add`` heeds only the user, the session
+        and ``where``: it may add a document outside of the other fields, or replace one that has the same owner.
 
         Raises:
             SettingsError: a field of the scope is invalid, such as an empty user or a text that is no time.
@@ -334,10 +343,12 @@ class Memory:
 
         Args:
             question: one question.
-            strategy: a strategy for this call, by name or as an object. The default is that of this ``Memory``.
+            strategy: a strategy for this call, by name or as an object. The default is that of this ``Memory``; without
+                one, the question decides between the walk and ``overviews`` (``choose_strategy``).
             style: "sentence"; "short" for the phrase alone (a name, a date, a number, yes or no), which takes one
                 model call less; "detailed" for a paragraph with the number ``[n]`` of a citation after each sentence.
-            limits: the reading ends after the step that reaches a limit: ``Limits(seconds=10)``.
+            limits: the reading ends after the step that reaches a limit, ``Limits(seconds=10)``; then the answer is
+                written.
             keep_trace: store the question with its answer and the nodes that were read, for ``questions``. The same
                 question asked again replaces the stored question. If a document that was read is replaced, the stored
                 question becomes stale; if such a document is forgotten, the stored question is removed.
@@ -370,7 +381,8 @@ class Memory:
     ) -> Iterator[Step | str | Answer]:
         """Answer a question as ``ask`` does; yield each step, then pieces of the answer's text, then the ``Answer``.
 
-        Arguments and errors are those of ``ask``. The arguments are checked by this call, before the first item.
+        Arguments and errors are those of ``ask``. The arguments are checked by this call, before the first item. An
+        answer that abstains may come without pieces. If the iteration is abandoned, ``keep_trace`` stores nothing.
         """
         self._parts.process.require()
         question = validation.checked_question(question)
@@ -409,8 +421,8 @@ class Memory:
             mode: "graph" (words and vectors, then a walk over the names that segments share), "hybrid" (words and
                 vectors), "keywords" or "vector"; the name of an installed system's mode ("segments", "hipporag",
                 "hipporag2": docs/asking.md); or your own ``SearchMode``.
-            min_relevance: drop segments with a lower ``Evidence.relevance``, from 0 to 1. 0.1 drops most segments
-                about other subjects, and about a tenth of the true evidence.
+            min_relevance: of the k segments, drop those with a lower ``Evidence.relevance``, from 0 to 1; no others
+                take their place. 0.1 drops most segments about other subjects, and about a tenth of the true evidence.
             scope: the part of the memory that is searched, by the fields of ``Scope``: ``documents``, ``user``,
                 ``session``, ``where``, ``since``, ``until``, ``at``. The default is all.
 
@@ -437,8 +449,8 @@ class Memory:
 
         Args:
             names: the tools to return, in this order. ``("search", "ask")`` lets the model change nothing.
-            scope: the part of the memory that the tools can find, replace and forget. Added documents belong to the
-                user and the session of the scope.
+            scope: the part of the memory that the tools can find and forget. Added documents belong to the user and
+                the session of the scope, and can replace only documents of these.
 
         Raises:
             SettingsError: a tool does not exist, or a field of the scope is invalid.
@@ -448,9 +460,9 @@ class Memory:
     # ── looking and forgetting ───────────────────────────────────────────────────────────────────────────
 
     def get(self, name: str | Path) -> Document | Node:
-        """Return a document with its whole text, or the segment or information point with an id.
+        """Return a document with its whole text, or the segment, information point or overview with an id.
 
-        Segments and citations are spans of the document's text.
+        Segments and citations are spans of the document's text. The document of a conversation has no turns.
 
         Args:
             name: the id of a node; or the key, the id or a path of the file of a document.
@@ -465,7 +477,7 @@ class Memory:
     ) -> RecordList[DocumentRecord]:
         """Return the documents of this namespace, sorted by key.
 
-        If the scope has the field ``documents`` alone, the order is that of the field.
+        If the scope has the field ``documents`` alone, the order is that of the field, with its repetitions.
 
         Args:
             after: return only documents with a greater key. The key need not exist.
@@ -482,13 +494,17 @@ class Memory:
         """Return the graph around a document, an entity, a kept question or an overview, to display. No model is used.
 
         Args:
-            name: the key of a document, the text of a question, the name of an entity or a part of it that no other
-                name has, the title or layer of an overview; or an id. The kinds are tried in this order.
+            name: the key of a document, the text of a question, the name of an entity, the title or layer of an
+                overview (of several, that of the most documents), or an id; tried in this order. At last, a part of an
+                entity's name that no other name has.
             kind: try this kind alone: "document", "question", "entity" or "overview".
-            most: the most neighbours of each kind. ``left_out`` counts the others.
+            most: the most neighbours of each kind and level. ``left_out`` counts the others. An entity may have twice
+                as many segments and three times as many documents. A question may have as many cited segments in
+                addition.
 
         Raises:
-            DocumentNotFound: nothing has this name, or several nodes do. The message lists similar names, or the nodes.
+            DocumentNotFound: nothing has this name, or it is a part of several entity names. The message lists similar
+                names, or these names.
             SettingsError: the kind does not exist, or ``most`` is below 1 or above 1,000,000.
         """
         return neighbourhood.around(self._parts.store, name, kind=kind, most=most)
@@ -527,8 +543,8 @@ class Memory:
 
         Args:
             document: its key or id, or a path of its file. One receipt is returned.
-            user: remove all documents whose metadata name this user, and return a receipt for each. After an
-                interruption the same call removes the rest.
+            user: remove all documents whose metadata name this user, and return a receipt for each; an empty list if
+                there are none. After an interruption the same call removes the rest.
             session: with ``user``: only the documents of this session.
             question: the text or id of a kept question. Only the question is removed, and None is returned.
 
@@ -554,9 +570,9 @@ class Memory:
     def status(self) -> dict[str, Any]:
         """Return the state of the store as a dict.
 
-        ``counts`` maps each node label and relationship type to its number. ``schema`` holds the schema version and the
-        embedder. ``documents_without`` maps each layer of the memory that is built to the number of documents that it
-        does not cover yet; the key is absent if no such layer is built.
+        ``counts`` maps each node label and relationship type to its number in this namespace. ``schema`` holds the
+        schema version and the embedder. ``documents_without`` maps each layer of the memory that is built to the number
+        of documents that it does not cover yet; the key is absent if no such layer is built.
         """
         lacking = documents_without(self._parts.store)
         return {

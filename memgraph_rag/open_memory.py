@@ -116,14 +116,14 @@ class OpenMemory:
 
     @property
     def file(self) -> Path | None:
-        """The path of the embedded file that this memory opened; None for other stores."""
+        """The path of the embedded file that this memory opened; None for a server, memory, or a given store."""
         store = self.settings.store
         is_file = self._owns_store and "://" not in store and store != ":memory:"
         return Path(store).expanduser() if is_file else None
 
     @property
     def reembedding_dir(self) -> Path:
-        """The folder in which ``reembed`` keeps finished embeddings until the store has them."""
+        """The folder in which ``reembed`` keeps finished embeddings until the store has them. It may not exist."""
         return self.settings.cache_dir / "reembedding"
 
     def models_within(self, limits: Limits) -> Models:
@@ -155,7 +155,7 @@ class OpenMemory:
 
     @cached_property
     def reading(self) -> Reading:
-        """The part that answers questions."""
+        """The part that answers questions. It extracts relations only with a learning layer and a writable store."""
         learning = next((layer for layer in self.layers if isinstance(layer, LearningLayer)), None)
         return Reading(
             self.store,
@@ -175,7 +175,7 @@ class OpenMemory:
         return Wishes(self.search.facts, self.store, self.models.embedder)
 
     def embed_with(self, embedder: CheckedEmbedder) -> None:
-        """Use another embedder from now on. The store must hold the embeddings of this embedder already."""
+        """Use another embedder from now on. The store must hold its embeddings. Searches read the store again."""
         self.models.embedder = embedder
         for part in ("reading", "wishes"):  # they hold the former embedder
             self.__dict__.pop(part, None)

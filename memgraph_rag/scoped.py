@@ -1,7 +1,7 @@
 """``ScopedMemory``: a view of a memory that is limited to a scope.
 
-It calls the memory and its parts. Invariant: no method reads, returns, changes or forgets anything outside of the
-scope.
+It calls the memory and its parts. Invariants: no method reads, returns or forgets anything outside of the scope.
+``add`` replaces only a document of the view's user and session.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ class ScopedMemory:
     ) -> Receipt:
         """Store one document with the view's user, session and ``where`` among its metadata; see ``Memory.add``.
 
+        The fields ``documents``, ``since``, ``until`` and ``at`` of the view do not limit it.
+
         Raises:
             SettingsError: the metadata contradict the view.
         """
@@ -98,10 +100,11 @@ class ScopedMemory:
         )
 
     def wishes(self, query: str, **scope: Unpack[ScopeFields]) -> list[Evidence]:
-        """Return at most three instructions and preferences of users that are relevant to a query, newest first.
+        """Return the segments of at most three relevant instructions and preferences of users, newest first.
 
-        An instruction that a newer instruction supersedes is left out. ``Evidence.why`` says whether it is an
-        instruction or a preference. The layer ``facts`` extracts them. ``Session.recall`` returns them too.
+        An instruction without a condition counts as relevant to every query. A wish that a newer wish supersedes is
+        left out. ``Evidence.why`` says whether it is an instruction or a preference, and ``Evidence.standing`` has its
+        words. The layer ``facts`` extracts them; without the layer the list is empty.
         """
         query = validation.checked_question(query)
         return self._parts.wishes.bearing_on(query, self._parts.extent_of(Scope(**narrow_scope(self.scope, scope))))
@@ -159,13 +162,13 @@ class ScopedMemory:
         )
 
     def tools(self, names: Sequence[ToolName] = TOOLS) -> list[Tool]:
-        """Return tools for a model that calls functions. They stay in the scope; see ``Memory.tools``."""
+        """Return tools for a model that calls functions. They call the methods of this view; see ``Memory.tools``."""
         return make_tools(names, search=self.search, wishes=self.wishes, ask=self.ask, add=self.add, forget=self.forget)
 
     def documents(
         self, *, after: str = "", limit: int | None = None, **scope: Unpack[ScopeFields]
     ) -> RecordList[DocumentRecord]:
-        """Return the documents of the scope, sorted by key; see ``Memory.documents``."""
+        """Return the documents of the scope, sorted by key unless ``Memory.documents`` says otherwise; see there."""
         return self._memory.documents(after=after, limit=limit, **narrow_scope(self.scope, scope))
 
     @overload
@@ -174,6 +177,8 @@ class ScopedMemory:
     def forget(self) -> list[Receipt]: ...
     def forget(self, document: str | Path | None = None) -> Receipt | list[Receipt]:
         """Remove one document of the scope. Without ``document``, remove all documents of the view's user or session.
+
+        The first returns a receipt, the second a list, which is empty if there are no documents.
 
         Raises:
             DocumentNotFound: the scope holds no such document, or holds only a part of it.
@@ -206,5 +211,9 @@ class ScopedMemory:
             raise DocumentNotFound(f"Expected a document of this view, got {show(document)}. Search for it.")
 
     def export_to(self, path: str | Path) -> int:
-        """Write the documents of the scope into one file, and return their number; see ``Maintenance.export_to``."""
+        """Write the documents of the scope into one file, and return their number; see ``Maintenance.export_to``.
+
+        Raises:
+            SettingsError: the view has a time.
+        """
         return self._memory.maintenance.export_to(path, **narrow_scope(self.scope, {}))

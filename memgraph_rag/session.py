@@ -178,10 +178,10 @@ class Session:
         return stored
 
     def recall(self, query: str, *, k: int = 10, within: Within = "user", **options: Any) -> list[Evidence]:
-        """Return the k segments that are most relevant to a query, best first, then relevant wishes of the user.
+        """Return the k segments that are most relevant to a query, best first, then at most three wishes of the user.
 
-        Wishes are instructions and preferences from the same scope (``ScopedMemory.wishes``). A wish that is among the
-        k segments is not repeated. No language model is called.
+        Wishes are instructions and preferences from the same scope, newest first (``ScopedMemory.wishes``). They come
+        on top of k. A wish that is among the k segments is not repeated. No language model is called.
 
         Args:
             within: "user" searches all that this user said or owns; "session" searches this session alone.
@@ -198,13 +198,15 @@ class Session:
         return [*evidence, *(wish for wish in wishes if wish.segment.id not in evidence_ids)]
 
     def ask(self, question: str, *, within: Within = "user", **options: Any) -> Answer:
-        """Answer a question from the words of this user, or of this session; options as for ``Memory.ask``."""
+        """Answer a question from all that this user said or owns, or from this session; see ``Memory.ask``."""
         return self._ask(question, **self._owner_fields(within), **options)
 
     def end(self) -> list[Receipt | Failure]:
-        """Build the layers of the ``Memory`` for all pages of the session, and return the outcome of each page.
+        """Build the layers that pages of the session lack, of those of the ``Memory``; return an outcome of each page.
 
-        A session without pages returns an empty list. A turn that is added later begins a new page.
+        A page that lacks none has the action ``UNCHANGED``. A page that fails has a ``Failure``. A session without
+        pages returns an empty list. A turn that is added later begins a new page if the last page now has a layer other
+        than ``facts``.
         """
         self._parts.require_writable()
         records = [record for _, record in self._read_records()]

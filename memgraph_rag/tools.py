@@ -109,7 +109,7 @@ def make_tools(
     add: Callable[..., Receipt],
     forget: Callable[[str], Receipt],
 ) -> list[Tool]:
-    """Return the tools with these names, in their order.
+    """Return the tools with these names, in the order of ``names``; an empty list without names.
 
     Args:
         search, wishes, ask, add, forget: the methods of a ``ScopedMemory``, which the tools call.

@@ -98,6 +98,9 @@ class Reading:
     ) -> Generator[Step | str | Answer, None, None]:
         """Yield each step, then pieces of the answer's text, then the ``Answer``.
 
+        A refusal, or evidence that supports no answer, gives no pieces. In an empty memory the ``Answer`` is the only
+        item, and no model is called.
+
         Args:
             extent: the documents and the period that may be read.
             snapshot: a snapshot of the store. All reads of the question use it.
@@ -156,7 +159,10 @@ class Reading:
             )
 
     def bearing(self, question: str, trace: Sequence[Step]) -> float:
-        """Return how relevant the nodes of a trace are to a question (``Quotes.bearing``); below 0 ``ask`` abstains."""
+        """Return how relevant the nodes of a trace are to a question (``Quotes.bearing``); below 0 ``ask`` abstains.
+
+        It is infinite if the embedder cannot tell, and minus infinity if the nodes have no sentences.
+        """
         return self._make_rules(SearchWithin(self._search, Extent())).bearing(
             question, self._evidence(trace, self._store)
         )[0]

@@ -58,6 +58,9 @@ def write_answer(
 ) -> Generator[str, None, WrittenAnswer]:
     """Yield the answer in pieces while the model writes it, and return the whole answer.
 
+    The whole answer may differ from the pieces: it has no surrounding white space, and in the style "short" it is one
+    phrase. The short form may cost one more call of the model.
+
     Args:
         max_tokens: the limit of the style "sentence". The other styles have their own limits.
     """
@@ -84,7 +87,8 @@ def write_short_form(session: ReadingSession, question: str, sentence: str) -> s
     """Return the shortest phrase that answers the question, with one more short call of the model.
 
     The request does not contain the sentence, because the 1.5B model then copies a wrong part of it
-    (``docs/decisions``). A sentence of few words needs no call. The result is empty if the window is full.
+    (``docs/decisions``). A sentence of few words needs no call. If the model writes nothing, or more than the sentence,
+    the phrase is the sentence itself. The result is empty if the window is full.
     """
     if len(sentence.split()) <= _FEW_WORDS:
         return extract_phrase(sentence)
@@ -97,7 +101,7 @@ def write_short_form(session: ReadingSession, question: str, sentence: str) -> s
 
 
 def extract_phrase(text: str) -> str:
-    """Return the first line that is not empty, without surrounding quotation marks and a final full stop.
+    """Return the first non-empty line without outer quotation marks, and without a final full stop if it has no other.
 
     >>> extract_phrase(' "The River Thames." '), extract_phrase("Washington, D.C.")
     ('The River Thames', 'Washington, D.C.')
@@ -123,7 +127,7 @@ def mark_sentences(
     The source of each sentence is looked up separately, so two sentences may cite two documents.
 
     Args:
-        citations: the citation of each sentence is appended to this list; ``[n]`` is its place in the list, from 1.
+        citations: a citation that is not in this list yet is appended; ``[n]`` is its place in the list, from 1.
         was_cut: whether the token limit cut the text. An incomplete last sentence is then left out, unless it is the
             only sentence.
     """

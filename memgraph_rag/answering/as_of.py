@@ -49,11 +49,11 @@ class GraphAsOf:
         return self._graph.namespace
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """Return the documents with at least one segment in the period."""
+        """Return all documents, or those with these ids, with at least one segment in the period, by key."""
         return [record for record in self._graph.documents(ids) if record.id in self._as_of.documents]
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """Return the nodes that hold no words from outside of the period."""
+        """Return those of these nodes that hold no words from outside of the period, in this order."""
         return [node for node in self._graph.nodes(node_ids) if self._as_of.may_read(node)]
 
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
@@ -61,7 +61,10 @@ class GraphAsOf:
         return self._graph.entities(entity_ids)
 
     def similarities(self, vector: Vector, *, documents: Sequence[str], layer: PointLayer = "points") -> list[Hit]:
-        """Return the cosine similarities of the segments and points in the period, highest first."""
+        """Return the cosine similarities of the segments and points in the period, highest first.
+
+        A document that is in the period only in part gives its segments, and no points.
+        """
         whole = [document_id for document_id in documents if document_id in self._as_of.whole]
         partial = [document_id for document_id in documents if self._as_of.goes_on(document_id)]
         hits = self._graph.similarities(vector, documents=whole, layer=layer) if whole else []
@@ -71,11 +74,14 @@ class GraphAsOf:
         return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
     def segments_of(self, document_id: str) -> list[Segment]:
-        """Return the segments of a document that are in the period."""
+        """Return the segments of a document that are in the period, by index; an empty list if none is."""
         return [segment for segment in self._graph.segments_of(document_id) if self._as_of.may_read(segment)]
 
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
-        """Return the top nodes of a layer, or the segments in the period of a document that is in it only in part."""
+        """Return each document's top nodes of a layer, or its segments in the period if it is in it only in part.
+
+        Documents come in the order given. A document outside of the period gives nothing.
+        """
         whole = [document_id for document_id in document_ids if document_id in self._as_of.whole]
         by_document: dict[str, list[Node]] = {}
         for node in self._graph.top_nodes(whole, layer=layer) if whole else ():
@@ -90,13 +96,13 @@ class GraphAsOf:
         return self._graph.successors(node_ids)
 
     def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
-        """Return the ids of the entities that segments in the period mention, by segment id."""
+        """Return the ids of the entities that segments in the period mention, by segment id; others are left out."""
         return self._graph.entities_of([each for each in segment_ids if each in self._as_of.segments])
 
     def expand(
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
-        """Return the k nearest relations that a segment in the period states."""
+        """Return at most k relations that a segment in the period states, the nearest first."""
         return best_within(
             lambda count: self._graph.expand(entity_ids, vector=vector, k=count, documents=documents),
             k,
@@ -106,7 +112,7 @@ class GraphAsOf:
     def segments_naming(
         self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
     ) -> list[Hit]:
-        """Return the k nearest segments in the period that mention one of these entities."""
+        """Return at most k segments in the period that mention one of these entities, the nearest first."""
         return best_within(
             lambda count: self._graph.segments_naming(entity_ids, vector=vector, k=count, documents=documents),
             k,
@@ -122,7 +128,7 @@ class GraphAsOf:
         return self._graph.sections(document_id) if document_id in self._as_of.whole else []
 
     def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:
-        """Return the overviews whose documents are in the period as a whole."""
+        """Return the overviews of a layer whose documents are all in the period as a whole."""
         return [item for item in self._graph.overviews(layer, documents=documents) if self._as_of.may_read(item)]
 
     def _counts(self, hit: Hit) -> bool:
@@ -138,21 +144,24 @@ class SearchWithin:
     def find(
         self, query: str, *, k: int, mode: str | SearchMode = "graph", documents: Sequence[str] | None = None
     ) -> list[Evidence]:
-        """Return the k most relevant segments of the extent. ``Search`` describes all methods of this class."""
+        """Return at most k most relevant segments of the extent, best first. ``Search`` describes all methods."""
         return self._search.find(query, k=k, mode=mode, extent=self._extent.within(documents))
 
     def named_in(self, question: str) -> list[str]:
-        """Return the ids of the entities that the question names."""
+        """Return the ids of the stored entities that the question names, in its order, inside the extent or not."""
         return self._search.named_in(question)
 
     def said_by_another(self, question: str) -> tuple[str, str] | None:
-        """Return the speaker in the question and the speaker who said it instead, or None."""
+        """Return the speaker in the question and the speaker who said it instead, or None.
+
+        It is None too if a document of the extent is not a conversation.
+        """
         return self._search.said_by_another(question, self._extent)
 
     def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
-        """Return, for each name in the question, whether one of these texts holds it."""
+        """Return, for each name in an English question, whether one of these texts holds it; otherwise empty."""
         return self._search.names_held(question, texts)
 
     def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-        """Return the names in these texts whose spelling is similar to one of ``names``."""
+        """Return the names in these texts with a spelling similar to one of ``names`` that no text holds, each once."""
         return self._search.names_meant(names, texts)

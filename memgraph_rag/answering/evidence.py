@@ -38,7 +38,11 @@ class ReadEvidence:
 
 
 def gather_evidence(trace: Sequence[Step], graph: GraphReader, embedder: Embedder) -> ReadEvidence:
-    """Return the segments under the nodes of a trace, with the keys and titles of their documents."""
+    """Return the segments under the nodes of a trace, with the keys and titles of their documents.
+
+    Only a limited number of segments, those with the largest weight, is returned, and only the first of them can be
+    quoted. Documents that were forgotten have no key. Without steps everything is empty.
+    """
     weighted = segments_under(trace, graph, most=_MOST_SUPPORT) if trace else []
     segments = [segment for segment, _ in weighted]
     records = graph.documents(sorted({segment.document_id for segment in segments})) if segments else []
@@ -48,7 +52,7 @@ def gather_evidence(trace: Sequence[Step], graph: GraphReader, embedder: Embedde
 
 
 def find_warnings(text: str, citations: Sequence[Citation], evidence: ReadEvidence) -> Iterator[AnswerWarning]:
-    """Yield warnings about an answer: links that no cited source holds, and documents that address the model.
+    """Yield warnings about an answer: links that no quote of a citation holds, then documents that address the model.
 
     A document yields at most one warning, with its first line that addresses the model.
     """

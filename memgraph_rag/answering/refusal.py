@@ -48,7 +48,7 @@ class RefusalRules:
 
         The rules overrule the model's P(Yes). If no evidence is about the question, the model says Yes from its own
         knowledge. If the evidence is about a similar thing, or another person said it, the text is too similar to the
-        question for the model to notice.
+        question for the model to notice. Speakers are checked only if each segment of the evidence has a speaker.
         """
         bearing, unnamed = self.bearing(question, evidence)
         if bearing < 0:
@@ -79,7 +79,10 @@ class RefusalRules:
 
 
 def describe_search(question: str, trace: Sequence[Step], graph: NodeReader, search: Search) -> str:
-    """Return a sentence in place of an answer: the number of nodes, their subject, and the further searches."""
+    """Return a sentence in place of an answer: the number of nodes read, entities in the question, reasons of steps.
+
+    Entities and reasons are left out if there are none.
+    """
     entity_ids: list[str] = []
     with suppress(SearchMemoryExceeded):  # without a graph search no names are known
         entity_ids = search.named_in(question)

@@ -16,7 +16,7 @@ __all__ = ["forget", "keep_answers", "question_ids", "require_keepable"]
 
 
 def question_ids(question: str, namespace: str) -> list[str]:
-    """Return the possible ids of the kept question with this text or id; an empty list if it can be neither."""
+    """Return the possible ids of the kept question with this text or id, not looked up; empty if it can be neither."""
     if not isinstance(question, str) or not question.strip():
         return []
     return [question_id(namespace, readable(question)), *([question] if is_possible_key(question) else [])]
@@ -48,7 +48,10 @@ def require_keepable(strategy: Strategy, scope: Scope) -> None:
 def keep_answers(
     items: Generator[Step | str | Answer, None, None], store: GraphWriter, namespace: str
 ) -> Generator[Step | str | Answer, None, None]:
-    """Yield the items unchanged, and store the question with its answer before the answer is yielded."""
+    """Yield the items unchanged, and store the question with its answer before the answer is yielded.
+
+    A stored question with the same text is replaced. If the iteration ends before the answer, nothing is stored.
+    """
     with closing(items):
         for item in items:
             if isinstance(item, Answer):

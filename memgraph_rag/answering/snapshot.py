@@ -39,7 +39,7 @@ class GraphSnapshot:
         return cast("MemoryGraph", self)
 
     def renew(self) -> None:
-        """Empty the cache of documents and nodes, so that forgotten documents are not returned any more."""
+        """Empty the cache of documents and nodes, so that forgotten ones are not returned; entities and counts stay."""
         self._documents: dict[str, DocumentRecord | None] = {}
         self._nodes: dict[str, Node | None] = {}
 
@@ -59,17 +59,17 @@ class GraphSnapshot:
         return self._counts.get("Document", 0)
 
     def documents(self, ids: Sequence[str] | None = None) -> list[DocumentRecord]:
-        """Return all documents, or the documents with these ids, sorted by key. Each id is read once."""
+        """Return all documents, or those with these ids, by key; unknown ids are left out. Each id is read once."""
         if ids is None:
             return self._graph.documents()
         return sorted(_read_once(self._documents, ids, self._graph.documents), key=lambda record: record.key)
 
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
-        """Return the nodes with these ids, in this order. Each id is read once."""
+        """Return the nodes with these ids, in this order; unknown ids are left out. Each id is read once."""
         return _read_once(self._nodes, node_ids, self._graph.nodes)
 
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
-        """Return the entities with these ids, in this order. Each id is read once."""
+        """Return the entities with these ids, in this order; unknown ids are left out. Each id is read once."""
         return _read_once(self._entities, entity_ids, self._graph.entities)
 
     def overviews(self, layer: str, *, documents: Sequence[str] | None = None) -> list[Overview]:

@@ -34,6 +34,6 @@ def choose_strategy(question: str, counts: Mapping[str, int], embedder: Embedder
 
 
 def is_about_a_whole(question: str, embedder: Embedder) -> bool:
-    """Whether a question asks about the whole memory, by its words, or by its vector if the embedder supports that."""
+    """Whether a question asks about the whole memory, by its words or, if the embedder has ``breadth``, its vector."""
     breadth: QuestionBreadth | None = getattr(embedder, "breadth", None)
     return asks_about_the_whole(question) or (breadth is not None and breadth.is_whole(embedder.embed([question])[0]))

@@ -22,7 +22,7 @@ _MOST_KEYS = 5  # in one message
 
 
 def checked_names(names: Sequence[str | Path]) -> list[str | Path]:
-    """Return names of documents as a list.
+    """Return names of documents as a list. The single names are not checked.
 
     Raises:
         SettingsError: it is a single name, or not iterable.
@@ -36,7 +36,7 @@ def checked_names(names: Sequence[str | Path]) -> list[str | Path]:
 
 
 def find_documents(store: GraphStore, names: Sequence[str | Path]) -> list[DocumentRecord]:
-    """Return the record of the document with each of these names, in their order.
+    """Return the record of the document with each of these names, in their order; a repeated name repeats its record.
 
     Raises:
         DocumentNotFound: a name belongs to no document, or several documents were read from the path.

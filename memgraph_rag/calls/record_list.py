@@ -34,6 +34,8 @@ class RecordList(list[Record]):
     def to_pandas(self) -> DataFrame:
         """Return a table with a row for each record and a column for each key of its ``as_dict``.
 
+        An empty list gives a table without columns.
+
         Raises:
             SettingsError: pandas is not installed.
         """

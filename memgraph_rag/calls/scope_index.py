@@ -26,7 +26,7 @@ class ScopeIndex:
         self._scopes: dict[str, tuple[MetadataValue | None, ...]] = {}  # user and session of a document
 
     def documents(self, scope: Mapping[str, MetadataValue]) -> list[str]:
-        """Return the sorted ids of the documents that belong to a user, a session, or a session of a user.
+        """Return the sorted ids of the documents of a user, a session, or a session of a user; empty for unknown names.
 
         Args:
             scope: the values of "user" and "session"; a missing value matches each document.

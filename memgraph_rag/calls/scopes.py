@@ -23,7 +23,7 @@ __all__ = ["extent_of", "forget", "narrow_scope", "read_metadata", "require_one"
 
 
 def extent_of(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
-    """Return the ids of the documents and the period that a scope selects.
+    """Return the ids of the documents and the period that a scope selects; the ids are None if no document is excluded.
 
     Args:
         scopes: the owners of the store's documents.
@@ -53,7 +53,7 @@ def _ids(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> list[str] | Non
 
 
 def read_metadata(scope: Scope) -> dict[str, MetadataValue]:
-    """Return the metadata that each document of a scope has: ``where``, the user and the session.
+    """Return the metadata that each document of a scope has: ``where``, the user and the session; empty without them.
 
     Raises:
         SettingsError: ``where`` is not a mapping, or names another user or session; or a user or a session is not a
@@ -84,7 +84,7 @@ def _owner_in(scope: Scope) -> dict[str, MetadataValue]:
 
 
 def narrow_scope(scope: Scope, given: ScopeFields) -> ScopeFields:
-    """Return the fields of a view's scope together with the fields that a call of the view adds.
+    """Return the fields of a view's scope together with the fields that a call adds. A field with None adds nothing.
 
     Raises:
         SettingsError: a call gives another value for a field that the view has.
@@ -129,10 +129,11 @@ def forget(
 ) -> list[Receipt]:
     """Remove a document, or all documents of a user or of a user's session; return a receipt for each.
 
-    Documents that others add to the user or the session during the call are removed too.
+    Documents that others add to the user or the session during the call are removed too. A document that others removed
+    first has no receipt. A user without documents gives an empty list.
 
     Raises:
-        DocumentNotFound: the document does not exist.
+        DocumentNotFound: the document does not exist, or several documents were read from the path.
     """
     if document is not None:
         return [store.forget(find_documents(store, [document])[0].id)]

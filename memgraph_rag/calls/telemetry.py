@@ -53,7 +53,7 @@ def span(event: str, **facts: Any) -> Iterator[Facts]:
 
 
 def log_outcomes(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:
-    """Yield the outcomes, and log each as one event."""
+    """Yield the outcomes, and log each as one event before it is yielded; an outcome never requested is not logged."""
     for outcome in outcomes:
         is_receipt = isinstance(outcome, Receipt)
         _log(event, describe_receipt(outcome) if is_receipt else {"error": type(outcome.error).__name__})

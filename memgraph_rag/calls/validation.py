@@ -44,7 +44,7 @@ MOST_TOKENS = 1_000_000_000_000
 
 
 def as_text(value: object) -> str | None:
-    """Return a str or a Path as the text of a setting; return None for an object."""
+    """Return a str or a Path as the text of a setting; return None for an object and for None."""
     return str(value) if isinstance(value, (str, Path)) else None
 
 
@@ -124,7 +124,7 @@ def check_namespace(given: str | None, store: GraphStore) -> None:
 
 
 def checked_time(name: str, value: str | date | None) -> datetime | None:
-    """Return a time of a scope as a datetime with a zone; None stays None. A time without a zone is UTC.
+    """Return a time of a scope as a datetime with a zone; a day as its start, None as None. Without a zone it is UTC.
 
     Raises:
         SettingsError: the value is not a date, a datetime or ISO 8601. The message names the argument ``name``.
@@ -162,7 +162,7 @@ def checked_end(until: str | date | None, at: str | date | None) -> datetime | N
 
 
 def check_relevance(least: float | None, *, mode: object, embedder: Embedder) -> None:
-    """Check the argument ``min_relevance`` of a search; None is always valid.
+    """Check the argument ``min_relevance`` of a search; None is always valid. Of modes it refuses "keywords".
 
     Raises:
         SettingsError: it is not a number from 0 to 1, or the mode or the embedder gives no relevance.
@@ -216,12 +216,12 @@ def checked_question(question: str) -> str:
 
 
 def readable(question: str) -> str:
-    """Return a text without surrounding white space, with U+FFFD in place of characters that no store can hold."""
+    """Return a text, perhaps empty, without outer white space, with U+FFFD for characters that no store can hold."""
     return storable(question).strip()
 
 
 def checked_limits(limits: object, *, takes: Collection[str] = ("seconds", "tokens", "nodes")) -> Limits:
-    """Return the limits, each a number above 0 or None. None returns ``Limits()``, which limits nothing.
+    """Return the limits, each None or above 0; all but the seconds are whole. None returns ``Limits()``, without limit.
 
     Args:
         takes: the names of the limits that the call supports.

@@ -32,15 +32,18 @@ class BuildPool(Protocol):
 
     @property
     def group_size(self) -> GroupSize:
-        """The largest group of documents that is built together."""
+        """The size at which a group of documents that is built together is full."""
         ...
 
     def load(self, requests: Iterable[Request]) -> Iterator[Loaded | Failure]:
-        """Yield the document of each request, in order. Some requests may be read ahead."""
+        """Yield the document of each request, or a ``Failure``, in order. Some requests may be read ahead."""
         ...
 
     def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
-        """Begin to build a group, and return a function that waits for the outcome of each document, in order."""
+        """Begin to build a group, and return a function that waits for the outcome of each document, in order.
+
+        A document that cannot be built has an error as its outcome. A pool may begin only when the function is called.
+        """
         ...
 
     def settle(self) -> None:

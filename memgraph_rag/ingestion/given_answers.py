@@ -40,6 +40,8 @@ class GivenAnswers:
     def add(self, text: str, read: Sequence[Node], *, begun: int) -> None:
         """Add the sentences of an answer. If a document was forgotten since the answer began, add nothing.
 
+        If there are too many sentences, those that were added longest ago are dropped.
+
         Args:
             read: the nodes from which the answer may have copied sentences.
             begun: the number that ``begin`` returned.
@@ -65,7 +67,10 @@ class GivenAnswers:
 
     @contextmanager
     def forgetting(self) -> Iterator[None]:
-        """Drop all sentences when the block ends or raises, because the block forgets documents they may come from."""
+        """Drop all sentences when the block ends or raises, because it forgets documents that they may come from.
+
+        Answers of kept questions that are still stored are read again with the next ``find``.
+        """
         try:
             yield
         finally:

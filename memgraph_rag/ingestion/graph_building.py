@@ -63,15 +63,16 @@ class GraphBuilder:
         self._progress = progress
 
     def shared_by(self, workers: int) -> GraphBuilder:
-        """Return a builder for one of several workers, with its share of the token limit and without progress."""
+        """Return a builder for one of several workers, with its share of a token limit and without progress."""
         models = self._models.shared_by(workers) if isinstance(self._models, LimitedModels) else self._models
         return GraphBuilder(self._namespace, models, self._layers)
 
     def build_each(self, documents: Sequence[PendingDocument]) -> list[BuildOutcome]:
         """Build the documents together, and return the outcome of each, in order.
 
-        If that fails, each document is built alone, so that one bad document does not stop the others. If no tokens are
-        left, the documents that need the language model get a ``TokenLimitReached``.
+        If that fails, each document is built alone, so that one bad document does not stop the others; the outcome of a
+        failed document is its ``MemgraphRagError``. If no tokens are left, the documents that need the language model
+        get a ``TokenLimitReached``.
         """
         refusal = self._refusal(documents)
         refused = [refusal is not None and document.needs_language for document in documents]
@@ -104,7 +105,7 @@ class GraphBuilder:
             return [outcome for document in documents for outcome in self._build_isolated([document])]
 
     def build(self, documents: Sequence[PendingDocument]) -> list[BuiltDocument]:
-        """Build the documents together, and return them with their graphs, in order.
+        """Build the documents together, and return them with their graphs, in order. One bad document fails them all.
 
         Segments are embedded while layers without a language model are built. They are not embedded while the language
         model runs, because both would compete for the same cores.
@@ -251,7 +252,10 @@ def _names_in(graphs: Sequence[DocumentGraph]) -> dict[str, str]:
 
 
 def embed_grouped(texts: Sequence[Sequence[str]], embedder: Embedder) -> list[Matrix]:
-    """Return the vectors of each document's texts, one (n, d) matrix per document, with one call of the embedder."""
+    """Return the vectors of each document's texts, one (n, d) matrix per document, with one call of the embedder.
+
+    A document without texts has a matrix without rows.
+    """
     vectors = embedder.embed(list(chain.from_iterable(texts)))
     ends = np.cumsum([len(document_texts) for document_texts in texts])
     return np.split(vectors, ends[:-1]) if len(ends) else []

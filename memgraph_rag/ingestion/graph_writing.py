@@ -19,7 +19,7 @@ __all__ = ["write_documents"]
 
 
 def write_documents(store: GraphWriter, documents: Sequence[BuiltDocument]) -> Iterator[Receipt | Failure]:
-    """Store documents, and yield the outcome of each, in order."""
+    """Store documents, and yield the outcome of each, in order. A document that the store refuses has a ``Failure``."""
     receipts, unreachable = _write_together(store, documents)
     for built in documents:
         pending, document_id = built.pending, built.graph.document.id

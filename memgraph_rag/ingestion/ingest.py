@@ -93,7 +93,7 @@ class Ingestion:
             raise final_errors[0]
 
     def deepen(self, records: Iterable[DocumentRecord]) -> Generator[Receipt | Failure, None, None]:
-        """Build the layers that stored documents lack, and yield the outcome of each, in order."""
+        """Build the layers that stored documents lack, and yield each outcome, in order; ``UNCHANGED`` if none."""
         return self._ingest(records)
 
     def _ingest(self, items: Iterable[Item]) -> Generator[Receipt | Failure, None, None]:

@@ -55,8 +55,10 @@ def build_layer(
 ) -> list[LayerRows]:
     """Build a layer, and return its rows for each document, in order.
 
+    A ``MemgraphRagError`` of the layer is raised unchanged.
+
     Raises:
-        LayerError: the layer raised an error, or returned something else than rows of its own.
+        LayerError: the layer raised another error, or returned something else than rows of its own.
     """
     rows = _rows(
         layer, documents, lambda: layer.build(documents, namespace=namespace, models=models, progress=progress)
@@ -69,8 +71,10 @@ def extract_rows(
 ) -> list[LayerRows]:
     """Return the rows that a layer extracts for a question from the segments of each document, in order.
 
+    A ``MemgraphRagError`` of the layer is raised unchanged.
+
     Raises:
-        LayerError: the layer raised an error, or returned something else than rows.
+        LayerError: the layer raised another error, or returned something else than rows.
     """
     return _rows(layer, documents, lambda: layer.extract(question, documents, namespace=namespace, models=models))
 
@@ -192,7 +196,7 @@ def _is_property(value: object) -> bool:
 
 
 def refused(layer: str, expected: str, value: str) -> LayerError:
-    """Return the error for an invalid result of a layer."""
+    """Return the error for an invalid result of a layer; the caller raises it."""
     return LayerError(
         f"Expected {expected} from layer {show(layer)}, got {value}. Correct the layer's build.",
         layer=layer,

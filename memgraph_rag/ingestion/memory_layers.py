@@ -50,14 +50,14 @@ _MEMBERS = ("name", "needs_language", "requires", "build")
 
 
 def known_memory_layers() -> dict[str, Callable[[], MemoryLayer]]:
-    """Return a function that makes each layer of the memory, by name, in the order of building."""
+    """Return the functions that make the layers of the memory, by name: first the core's, then those of systems."""
     return _CORE | {name: maker for name, maker in find_parts("memory_layers").items() if name not in _CORE}
 
 
 def split_layers(
     layers: Iterable[str | Layer | MemoryLayer],
 ) -> tuple[list[str | Layer], list[str | MemoryLayer]]:
-    """Split layers into layers of documents and layers of the memory. Invalid input goes to the first unchanged."""
+    """Split layers into those of documents and those of the memory. Unknown and invalid layers go to the first."""
     if isinstance(layers, (str, bytes)) or not isinstance(layers, Iterable):
         return layers, []  # pyright: ignore[reportReturnType]
     of_documents: list[str | Layer] = []
@@ -77,7 +77,9 @@ def _is_of_memory(layer: object) -> TypeGuard[str | MemoryLayer]:
 
 
 def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLayer]:
-    """Return the chosen layers, each once: layers of this library in the order of building, then the others.
+    """Return the chosen layers, each once: known layers in the order of building, then the others as given.
+
+    Each name must be known (``split_layers`` sorts out the others).
 
     Raises:
         SettingsError: an object lacks a member of a layer, or two layers have one name.
@@ -105,7 +107,10 @@ def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLaye
 def build_memory_layers(
     store: GraphStore, layers: Sequence[MemoryLayer], *, models: Models, progress: Progress | None = None
 ) -> Iterator[Receipt | Failure]:
-    """Build the missing rows of layers, one layer after another, and yield an outcome with the name of each layer."""
+    """Build the missing rows of layers, one layer after another, and yield an outcome with the name of each layer.
+
+    A layer that fails has a ``Failure``, and the next layer is built. Parts that it wrote before stay.
+    """
     for layer in layers:
         try:
             yield _build(store, layer, models=models, progress=progress)
@@ -162,7 +167,7 @@ def _parts(
 
 
 def remove_overviews(store: GraphStore, overviews: Sequence[Overview]) -> Iterator[Receipt]:
-    """Remove overviews of one layer in one transaction, and yield a receipt with the name of the layer."""
+    """Remove overviews (at least one) of one layer in one transaction, and yield one receipt with the layer's name."""
     store.write_overviews(OverviewRows(removed=tuple(overview.id for overview in overviews)), as_of=0)
     yield Receipt("", overviews[0].layer, Action.DEEPENED, {})
 
@@ -173,7 +178,7 @@ def layers_there(store: GraphStore) -> list[str]:
 
 
 def documents_without(store: GraphStore) -> dict[str, int]:
-    """Return, for each layer of the memory with overviews, the number of documents that no overview covers."""
+    """Return, for each layer of the memory with overviews, by name, the number of documents that no overview covers."""
     covered: defaultdict[str, set[str]] = defaultdict(set)
     for overview in chain.from_iterable(all_overviews(store)):
         covered[overview.layer].update(overview.documents)

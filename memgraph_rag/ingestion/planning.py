@@ -73,7 +73,7 @@ class PendingDocument:
 
     @property
     def evidence(self) -> SplitDocument:
-        """The part of the document that layers may see: all segments that are not echoes."""
+        """The part of the document that layers may see: all segments but echoes, and the title if a segment is left."""
         segments = tuple(segment for segment in self.segments if not segment.echo)
         return SplitDocument(self.record.id, self.record.title if segments else "", segments)
 
@@ -115,7 +115,7 @@ class Planner:
         self._segment_tokens = segment_tokens
 
     def plan(self, group: Sequence[Item]) -> list[Plan]:
-        """Return the plan of each document, in order. Changed metadata are stored by this call."""
+        """Return the plan of each document, in order; a ``Failure`` stays one. Changed metadata are stored."""
         stored = self._stored_records(group)
         items = self._without_strangers([self._with_stored_parts(item, stored) for item in group])
         described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)

@@ -83,7 +83,7 @@ class Loaded:
         return self.document.key
 
     def over(self, stored: DocumentRecord) -> Document:
-        """Return the document with its stored parts where the user gave none: metadata, and the title of equal text."""
+        """Return the document with its stored metadata and, if the text is equal, title, where the user gave none."""
         metadata = self.document.metadata if self.has_metadata else stored.metadata
         is_same = hash_with(self.document, stored.title, stored.metadata) == stored.sha256
         title = stored.title if is_same and not self.has_title else self.document.title
@@ -138,7 +138,9 @@ def _refuse_page_key(key: str) -> None:
 
 
 def grouped(items: Iterable[Item], index: FingerprintIndex, size: GroupSize, *, ahead: int) -> Iterator[list[Item]]:
-    """Yield the items in groups of bounded size, each with its key. Each group costs one query.
+    """Yield the items in groups, each with its key. Each group costs one query.
+
+    A group ends with the item that fills it, which may be long, and before an item whose key it has already.
 
     Args:
         ahead: the number of previous groups that may not be stored yet when a group is yielded.

@@ -19,9 +19,9 @@ __all__ = ["find", "records"]
 
 
 def find(store: GraphStore, name: str | Path) -> Document | Node:
-    """Return the node with this id, or else the document with this key, id or path.
+    """Return the node with this id, or else the document with this key, id or path, in this order.
 
-    The document has its whole text, but no turns.
+    A node is a segment, a point or an overview. The document has its whole text, but no turns.
 
     Raises:
         DocumentNotFound: nothing has this name, or several documents were read from this path.

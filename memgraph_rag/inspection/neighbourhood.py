@@ -1,7 +1,7 @@
 """Returns the neighbourhood of a node: of a document, an entity, a kept question or an overview.
 
-It knows the graph by its contract; it draws no picture. Invariants: a neighbourhood has at most ``most`` nodes of each
-kind at each level, and counts the nodes that are left out. Both ends of each tie are among its nodes.
+It knows the graph by its contract; it draws no picture. Invariants: a neighbourhood has a bounded number of nodes of
+each kind at each level, and counts the nodes that are left out. Both ends of each tie are among its nodes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,11 @@ _BEGINNINGS = (3, 2)  # first characters of a name that count as spelt correctly
 
 
 def look(graph: GraphView, centre: Centre, *, most: int) -> Neighbourhood:
-    """Return the neighbourhood of a node, with at most ``most`` nodes of each kind at each level."""
+    """Return the neighbourhood of a node, with at most ``most`` nodes of each kind at each level.
+
+    An entity has up to twice as many segments (``most`` by mentions, ``most`` by relations), and three times as many
+    documents. A question may have ``most`` cited segments in addition. Passages beyond a page are left out.
+    """
     if isinstance(centre, DocumentRecord):
         return _document(graph, centre, most)
     if isinstance(centre, Overview):
@@ -88,8 +92,8 @@ def around(graph: GraphView, name: str, *, kind: Kind | None, most: int) -> Neig
 def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> Centre:
     """Return the document with a key, the question with a text, the entity with a name, or any of them with an id.
 
-    A title also finds an overview, and the name of a layer finds its overview of the most documents. A part of a name
-    finds an entity if no other entity has the same part.
+    A title or the name of a layer also finds an overview: of several, that of the most documents. The kinds are tried
+    in the order of ``KINDS``. At last, a part of a name finds an entity if no other entity has the same part.
 
     Raises:
         DocumentNotFound: nothing has this name, or several entities have it as a part. The message lists similar names,

@@ -88,7 +88,9 @@ _FORM = TypeAdapter(_Encoded)
 def export_documents(
     store: GraphStore, path: Path, embedder: Embedder, *, document_ids: Sequence[str] | None = None
 ) -> int:
-    """Write documents of a namespace into an archive, and return their number.
+    """Write documents of a namespace, sorted by id, into an archive, and return their number.
+
+    The overviews that depend on no other documents follow. Documents that do not exist are left out.
 
     Args:
         document_ids: the documents to write. The default is all documents.
@@ -248,7 +250,7 @@ class Archive:
         return numbers["document"]
 
     def read(self, *, namespace: str) -> Iterator[DocumentGraph]:
-        """Yield the documents of a verified archive, with the ids of a namespace."""
+        """Yield the documents of a verified archive, in its order, with the ids of a namespace; no overviews."""
         for place, line in enumerate(self._lines(), 1):
             match = _ROW_LINE.fullmatch(line)
             if match and match[2] == b"document":

@@ -30,6 +30,9 @@ def import_documents(
 ) -> Iterator[Receipt]:
     """Check the whole archive in this call; then store its documents during the iteration, and yield each receipt.
 
+    The overviews, which have no receipts, are stored when the iteration has reached its end. A document that is stored
+    with equal rows yields ``Action.UNCHANGED``.
+
     Raises:
         DocumentError: the file is not an archive, is cut off or damaged, or holds a document that ``add`` could not
             have stored.

@@ -175,11 +175,11 @@ class ArchivedIds:
             self._database.execute(statement)
 
     def close(self) -> None:
-        """Delete the file of ids."""
+        """Delete the file of ids. The object cannot be used any more."""
         self._database.close()
 
     def has_document(self, document_id: str) -> bool:
-        """Whether the document was added before."""
+        """Whether the document with this id was added before; False for an id of another kind."""
         return self._characters(document_id, _DOCUMENT) is not None
 
     def add(self, graph: DocumentGraph) -> None:
@@ -229,7 +229,7 @@ def _lies_in(span: Span, characters: tuple[int, int] | None) -> bool:
 
 
 def join_overviews(parts: Iterable[OverviewRows]) -> OverviewRows:
-    """Return the overviews and edges of several parts as one."""
+    """Return the overviews and edges of several parts as one, in order; all other fields are empty."""
     listed = list(parts)
     return OverviewRows(
         tuple(overview for part in listed for overview in part.overviews),

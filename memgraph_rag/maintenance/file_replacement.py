@@ -29,7 +29,7 @@ def replace_file(path: Path, *, kind: str, mark: bytes, error: type[MemgraphRagE
 
     Args:
         kind: the kind of file, with an article, for messages: "an archive".
-        mark: bytes near the beginning of each file of this kind. A file without the mark is not replaced.
+        mark: bytes near the beginning of each file of this kind. Without the mark only an empty file is replaced.
         error: the class of the errors.
 
     Raises:

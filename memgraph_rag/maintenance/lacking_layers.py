@@ -80,7 +80,7 @@ def _layers_to_build(
 
 
 def sort_oldest_first(records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
-    """Return the documents sorted by the time of adding, without conversation pages that can take further turns."""
+    """Return the documents by the time of adding, then key, without conversation pages that can take further turns."""
     return sorted(
         (record for record in records if not is_growing(record)), key=lambda record: (record.added_at, record.key)
     )
@@ -95,6 +95,8 @@ def build_until(
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Receipt | Failure]:
     """Yield the outcomes of ``build`` for groups of documents, then those of ``build_rest``, until time is up.
+
+    Whatever was begun is finished. If time is up after the documents, ``build_rest`` is not called.
 
     Args:
         build: builds a group of documents, whose prompts the model reads together.

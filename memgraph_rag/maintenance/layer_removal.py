@@ -22,7 +22,7 @@ _COUNTED_TOGETHER = 256  # documents in one query for counts
 
 
 def check_removable(layer: str) -> None:
-    """Check that no other layer and no search depends on a layer.
+    """Check that a layer consists of annotations, so that no other layer depends on it. An unknown name passes.
 
     Raises:
         SettingsError: the layer does not consist of annotations, or the name is not a text.

@@ -69,6 +69,7 @@ class Maintenance:
         Raises:
             StoreError: a document is damaged (see ``repair``), or other writers change documents too fast.
             ModelNotFound: the embedder does not exist.
+            SettingsError: the new embeddings cannot be kept in the cache folder meanwhile.
         """
         self._parts.require_writable()
         check_parts({"embedder": embedder})
@@ -82,15 +83,16 @@ class Maintenance:
         return event_fields["documents"]
 
     def remove_layer(self, layer: str, documents: Sequence[str | Path] | None = None) -> Iterator[Receipt | Failure]:
-        """Remove a layer from documents, and yield the outcome of each in order. ``deepen`` builds the layer again.
+        """Remove a layer from documents, and yield the outcome of each. ``deepen`` builds the layer again.
 
-        A document that had the layer yields ``Action.DEEPENED``, because its layers changed; a document without the
-        layer yields ``Action.UNCHANGED``. Each document is one transaction. When the layer ``context`` goes, the same
+        Documents come by key. Each is changed when its outcome is requested, in one transaction. A document that had
+        the layer yields ``Action.DEEPENED``, because its layers changed; a document without the layer yields
+        ``Action.UNCHANGED``; one that cannot be changed yields a ``Failure``. When the layer ``context`` goes, the same
         transaction stores new embeddings of the segments without the context.
 
         Args:
             layer: ``context``, ``facts`` or your own layer, if it consists of annotations; or a layer of the memory,
-                which is removed as a whole.
+                which is removed as a whole, whatever ``documents`` names, with one receipt.
             documents: keys, ids or paths of files. The default is all documents.
 
         Raises:
@@ -121,7 +123,8 @@ class Maintenance:
 
         Nodes without an owner are removed, values that follow from other nodes are written again, and missing
         embeddings are computed. A document with broken points loses all its points: ``deepen`` builds them again. A
-        document with missing segments cannot be repaired (``Damage.is_mendable``): forget it, and add it again.
+        document with missing segments cannot be repaired (``Damage.is_mendable``), but is in the list: forget it, and
+        add it again. The list is empty for a sound store.
         """
         self._parts.require_writable()
         with telemetry.span("repair") as event_fields:
@@ -132,8 +135,9 @@ class Maintenance:
     def export_to(self, path: str | Path, **scope: Unpack[ScopeFields]) -> int:
         """Write documents and their layers into one file, an archive, and return the number of documents.
 
-        The file is JSON Lines. One document at a time is in memory. ``import_from`` reads the file into any store. An
-        existing file is replaced only if it is an archive or empty; a symbolic link is followed.
+        Overviews that rest on no other documents are written too; kept questions are not. The file is JSON Lines. One
+        document at a time is in memory. ``import_from`` reads the file into any store. An existing file is replaced
+        only if it is an archive or empty; a symbolic link is followed.
 
         Args:
             scope: the documents to write, by the fields of ``Scope`` except times, because an archive holds whole
@@ -160,8 +164,8 @@ class Maintenance:
 
         The whole file is checked before the first document is stored; the checks are stricter than those of
         ``examine``. A pipe is copied into a private file first. A document replaces a stored document with the same
-        key; a document that is stored already in the same form yields ``Action.UNCHANGED``. After an interruption call
-        it again.
+        key; a document that is stored already in the same form yields ``Action.UNCHANGED``. Documents are stored while
+        receipts are requested, and overviews at the end. After an interruption call it again.
 
         Args:
             path: a file that ``export_to`` wrote.

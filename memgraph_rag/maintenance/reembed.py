@@ -57,7 +57,7 @@ def reembed(store: GraphStore, embedder: Embedder, *, folder: Path, progress: Pr
 
 
 def delete_scratch_files(folder: Path) -> None:
-    """Delete the scratch files of interrupted calls of ``reembed``."""
+    """Delete the scratch files of interrupted calls of ``reembed``; do nothing if the folder does not exist."""
     for path in folder.glob("*.vectors"):
         path.unlink(missing_ok=True)
 

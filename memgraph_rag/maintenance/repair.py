@@ -57,12 +57,15 @@ _UNMENDABLE = ("incomplete",)
 
 
 def examine(store: GraphStore) -> list[Damage]:
-    """Return the damage of a store, one item for each kind; an empty list for a sound store."""
+    """Return the damage of a store, one item for each kind, and change nothing; an empty list for a sound store."""
     return _describe_flaws(store, store.flaws())
 
 
 def repair(store: GraphStore, embedder: Embedder) -> list[Damage]:
-    """Repair the damage of a store, and return all damage that was found, one item for each kind."""
+    """Repair the damage of a store, and return all damage that was found, one item for each kind.
+
+    The list includes damage that cannot be repaired (``Damage.is_mendable``). It is empty for a sound store.
+    """
     flaws = store.flaws()
     if not flaws:
         return []

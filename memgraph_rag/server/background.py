@@ -41,8 +41,9 @@ class Backlog:
         layers: the names of the layers that are built in the background.
         waiting: the number of documents that wait or are being built.
         doing: the current step in words; empty if nothing is built, or if another namespace is.
-        built: the number of documents that were built since the server started.
-        failures: the error of each document that could not be built, by its key or id.
+        built: the number of documents that were built, or lacked nothing, since the server started.
+        failures: the last errors, by the id of the document or the name of a layer of the memory. An error stays in it
+            after a later success; beyond a limit the oldest errors are dropped.
     """
 
     layers: tuple[str, ...] = ()
@@ -84,12 +85,15 @@ class Deepener:
         self._is_closing = False
 
     def follow(self, memory: Memory, receipt: Receipt) -> tuple[str, ...]:
-        """Queue a stored document, and return the names of the layers that will be built."""
+        """Queue a stored document, unless it waits already, and return the names of all background layers.
+
+        The names include layers that the document has already. Without background layers nothing is queued.
+        """
         self._add([_Task(memory, receipt.document_id, receipt.key, receipt.counts.get("Segment", 0))])
         return self._layers
 
     def resume(self, memory: Memory) -> None:
-        """Queue all documents of a memory that lack a layer, oldest first; an earlier process may have left some."""
+        """Queue all documents of a memory that lack a background layer, oldest first; a former process left some."""
         if self._layers:
             required = set(self._layers)
             incomplete = [record for record in memory.documents() if not required <= set(record.layers)]
@@ -108,7 +112,7 @@ class Deepener:
             self._changed.notify_all()
 
     def backlog(self, namespace: str) -> Backlog:
-        """Return the state of the background work in a namespace."""
+        """Return the state of the background work in a namespace; zeros for a namespace without work."""
         with self._changed:
             is_ours = self._memory is not None and self._memory.namespace == namespace
             return Backlog(
@@ -125,12 +129,18 @@ class Deepener:
             return memory is self._memory or any(task.memory is memory for task in self._waiting)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until all documents are built, at most ``timeout_s`` seconds; return whether they are."""
+        """Wait until no document waits or is being built, at most ``timeout_s`` seconds; return whether that is so.
+
+        A document that failed no longer waits, and ``close`` drops those that wait.
+        """
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and self._memory is None, timeout_s)
 
     def progress(self, what: str, done: int, total: int) -> None:
-        """Record the current step; interrupt it if the server is closing. It is passed as ``Memory(progress=…)``."""
+        """Record the current step; interrupt it if the server is closing. It is passed as ``Memory(progress=…)``.
+
+        A call from another thread than the background thread does nothing.
+        """
         if current_thread() is not self._thread:
             return
         self._doing = f"{what} {done}/{total}" if total else what

@@ -31,13 +31,16 @@ _SILENT_S = 60.0  # between two log lines about too many connections
 
 
 class BoundedConnection(H11Protocol):
-    """A connection that closes if its request does not arrive in time, or if it is idle and there are too many."""
+    """A connection that closes if a request does not arrive in time, or if none came yet and there are too many."""
 
     _logged_at: ClassVar[float] = -_SILENT_S
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's
-        """Accept a connection. If there are too many, close one whose request is not being answered."""
+        """Accept a connection. If there are too many, close the oldest that has never sent a whole request.
+
+        This may be the new connection itself.
+        """
         self._opened_at = self.loop.time()
         self._expected_part, self._deadline = "", None
         super().connection_made(transport)
@@ -47,7 +50,7 @@ class BoundedConnection(H11Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        """Process bytes, and set a deadline for the rest of the request."""
+        """Process bytes, and set a deadline when a part of a request begins; further bytes of it do not move it."""
         super().data_received(data)
         self._watch()
 
@@ -104,7 +107,7 @@ def _most_connections() -> int:
 
 
 def most_waiting() -> int:
-    """Return the number of connections that may wait. asyncio accepts as many at once, up to four times in a row."""
+    """Return the number of connections that may wait, at least 1. asyncio accepts as many at once, up to four times."""
     return max(1, min(_MOST_WAITING, _descriptors() // 8))
 
 

@@ -38,12 +38,12 @@ _NEXT: dict[type[MemgraphRagError], str] = {
 
 
 def explain(error: MemgraphRagError) -> str:
-    """Return the class of an error, its message, and what to do next."""
+    """Return the class of an error, its message, and what to do next, if that is known."""
     return f"{type(error).__name__}: {advise(error)}"
 
 
 def advise(error: MemgraphRagError) -> str:
-    """Return the message of an error, and what to do next."""
+    """Return the message of an error, and what to do next: advice for its class, or to retry if it is retryable."""
     advice = next((text for kind, text in _NEXT.items() if isinstance(error, kind)), "")
     if not advice and error.retryable:
         advice = "This may pass: try again in a moment."
@@ -51,7 +51,10 @@ def advise(error: MemgraphRagError) -> str:
 
 
 def explain_tool_error(tool: str, error: ToolError) -> str:
-    """Return the text for a failed call of a tool, without the prefix of the SDK, which does not help a model."""
+    """Return the text for a failed call of a tool, without the prefix of the SDK, which does not help a model.
+
+    Of an unexpected cause it holds only the class (``explain_crash``). Without a cause it is the error's own text.
+    """
     cause = error.__cause__
     if isinstance(cause, MemgraphRagError):
         return explain(cause)

@@ -35,13 +35,15 @@ _REMEMBER = Tool.from_function(remember)
 
 
 def folder_of_jobs(store: str, database: str | None) -> Path:
-    """Return the folder in which the former version kept the queue of a store."""
+    """Return the folder in which the former version kept the queue of a store. It may not exist."""
     digest = hashlib.sha256(f"{store}\n{database or ''}".encode("utf-8", "surrogatepass")).hexdigest()
     return Path(platformdirs.user_data_dir("memgraph_rag")) / "jobs" / digest[:16]
 
 
 def finish_jobs(root: Path, memories: Memories) -> Iterator[str]:
     """Store the documents of the queue, remove its files, and yield lines that tell the user about it.
+
+    A document that can never be stored is left out, and its file is removed too. Without the folder nothing is yielded.
 
     Raises:
         MemgraphRagError: a document cannot be stored now. This and the following documents wait for the next start.

@@ -70,7 +70,7 @@ class Gate:
         self._app, self._allowed_hosts, self._verifier = app, frozenset(allowed_hosts), verifier
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request with a refusal, or pass it on with its whole body."""
+        """Answer a request with a refusal, or pass it on with its whole body; do nothing if the client disconnects."""
         user = scope.get("user")
         if self._verifier is not None and not isinstance(user, AuthenticatedUser):
             challenge = {"WWW-Authenticate": f'Bearer error="invalid_token", error_description="{_NO_TOKEN.title}"'}

@@ -45,7 +45,7 @@ class CallLimits:
 
     @contextmanager
     def under_way(self, caller: str) -> Iterator[None]:
-        """Count the block as a call of this caller.
+        """Count the block as a call of this caller. It does not wait for a free place.
 
         Raises:
             TooManyCalls: the call would exceed a limit.

@@ -75,7 +75,7 @@ class Memories:
         self._closer: Thread | None = None
 
     def get(self, namespace: str) -> Memory:
-        """Return the memory of a namespace; open it if necessary. Inside ``in_use`` it stays open.
+        """Return the memory of a namespace; open it if necessary. Only inside ``in_use`` it is sure to stay open.
 
         Raises:
             MemgraphRagError: the memory cannot be opened. The next call tries again.
@@ -112,7 +112,7 @@ class Memories:
 
     @contextmanager
     def in_use(self, namespace: str) -> Iterator[None]:
-        """Keep the memory of a namespace open during the block."""
+        """Keep the memory of a namespace open during the block. It is not opened, and ``close`` closes it anyway."""
         self._count(namespace, 1)
         try:
             yield
@@ -124,19 +124,19 @@ class Memories:
         return tuple(sorted(self._open))
 
     def follow(self, memory: Memory, receipt: Receipt) -> tuple[str, ...]:
-        """Queue a stored document for the background thread, and return the names of the layers to build."""
+        """Queue a stored document for the background thread; return all background layers (``Deepener.follow``)."""
         return self._deepener.follow(memory, receipt)
 
     def backlog(self, namespace: str) -> Backlog:
-        """Return the state of the background work in a namespace."""
+        """Return the state of the background work in a namespace, which need not be open."""
         return self._deepener.backlog(namespace)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until all layers are built, at most ``timeout_s`` seconds; return whether they are."""
+        """Wait until no document waits for a layer, at most ``timeout_s`` seconds; return whether none does."""
         return self._deepener.wait(timeout_s)
 
     def close(self) -> None:
-        """Close all memories. If a model is still running, they stay open until the process ends."""
+        """Drop waiting documents, and close all memories. While a model runs, they stay open until the process ends."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()

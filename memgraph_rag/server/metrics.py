@@ -64,7 +64,7 @@ class Metrics:
             yield
 
     def send_back(self) -> None:
-        """Count a call that was refused before its tool ran."""
+        """Count a call that a limit refused before its tool ran; ``call`` does not count it."""
         self._sent_back.inc()
 
     def text(self) -> bytes:

@@ -16,7 +16,11 @@ __all__ = ["read_object", "write_private"]
 
 
 def write_private(path: Path, form: Mapping[str, Any]) -> None:
-    """Write an object as JSON. Create the folder, readable by its owner only, if it does not exist."""
+    """Write an object as JSON over any file at this path. Create a missing folder, readable by its owner only.
+
+    Raises:
+        OSError: the folder or the file cannot be written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = path.with_name(f"{path.name}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -33,7 +37,7 @@ def write_private(path: Path, form: Mapping[str, Any]) -> None:
 
 
 def read_object(path: Path) -> Mapping[str, Any] | None:
-    """Return the JSON object in a file; None if the file does not exist or holds no JSON object."""
+    """Return the JSON object in a file; None if the file is missing, cannot be read, or holds no JSON object."""
     try:
         form: Any = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

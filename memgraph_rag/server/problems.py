@@ -42,7 +42,7 @@ _STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
 
 
 def describe_problem(error: Exception) -> Problem:
-    """Return the problem document of an error. An unexpected error is logged, and its text is left out."""
+    """Return the problem document of an error. An unexpected error is logged, and gives status 500 and its class."""
     title = type(error).__name__
     if not isinstance(error, MemgraphRagError):
         logger.exception("A request could not be answered.", exc_info=error)
@@ -55,7 +55,7 @@ def describe_problem(error: Exception) -> Problem:
 
 
 def answer_problem(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the HTTP response with a problem document; for 429 and 503 with ``Retry-After``."""
+    """Return the HTTP response with a problem document and its status; for 429 and 503 with ``Retry-After``."""
     is_passing = problem.status in (429, 503)
     return JSONResponse(
         problem.model_dump(),

@@ -73,7 +73,7 @@ def add_resources(server: MemoryServer) -> None:
 
 
 def list_newest(memory: Memory) -> list[ListedResource]:
-    """Return the newest documents and kept questions as resources for a client's list."""
+    """Return documents, then kept questions, as resources for a client's list: each newest first, up to a limit."""
     records = sorted(memory.documents(), key=lambda record: record.added_at, reverse=True)
     return [
         *(

@@ -52,14 +52,15 @@ class RestApi:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The names of the tools."""
+        """The names of the tools, in the order in which they were given."""
         return tuple(self._tools)
 
     async def call(self, request: Request) -> Response:
         """Answer ``POST /v1/{tool}``, whose body is a JSON object of arguments.
 
         If the request accepts server-sent events, ``ask`` sends the events ``step`` and ``piece``, and at the end
-        ``answer`` or ``error``.
+        ``answer`` or ``error``. Each other failure is a problem document, with status 404 for an unknown tool and 400
+        for a body that is no JSON object. An empty body means no arguments.
         """
         name = request.path_params["tool"]
         tool = self._tools.get(name)
@@ -164,7 +165,7 @@ class _PlainCall:
 
 
 def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 description of all tools, with the schemas that they have over MCP."""
+    """Return the OpenAPI 3.1 description of these tools, with the schemas that they have over MCP; no other routes."""
     schemas: dict[str, Any] = {"Problem": Problem.model_json_schema()}
     paths = {}
     for tool in tools:

@@ -180,7 +180,10 @@ class Forgotten(BaseModel):
     def of(
         cls, name: str, kind: Literal["document", "question", "user"], receipts: Sequence[Receipt] = ()
     ) -> Forgotten:
-        """Return the result for the receipts of removed documents. A kept question has no receipts."""
+        """Return the result for the receipts of removed documents. A kept question has no receipts.
+
+        A document or a user without receipts counts as not forgotten.
+        """
         return cls(
             name=name,
             kind=kind,
@@ -274,7 +277,7 @@ class Status(BaseModel):
 
     @classmethod
     def of(cls, counts: Mapping[str, int], backlog: Backlog, **facts: Any) -> Status:
-        """Return the status for counts by label and the state of the background work."""
+        """Return the status for counts by label (0 if missing) and the background work; ``facts`` are other fields."""
         return cls(
             documents=counts.get("Document", 0),
             segments=counts.get("Segment", 0),

@@ -40,7 +40,7 @@ class Services:
 
     @property
     def memory(self) -> Memory:
-        """The caller's memory.
+        """The caller's memory, which is opened if necessary.
 
         Raises:
             MemgraphRagError: the memory cannot be opened.
@@ -49,7 +49,7 @@ class Services:
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Count the block as a call of the caller, and keep the caller's memory open.
+        """Count the block as a call of the caller, and keep the caller's memory open, without opening it.
 
         Raises:
             TooManyCalls: the call would exceed a limit.

@@ -33,7 +33,10 @@ _TOO_MANY = Problem(
 
 
 class SessionLimit:
-    """An MCP application with a limit of sessions per token. A new session replaces the oldest idle session."""
+    """An MCP application with a limit of sessions per token. At the limit, a new session replaces an idle one.
+
+    That is the session that was used longest ago. A server without tokens has one limit for all callers.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -41,7 +44,10 @@ class SessionLimit:
         self._sessions: defaultdict[str, dict[str, int]] = defaultdict(dict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on. If it opens a session, end an idle session first where the limit is reached."""
+        """Pass a request on. If it opens a session at the limit, first end the idle session that was used longest ago.
+
+        If no session is idle, the request is refused with 429. A request of an unknown session is passed on.
+        """
         user = scope.get("user")
         owner = user.access_token.client_id if isinstance(user, AuthenticatedUser) else ""  # a server without tokens
         sessions, headers = self._sessions[owner], Headers(scope=scope)

@@ -53,7 +53,7 @@ class Grant:
 
     @property
     def is_expired(self) -> bool:
-        """Whether the token has expired."""
+        """Whether the token has expired by now; False for a damaged token and a token without an end."""
         return bool(self.expires_at) and self.expires_at <= time.time()
 
 
@@ -69,7 +69,7 @@ class TokenFolder:
 
     @property
     def folder(self) -> Path:
-        """The folder of the files."""
+        """The folder of the files. It may not exist before the first token."""
         return self._folder
 
     def make(self, namespace: str, *, label: str = "", days: int | None = None) -> str:
@@ -80,7 +80,8 @@ class TokenFolder:
             days: the days until the token expires. By default it never expires.
 
         Raises:
-            SettingsError: the namespace has no valid name, or ``days`` is below 1 or above a hundred years.
+            SettingsError: the name of the namespace is empty or too long, or ``days`` is below 1 or above a hundred
+                years.
             OSError: the folder cannot be written.
         """
         if not 1 <= len(namespace) <= _MOST_NAMESPACE:

@@ -69,7 +69,11 @@ def remember(
     user: Annotated[str, Field(description="The owner, if several users share the memory.")] = "",
     session: Annotated[str, Field(description="The conversation to which the document belongs.")] = "",
 ) -> Remembered:
-    """Store a text or a conversation as one document."""
+    """Store a text or a conversation as one document. Background layers may be built after it returns.
+
+    Raises:
+        DocumentError: both or neither of text and messages are given, or an error of ``Memory.add``.
+    """
     source = _source(text, messages)
     services = _services(call)
     memory = services.memory
@@ -141,7 +145,10 @@ def recall(
         Field(description="Leave out passages with a lower relevance (0 to 1); 0.1 drops most other subjects."),
     ] = None,
 ) -> Recalled:
-    """Search, and return the best passages that fit into ``max_tokens``; at least one if any was found."""
+    """Search, and return passages, best first, until the next would exceed ``max_tokens``, and the relevant wishes.
+
+    The best passage is always returned. Later passages are left out even if they would fit.
+    """
     memory = _services(call).memory
     scope: dict[str, Any] = {
         "documents": documents, "user": user or None, "session": session or None, "where": where,
@@ -237,7 +244,7 @@ async def stream_answer(
     max_seconds: float | None = None,
     **options: Any,
 ) -> AsyncGenerator[Step | str | Answered, None]:
-    """Answer a question; yield each step, then pieces of the answer's text, then the answer.
+    """Answer a question; yield each step, then pieces of the answer's text (none in a refusal), then the answer.
 
     Args:
         options: further arguments of ``Memory.stream``.
@@ -272,7 +279,7 @@ OfSession = Annotated[str, Field(description="With user: forget only this conver
 def confirm(
     call: Call, name: str = "", kind: str = "document", user: str = "", session: str = ""
 ) -> Confirmation | Elicit[Confirmation]:
-    """Return the question for the user, or a confirmation if the client cannot ask.
+    """Return the question for the user, or a confirmation that says yes if the client cannot ask.
 
     Raises:
         MemgraphRagError: the document, the question or the user's documents do not exist.
@@ -320,7 +327,7 @@ def forget(
     user: Owner = "",
     session: OfSession = "",
 ) -> Forgotten:
-    """Remove a document, a question or a user's documents, unless the user refused."""
+    """Remove a document, a question or a user's documents; remove nothing if the user refused or gave no answer."""
     memory = _services(call).memory
     if not (isinstance(confirmation, AcceptedElicitation) and confirmation.data.forget):
         refused_kind = "user" if user else kind
@@ -342,7 +349,7 @@ def list_documents(
     ] = "",
     limit: Annotated[int, Field(description="The most documents of a page.", ge=1, le=_MOST_PAGE)] = 50,
 ) -> DocumentList:
-    """Return a page of the documents, sorted by key."""
+    """Return the first ``limit`` documents with keys greater than ``after``, sorted by key, and the number of all."""
     memory = _services(call).memory
     records = memory.documents(after=after, limit=limit + 1)
     page = records[:limit]
@@ -363,7 +370,7 @@ def look(
     ] = None,
     most: Annotated[int, Field(description="The most neighbours of each kind.", ge=1, le=_MOST_LOOK)] = 20,
 ) -> Surroundings:
-    """Return the neighbourhood of a thing in the graph."""
+    """Return the neighbourhood of a thing in the graph, with at most ``most`` passages; ``left_out`` counts others."""
     neighbourhood = _services(call).memory.around(name, kind=kind, most=most)
     form = Surroundings.model_validate(neighbourhood.as_dict())
     if (unseen := len(form.passages) - most) > 0:
@@ -373,7 +380,7 @@ def look(
 
 
 def status(*, call: Call) -> Status:
-    """Return the counts of the store, and the state of the background work."""
+    """Return the counts of the caller's namespace, and the state of its background work."""
     services = _services(call)
     memory = services.memory
     stats, backlog = memory.status(), services.memories.backlog(memory.namespace)

@@ -50,7 +50,10 @@ _LOOKUPS = 4  # threads for checking tokens, separate from the threads of calls
 
 
 def serve_stdio(memories: Memories, namespace: str) -> None:
-    """Serve one client on standard streams until it disconnects. A thread opens the memory in advance."""
+    """Serve one client on standard streams until it disconnects. A thread opens the memory in advance.
+
+    If opening fails, the server runs on, and each call gets the error.
+    """
     server = MemoryServer(memories, caller_namespace=lambda: namespace)
     Thread(target=_open_ahead, args=(memories, namespace), daemon=True).start()
     anyio.run(server.run_stdio_async)
@@ -99,6 +102,9 @@ def token_server(memories: Memories, tokens: TokenFolder) -> MemoryServer:
 
 def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Starlette:
     """Return the ASGI application of a server, with MCP, the REST API and its pages.
+
+    MCP and the tools need a token if the server has a verifier. ``/openapi.json``, ``/docs``, ``/health`` and
+    ``/metrics`` never do.
 
     Args:
         allowed_hosts: further valid names in ``Host`` and ``Origin``, for a proxy in front of this server.
