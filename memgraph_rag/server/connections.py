@@ -37,10 +37,7 @@ class BoundedConnection(H11Protocol):
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's
-        """Accept a connection. If there are too many, close the oldest that has never sent a whole request.
-
-        This may be the new connection itself.
-        """
+        """Accept a connection. If there are too many, close an idle one, or the new one if every other has a call."""
         self._opened_at = self.loop.time()
         self._expected_part, self._deadline = "", None
         super().connection_made(transport)
@@ -78,8 +75,9 @@ class BoundedConnection(H11Protocol):
         self._deadline = self.loop.call_later(seconds, self.transport.abort) if part else None
 
     def _make_room(self) -> None:
-        """Close the oldest connection that never sent a whole request, or else the oldest idle connection."""
-        idle = [each for each in self.connections if isinstance(each, BoundedConnection) and each._is_idle]
+        """Close the oldest other connection without a whole request, or else the oldest idle one, or else this one."""
+        others = [each for each in self.connections if isinstance(each, BoundedConnection) and each is not self]
+        idle = [each for each in others if each._is_idle]
         victim = min(idle, key=lambda each: (each.cycle is not None, each._opened_at), default=self)
         self.connections.discard(victim)
         victim.transport.abort()

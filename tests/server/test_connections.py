@@ -139,6 +139,21 @@ def test_new_connection_replaces_an_idle_one_but_no_call(
     assert sum("connections of this process are open" in record.getMessage() for record in caplog.records) == 1
 
 
+def test_new_connection_replaces_one_that_waits_for_its_next_request(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "_most_connections", lambda: 3)
+    health = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    kept_alive = [connect() for _ in range(3)]
+    for connection in kept_alive:
+        connection.sendall(health)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+    new = connect()
+    new.sendall(health)
+    assert new.recv(65536).startswith(b"HTTP/1.1 200")
+    assert kept_alive[0].recv(65536) == b""
+
+
 @pytest.mark.slow
 def test_hundreds_of_half_sent_heads_keep_nobody_out(tmp_path: Path) -> None:
     """A process of few descriptors, all of which the heads would take."""
