@@ -60,7 +60,7 @@ def test_a_wheel_holds_every_module_statement_and_example(wheel: zipfile.ZipFile
     expected |= {f"memgraph_rag/{name}": data for name, data in calibrations.items()}
     expected |= {f"memgraph_rag/{name}": data for name, data in files_under(CHECKOUT / "memgraph_rag", "*.md").items()}
     assets = files_under(CHECKOUT / "memgraph_rag", "assets/*")
-    assert len(assets) == 8
+    assert len(assets) == 6
     expected |= {f"memgraph_rag/{name}": data for name, data in assets.items()}
     statements = files_under(CHECKOUT / "cypher", "*.cypher")
     assert statements

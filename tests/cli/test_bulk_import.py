@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
+from memgraph_rag.cli import bulk_import
 from memgraph_rag.maintenance.maintenance import Maintenance
-from memgraph_rag.stores.neo4j import file_import as neo4j_import
-from memgraph_rag.stores.neo4j import server as neo4j_server
 from memgraph_rag.stores.neo4j.bulk import BulkFiles
 from memgraph_rag.stores.neo4j.server import RunningServer
 
@@ -33,8 +32,8 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, opened: list[dict[str
         return running
 
     monkeypatch.setattr(Maintenance, "write_bulk_files", write)
-    monkeypatch.setattr(neo4j_server, "local_server", found)
-    monkeypatch.setattr(neo4j_import, "import_files", import_files)
+    monkeypatch.setattr(bulk_import, "local_server", found)
+    monkeypatch.setattr(bulk_import, "import_files", import_files)
     return done
 
 

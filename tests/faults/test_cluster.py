@@ -164,7 +164,7 @@ def test_a_follower_that_lags_is_left_for_another(cluster: Cluster, memory: Memo
 def test_followers_that_all_lag_are_told_of(cluster: Cluster, memory: Memory) -> None:
     for follower in cluster.followers:
         follower.complaint = LAGS
-    with pytest.raises(StoreUnavailable, match="keep up"):
+    with pytest.raises(StoreUnavailable, match="up-to-date followers"):
         memory.documents()
 
 
