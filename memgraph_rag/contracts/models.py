@@ -81,7 +81,7 @@ class LanguageModel(Protocol):
         Args:
             max_tokens: most tokens written per prompt.
             stop: called with the prompt and the text so far, at each line end; under a schema, at each end of a list or
-                an object. True ends that continuation.
+                an object (a model on a server: at line ends only). True ends that continuation.
             schema: a JSON Schema. The text follows it, or is a beginning of such a text when it was cut. A server may
                 return another text nevertheless.
 
@@ -197,7 +197,10 @@ class ReadingSession(Protocol):
         ...
 
     def reply(self, request: str, *, max_tokens: int, temperature: float = 0.0, seed: int = 0) -> str:
-        """Return the model's reply to a request, when the nodes read are not sufficient. The cache does not change.
+        """Return the model's reply to a request after the nodes read. The cache does not change.
+
+        In the prompt, the model has just said No to whether the nodes are enough, whatever its own verdict is. The
+        reply is cut at ``max_tokens`` or at the end of the window.
 
         Args:
             temperature: 0 is greedy; above 0, tokens are sampled, the same ones for the same ``seed``.

@@ -111,10 +111,13 @@ class Search(Protocol):
         ...
 
     def said_by_another(self, question: str) -> tuple[str, str] | None:
-        """Return (the speaker that a question names, the other speaker who said what it asks about).
+        """Return (the speaker that a question names, the other speaker who probably said what it asks about).
 
-        None if the question does not name exactly one speaker, if no other speaker said it, or if some searchable
-        document is not a conversation.
+        None if the question does not name exactly one speaker or speaks of its asker ("I", "my"), if no other speaker
+        probably said it, if a speaker is a machine ("assistant"), or if some searchable document is not a conversation.
+
+        Raises:
+            SearchMemoryExceeded: the namespace is too large for memory, and only memory may be searched.
         """
         ...
 

@@ -229,7 +229,15 @@ class _CurrentValues:
             self._keys.setdefault((*key[:2], word), {})[key] = None
 
     def find_keys(self, voice: tuple[str, str], words: frozenset[str]) -> list[FactKey]:
-        """Return the attributes whose value may be the same: "Weber" and "Dr. Weber"."""
+        """Return the attributes of a voice whose present value may be the given one, such as "Dr. Weber" for "Weber".
+
+        A value matches if its words contain all given words, or the given words contain all of its words. At most 256
+        attributes that share a word are compared. Empty without words.
+
+        Args:
+            voice: (user, speaker in lower case).
+            words: the words of the value, in its compared form.
+        """
         sharing = chain.from_iterable(self._keys.get((*voice, word), ()) for word in sorted(words))
         keys = dict.fromkeys(islice(sharing, _MOST_COMPARED))
         return [key for key in keys if words <= self._words[key] or self._words[key] <= words]

@@ -133,10 +133,13 @@ class Items:
         return _item(record.key, record.metadata)
 
     def text(self, item: Item) -> str:
-        """Return the item's text exactly as it was put.
+        """Return the text that is stored under the item's key now, exactly as it was put.
+
+        A text that the item itself carries (``exact``) is returned without reading, even after a deletion or
+        replacement.
 
         Raises:
-            DocumentNotFound: the item was deleted meanwhile.
+            DocumentNotFound: the item does not carry its text, and was deleted meanwhile.
         """
         return self.memory.get(item.key).text if item.exact is None else item.exact
 

@@ -51,7 +51,9 @@ def usable_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, 
 
 
 def as_paragraph(text: str) -> str:
-    r"""Return the text on one line, without bullets that the model wrote in place of a paragraph.
+    r"""Return the text on one line, without bullets and list numbers at the beginning of its second and later lines.
+
+    A bullet at the beginning of the text stays.
 
     >>> as_paragraph("Tom ran.\n* Ann sat.")
     'Tom ran. Ann sat.'

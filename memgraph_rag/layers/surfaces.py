@@ -55,7 +55,10 @@ def first_word(name: str) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the case-folded words of a text; in scripts without spaces the single characters.
+    """Return the words of a text, in NFKC and case-folded.
+
+    Chinese, Japanese, Korean, Thai and similar scripts give single characters. Of a word that mixes such a script with
+    another one, only these characters are returned.
 
     >>> sorted(words("The fox, the FOX: 狐狸"))
     ['fox', 'the', '狐', '狸']

@@ -13,7 +13,7 @@ __all__ = ["require_attention"]
 
 
 def require_attention(session: ReadingSession, strategy: str) -> ReadingSession:
-    """Return the session, typed as a session with attention.
+    """Return the session unchanged if it returns attention.
 
     Raises:
         StrategyError: the session's model runs on another server and no local reader measures attention.

@@ -88,10 +88,11 @@ class Pecan:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield the start set, then one step a node; see ``Strategy.read``.
 
-        The start set is the top-level nodes of the allowed documents. Without a limit on documents, these are at most
-        eight documents of a search. With a library, the start set is its root and the top-level nodes of those of these
-        documents that the library lacks. Nodes beyond the limits on the start set are left out, those least similar to
-        the question first. There is no step if no node fits.
+        The start set is the top-level nodes of the allowed documents. Without a limit on documents, these are all
+        documents if there are up to eight, else at most eight that a search finds. With a library and without a limit
+        on documents, it is the library's top overviews, and the top-level nodes of those documents that the library
+        lacks. If the nodes exceed the limits on the start set, the nodes most similar to the question are tried
+        first; a node that does not fit is skipped, and a smaller one may follow. There is no step if no node fits.
 
         Raises:
             StrategyError: the session returns no attention.

@@ -83,10 +83,11 @@ class _Navigator(ABC):
         self._start_tokens = start_tokens
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield the question's segments in one pass, then segment after segment; see ``Strategy.read``.
+        """Yield the first segments, read in one pass, then the segments of each round; see ``Strategy.read``.
 
-        The first segments name the entities of the question. Without such segments they are the results of a search.
-        There is no step if none is found or fits.
+        A round yields one or more segments, each read in its own pass. The first segments name the entities of the
+        question, nearest first, at most 32; without such segments they are the results of a search. There is no step
+        if no segment is found or fits.
         """
         task = _Task(question, context.search.named_in(question), context)
         start = start_set(_find_first(task), context.session, context.limits, most_tokens=self._start_tokens)

@@ -158,7 +158,11 @@ class Tokens:
         return self.request_turn(prompts.answer_request(question), says_yes=says_yes)
 
     def request_turn(self, request: str, *, says_yes: bool) -> list[int]:
-        """Return the tokens from the end of the probe to the start of the reply: verdict, request, template."""
+        """Return the tokens from the end of the probe to the start of the reply, with the template around them.
+
+        In order: the start of the assistant's turn, its verdict, the start of the user's turn, the request, the start
+        of the reply.
+        """
         verdict = self.encode(prompts.PROBE_YES if says_yes else prompts.PROBE_NO).ids
         request_ids = self.encode(request).ids
         return [*self.turns.reply, *verdict, *self.turns.next_user, *request_ids, *self.turns.reply]
