@@ -19,12 +19,10 @@ from memgraph_rag.facts.grammar.attributes import value_form
 from memgraph_rag.facts.grammar.deeds import denies
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.types import Annotation, DocumentRecord, Extent
-from memgraph_rag.types.facts import Rival, Standing
+from memgraph_rag.types.facts import DAYS, FACTS, Rival, Standing
 
 __all__ = ["Fact", "FactIndex", "FactKey", "find_user", "group_by_subject", "standings", "within"]
 
-_LAYER = "facts"
-_DAYS = "days"  # the kind of annotations that are not statements
 _MOST_RIVALS = 8
 _MOST_COMPARED = 256  # attributes that share a word with a former value
 
@@ -96,14 +94,14 @@ class FactIndex:
             return tuple(fact for facts in self._facts.values() for fact in facts)
 
     def _reload(self, version: int) -> None:
-        annotations = self._graph.layer_annotations(_LAYER, since=self._version)
+        annotations = self._graph.layer_annotations(FACTS, since=self._version)
         if annotations or self._facts:
             first = self._version if self._facts else -1  # documents without facts have users, too
             records = {record.id: record for record in self._graph.written_documents(since=first)}
             facts = dict(self._facts)
             for document_id in records:
                 facts.pop(document_id, None)
-            statements = (item for item in annotations if item.kind != _DAYS)
+            statements = (item for item in annotations if item.kind != DAYS)
             for document_id, document_facts in groupby(statements, key=lambda item: item.document_id):
                 if document_id in records:
                     facts[document_id] = tuple(_make_fact(item, records[document_id]) for item in document_facts)

@@ -17,14 +17,9 @@ from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import is_user
 from memgraph_rag.types import Annotation, LayerRows, Segment
+from memgraph_rag.types.facts import DAYS, FACTS
 
-__all__ = ["DAYS", "FACTS", "FactsLayer", "facts_in"]
-
-FACTS = "facts"
-"""The layer's name."""
-
-DAYS = "days"
-"""The kind of annotations that resolve relative days ("last week")."""
+__all__ = ["FactsLayer", "facts_in"]
 
 _MOST_FACTS = 32  # of one segment
 _WISHES = frozenset({"instruction", "preference"})

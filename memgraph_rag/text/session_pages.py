@@ -33,6 +33,7 @@ from memgraph_rag.types import (
     owner_of,
     storable,
 )
+from memgraph_rag.types.facts import FACTS
 
 __all__ = [
     "MOST_TURNS",
@@ -59,7 +60,6 @@ _MOST_CHARACTERS = 32_000  # of a page that still takes turns
 _MOST_NAME = 100_000  # characters of a user's or session's name
 _MOST_QUOTED = 200  # characters of a readable key
 _MOST_ID_BITS = 1_024  # of a number as an id: Python does not print huge ones
-_FACTS = "facts"  # the only layer that is built again with each turn
 _END = "\n\n"
 _LONG = "session#"  # prefix of a hash of long names
 _PAGE_KEY = re.compile(rf"(?:session/[^/]+/[^/]+|{_LONG}[0-9a-f]+)/[0-9]+")  # as Conversation.key writes them
@@ -225,7 +225,8 @@ def is_growing(record: DocumentRecord) -> bool:
 
 
 def _takes_turns(turns: int, characters: int, layers: Iterable[str]) -> bool:
-    return turns < MOST_TURNS and characters < _MOST_CHARACTERS and set(layers) <= {_FACTS}
+    # The layer of facts is the only one that is built again with each turn.
+    return turns < MOST_TURNS and characters < _MOST_CHARACTERS and set(layers) <= {FACTS}
 
 
 def parse_page(conversation: Conversation, number: int, record: DocumentRecord, segments: Sequence[Segment]) -> Page:

@@ -9,7 +9,13 @@ from typing import Any, Literal
 from memgraph_rag.types.days import written_day
 from memgraph_rag.types.plain import plain_fields
 
-__all__ = ["Rival", "Standing"]
+__all__ = ["DAYS", "FACTS", "Rival", "Standing"]
+
+FACTS = "facts"
+"""The name of the layer of facts."""
+
+DAYS = "days"
+"""The kind of its annotations that resolve relative days ("last week"). All other kinds are statements."""
 
 
 @dataclass(frozen=True, slots=True)

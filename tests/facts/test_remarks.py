@@ -8,11 +8,11 @@ import pytest
 from memories import options
 
 from memgraph_rag import Memory
-from memgraph_rag.facts.layer import DAYS
 from memgraph_rag.facts.remarks import Remarks
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Extent
+from memgraph_rag.types.facts import DAYS
 
 
 @pytest.fixture
