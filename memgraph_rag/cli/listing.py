@@ -123,10 +123,8 @@ def _line(thing: Thing, *, indent: str = "    ") -> Text:
 
 def _tie_lines(neighbourhood: Neighbourhood, ties: Iterable[Tie]) -> Iterator[Text]:
     """Yield one line for each source of ties of one kind, with all its targets. Each relation has its own line."""
-    things, several = (
-        neighbourhood.things,
-        sum(isinstance(it, DocumentRecord) for it in neighbourhood.things.values()) > 1,
-    )
+    things = neighbourhood.things
+    several = sum(isinstance(thing, DocumentRecord) for thing in things.values()) > 1
 
     def name(thing_id: str) -> str:
         thing = things[thing_id]

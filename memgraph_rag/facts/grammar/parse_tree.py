@@ -128,10 +128,6 @@ class Tree:
                 open_places.append(child)
         return found
 
-    def has_below(self, place: int, surface: str) -> bool:
-        """Whether a word stands directly below, as a particle, a preposition or an adverb."""
-        return any(self.surfaces[child] == surface for child in self.children(place))
-
     def span(self, place: int) -> tuple[int, int]:
         """(first, last) of the noun phrase of a word: its modifiers, and "of …" where that is part of a name."""
         first = place
