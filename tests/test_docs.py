@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pages import blocks
 from test_architecture import MAY_IMPORT
 
 import memgraph_rag
@@ -243,7 +244,7 @@ def test_snippets_of_extending_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("MEMGRAPH_RAG_CACHE_DIR", str(tmp_path / "cache"))
     text = (ROOT / "docs" / "extending.md").read_text("utf-8")
     names: dict[str, object] = {}
-    for snippet in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+    for snippet in blocks(text, "python"):
         exec(compile(snippet, "docs/extending.md", "exec"), names)
     assert capsys.readouterr().out.splitlines() == [
         "best_only ['Ann found a red fox in the barn.']",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import blocks, run_program
 
 from memgraph_rag import Limits
 from memgraph_rag.calls import validation
@@ -31,11 +32,7 @@ def page_of_system(name: str) -> str:
     return (ROOT / "memgraph_rag" / "systems" / name / "README.md").read_text(encoding="utf-8")
 
 
-def snippets(text: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-
-
-SNIPPETS = [(name, snippet) for name in GUIDES if name != "asking" for snippet in snippets(page(name))]
+SNIPPETS = [(name, snippet) for name in GUIDES if name != "asking" for snippet in blocks(page(name), "python")]
 """Those of the guide of asking have tests of their own."""
 
 
@@ -57,26 +54,20 @@ def enter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation, "checked_limits", limited)
 
 
-def run(snippet: str, name: str) -> dict[str, Any]:
-    names: dict[str, Any] = {}
-    exec(compile(snippet, name, "exec"), names)
-    return names
-
-
 @pytest.fixture(scope="module")
 def readme_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], dict[str, Any], Path]:
     """What README's snippet printed, its names, and the store that it made; run once."""
     folder, out = tmp_path_factory.mktemp("readme"), StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
         enter(folder, patch)
-        names = run(*snippets(README), "README.md")
+        names = run_program(*blocks(README, "python"), "README.md")
     return out.getvalue().splitlines(), names, folder / "notes.lbug"
 
 
 @pytest.mark.timeout(900)
 def test_readme_snippet_prints_what_readme_says(readme_run):
     printed, names, _ = readme_run
-    (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
+    (shown,) = blocks(README, "text")
     searched, answer, *cited = shown.splitlines()[:2], shown.splitlines()[2], *shown.splitlines()[3:]
     assert printed[:2] == searched, "a search needs no language model, so it is the same everywhere"
     spans = [re.match(r"\[(\d+)–(\d+)\] ", line) for line in printed]
@@ -92,14 +83,14 @@ def test_readme_snippet_prints_what_readme_says(readme_run):
 @pytest.mark.parametrize(("name", "snippet"), SNIPPETS, ids=[name for name, _ in SNIPPETS])
 def test_snippets_of_guides_run(name, snippet, beside_examples, capsys):
     assert SNIPPETS
-    run(snippet, name)
+    run_program(snippet, name)
     assert capsys.readouterr().out
 
 
 @pytest.mark.timeout(900)
 def test_asking_prints_citations_and_trace(readme_run, beside_examples, capsys):
     shutil.copy(readme_run[2], "notes.lbug")  # with the book in it, which then is not built again
-    names = run(snippets(page("asking"))[0], "asking")
+    names = run_program(blocks(page("asking"), "python")[0], "asking")
     printed = capsys.readouterr().out
     assert printed.count("examples/peter_rabbit.txt") == len(names["answer"].citations) > 0
     assert "\nsegment " in printed
@@ -107,30 +98,30 @@ def test_asking_prints_citations_and_trace(readme_run, beside_examples, capsys):
 
 
 def test_guide_of_search_filters_by_metadata_and_time(beside_examples, capsys):
-    names = run(snippets(page("asking"))[1], "asking")
+    names = run_program(blocks(page("asking"), "python")[1], "asking")
     assert {evidence.document_key for evidence in names["of_project"]} == {"monday", "friday"}
     assert [evidence.document_key for evidence in names["late"]] == ["friday"]
 
 
 def test_guide_of_search_prints_runs(beside_examples, capsys):
-    names = run(snippets(page_of_system("sprag"))[0], "sprag")
+    names = run_program(blocks(page_of_system("sprag"), "python")[0], "sprag")
     assert len(names["run"].run) > 1
     assert capsys.readouterr().out.startswith(f"{names['run'].start} ")
 
 
 def test_page_of_hipporag_prints_what_it_finds_by(beside_examples, capsys):
-    run(snippets(page_of_system("hipporag"))[0], "hipporag")
+    run_program(blocks(page_of_system("hipporag"), "python")[0], "hipporag")
     assert capsys.readouterr().out.count("'names'") == 2
 
 
 def test_guide_of_asking_awaits(beside_examples, capsys):
-    run(snippets(page("asking"))[2], "asking")
+    run_program(blocks(page("asking"), "python")[2], "asking")
     assert capsys.readouterr().out == "monday Ann Lee found a red fox in the barn at Oak Hill.\n"
 
 
 def test_guide_shows_a_hit_as_json_and_as_a_table(beside_examples, capsys):
     pytest.importorskip("pandas")
-    names = run(snippets(page("asking"))[-1], "asking")
+    names = run_program(blocks(page("asking"), "python")[-1], "asking")
     assert list(names["table"].columns) == list(names["hits"][0].as_dict())
     assert '"document_key": "monday"' in capsys.readouterr().out
 

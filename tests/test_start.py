@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from neo4j import GraphDatabase, Query
+from pages import blocks, run_program
 
 from memgraph_rag import Memory
 from memgraph_rag.testing import FakeEmbedder
@@ -30,17 +31,13 @@ def page(name: str) -> str:
     return (START / f"{name}.md").read_text("utf-8")
 
 
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-
-
 def run(programs: list[str], name: str) -> str:
     """Run the programs of a page one after another; return what they print."""
     out = StringIO()
     names: dict[str, Any] = {"__name__": "__main__"}
     with redirect_stdout(out):
         for program in programs:
-            exec(compile(program, f"docs/start/{name}.md", "exec"), names)
+            run_program(program, f"docs/start/{name}.md", names)
     return out.getvalue()
 
 
