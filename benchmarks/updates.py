@@ -4,7 +4,7 @@
 
 A made-up set, seeded. Statements come from sets of phrasings: those that the rules of ``facts/grammar/statements.py``
 were written with; others, which were held out until they were looked at in November 2026; and the files in
-``PHRASINGS``, written before the rules over the parse. Among them is what others are or do, questions, wishes, and an
+``PHRASINGS``, written before a rule was changed. Among them is what others are or do, questions, wishes, and an
 assistant that repeats older values. The kinds "everyday", "switches" and "counts" are people of ``matters.py``. Asked
 by ``search`` alone: as it is; by facts, without likeness; and without both (plain top k of the same search). Is the
 newest value in the first result, also as of a day between two changes; does it name the value that a switch gave up;

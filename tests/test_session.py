@@ -357,9 +357,9 @@ def test_answer_of_the_memory_is_an_echo(tmp_path: Path) -> None:
 def test_a_turn_is_read_for_facts_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def reading(segment: Any, words: str, parse: Any = None) -> Any:
+    def reading(segment: Any, words: str) -> Any:
         read.append(segment.text.strip())
-        return facts_in(segment, words, parse)
+        return facts_in(segment, words)
 
     monkeypatch.setattr("memgraph_rag.facts.layer.facts_in", reading)
     session = memory.session(user="ann")

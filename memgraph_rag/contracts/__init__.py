@@ -20,11 +20,9 @@ from memgraph_rag.contracts.models import (
     LanguageModel,
     Models,
     Named,
-    Parser,
     Progress,
     ReadingSession,
     TokenCounter,
-    Word,
 )
 from memgraph_rag.contracts.search import MODES, Search, SearchContext, SearchMode, SearchSpace
 from memgraph_rag.contracts.strategies import Extract, ReadingContext, Strategy
@@ -51,7 +49,6 @@ __all__ = [
     "Models",
     "Named",
     "NodeReader",
-    "Parser",
     "Progress",
     "ReadingContext",
     "ReadingSession",
@@ -66,5 +63,4 @@ __all__ = [
     "System",
     "TokenCounter",
     "WillingLayer",
-    "Word",
 ]

@@ -1,4 +1,4 @@
-"""The contracts of models: a language model, its reading session, an embedder, an entity recognizer, a parser.
+"""The contracts of models: a language model, its reading session, an embedder, an entity recognizer.
 
 Language models have two levels. ``LanguageModel`` writes, reads, answers and says Yes; its weights may be in this
 process or on a server. ``AttentiveModel`` also returns attention, for which the weights must be in this process.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
 
@@ -22,11 +22,9 @@ __all__ = [
     "LanguageModel",
     "Models",
     "Named",
-    "Parser",
     "Progress",
     "ReadingSession",
     "TokenCounter",
-    "Word",
 ]
 
 
@@ -276,29 +274,6 @@ class EntityRecognizer(Protocol):
         ...
 
 
-class Word(NamedTuple):
-    """A word of a parsed text: characters ``[start, end)``, lemma, Penn Treebank tag, and grammatical head.
-
-    ``head`` is the index of the head among the words of the text; a root is its own head. ``relation`` is the word's
-    relation to its head.
-    """
-
-    start: int
-    end: int
-    lemma: str
-    tag: str
-    relation: str
-    head: int
-
-
-class Parser(Protocol):
-    """Finds the grammatical head of each word of a clause. It loads its model at first use."""
-
-    def parse(self, texts: Sequence[str]) -> list[list[Word]]:
-        """Return the words of each text, in order."""
-        ...
-
-
 class Models(Protocol):
     """The models that layers receive. Each model is located when a layer first reads its property."""
 
@@ -319,11 +294,6 @@ class Models(Protocol):
     @property
     def recognizer(self) -> EntityRecognizer:
         """The entity recognizer."""
-        ...
-
-    @property
-    def parser(self) -> Parser | None:
-        """The parser; None if no parser is installed."""
         ...
 
     def settle(self) -> None:

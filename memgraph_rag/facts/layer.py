@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from memgraph_rag.contracts import Models, Progress, SplitDocument
-from memgraph_rag.facts.grammar.statements import Parse, statements
+from memgraph_rag.facts.grammar.statements import statements
 from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import is_user
@@ -44,28 +44,26 @@ class FactsLayer:
         self,
         documents: Sequence[SplitDocument],
         *,
-        namespace: str,  # noqa: ARG002 - part of the contract, like the progress
-        models: Models,
+        namespace: str,  # noqa: ARG002 - part of the contract, like the models and the progress
+        models: Models,  # noqa: ARG002
         progress: Progress | None = None,  # noqa: ARG002
     ) -> list[LayerRows]:
         """Return the facts and named days of each document, in order, as annotations.
 
-        Known facts are returned unchanged. Only segments that are not known are read, with the parser of ``models`` if
-        there is one.
+        Known facts are returned unchanged. Only segments that are not known are read.
         """
-        parse = models.parser.parse if models.parser else None
-        facts_of = [self._read_facts(document.segments, parse) for document in documents]
+        facts_of = [self._read_facts(document.segments) for document in documents]
         return [LayerRows(annotations=tuple(chain.from_iterable(facts))) for facts in facts_of]
 
-    def _read_facts(self, segments: Sequence[Segment], parse: Parse | None) -> Iterator[Sequence[Annotation]]:
+    def _read_facts(self, segments: Sequence[Segment]) -> Iterator[Sequence[Annotation]]:
         first = next((n for n, segment in enumerate(segments) if segment.id not in self._known), len(segments))
         yield from (self._known[segment.id] for segment in segments[:first])
         for segment, words in zip(segments[first:], own_words(segments[first:]), strict=True):
             known = self._known.get(segment.id)
-            yield facts_in(segment, words, parse) if known is None else known
+            yield facts_in(segment, words) if known is None else known
 
 
-def facts_in(segment: Segment, words: str, parse: Parse | None = None) -> list[Annotation]:
+def facts_in(segment: Segment, words: str) -> list[Annotation]:
     """Return the facts that a segment states, at most 32, then the days that it names relatively.
 
     Empty without own words of a person. Instructions and preferences count only if the user says them. The text of a
@@ -78,7 +76,7 @@ def facts_in(segment: Segment, words: str, parse: Parse | None = None) -> list[A
     """
     if not words.strip():
         return []
-    return [*islice(_find_facts(segment, words, parse), _MOST_FACTS), *_find_days(segment, words)]
+    return [*islice(_find_facts(segment, words), _MOST_FACTS), *_find_days(segment, words)]
 
 
 def _find_days(segment: Segment, words: str) -> Iterator[Annotation]:
@@ -87,8 +85,8 @@ def _find_days(segment: Segment, words: str) -> Iterator[Annotation]:
         yield Annotation(days.words, (segment.id,), DAYS, properties)
 
 
-def _find_facts(segment: Segment, words: str, parse: Parse | None) -> Iterator[Annotation]:
-    for statement in statements(words, parse):
+def _find_facts(segment: Segment, words: str) -> Iterator[Annotation]:
+    for statement in statements(words):
         if statement.kind in _WISHES and not is_user(segment.speaker):
             continue
         properties = {

@@ -19,7 +19,6 @@ from memgraph_rag.contracts import (
     Embedder,
     EntityRecognizer,
     LanguageModel,
-    Parser,
     Progress,
     TokenCounter,
 )
@@ -32,7 +31,7 @@ from memgraph_rag.models.endpoints.model import EndpointModel
 from memgraph_rag.models.endpoints.pen_and_eye import PenAndEye
 from memgraph_rag.models.files import catalogue
 from memgraph_rag.models.files.journal import Journal
-from memgraph_rag.models.recognizers import find_recognizer, spacy_parser
+from memgraph_rag.models.recognizers import find_recognizer
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder, CheckedModel, CheckedRecognizer
 from memgraph_rag.settings import Neo4j, Settings
 
@@ -139,15 +138,6 @@ class FoundModels:
                 )
             return given
         return find_recognizer(self._settings.recognizer, stored=stored)
-
-    @property
-    def parser(self) -> Parser | None:
-        """The parser, which finds the grammar of a clause; None without spaCy and one of its English packages."""
-        return self._found_parser
-
-    @cached_property
-    def _found_parser(self) -> Parser | None:
-        return spacy_parser.installed()
 
     def __reduce__(self) -> tuple[Callable[[], FoundModels], tuple[()]]:
         stored = self._checked_recognizer.name if "_checked_recognizer" in vars(self) else self._stored_recognizer()

@@ -28,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 from typing_extensions import Self
 
-from memgraph_rag.contracts import Calibration, Embedder, EntityRecognizer, LanguageModel, Named, Parser, Progress
+from memgraph_rag.contracts import Calibration, Embedder, EntityRecognizer, LanguageModel, Named, Progress
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
@@ -472,7 +472,6 @@ class FakeModels:
     language: LanguageModel = field(default_factory=FakeLanguageModel)
     embedder: Embedder = field(default_factory=FakeEmbedder)
     recognizer: EntityRecognizer = field(default_factory=FakeRecognizer)
-    parser: Parser | None = None
 
     def settle(self) -> None:
         """Do nothing: no work is stored."""

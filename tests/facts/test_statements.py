@@ -28,6 +28,8 @@ from memgraph_rag.facts.grammar.statements import Statement, statements
         ("I switched my phone from a Nokia to a Pixel because it broke.", "phone", "a Pixel"),
         ("My sister's dog is called Rex.", "sister dog name", "Rex"),
         ("My email address is ann.lee@mail.example.org.", "email", "ann.lee@mail.example.org"),
+        ("Write to me at ann@mail.example from now on.", "email", "ann@mail.example"),
+        ("My number is no longer 0171-5550123, it's 0152-5550789.", "phone number", "0152-5550789"),
         ("Hi!\nMy doctor is Dr. Weber", "doctor", "Dr. Weber"),
         ("When it comes to my diet, I have gone with keto.", "diet", "keto"),
         ("Kate took over as my editor last month.", "editor", "Kate"),
@@ -72,6 +74,15 @@ def test_values_are_read(text: str, attribute: str, value: str) -> None:
         "My goal is to give kids a loving home.",
         "My week's been busy.",
         "I bought a console for my partner.",
+        "I never worked at Bosch as a welder.",
+        "I will move to Oslo with Ann.",
+        "I stopped working at Bosch.",
+        "My brother is dating Nadia.",
+        "A nurse helped me with the forms.",
+        "I moved my notes to Obsidian.",
+        "I'm using Bootstrap for my layout and design.",
+        "I got a strange call from 0171-5550123.",
+        "We got another cat named Bailey.",
         "",
         "...",
         "x" * 100_000,
@@ -215,6 +226,20 @@ def test_any_text_is_read_and_spans_stand_in_it(text: str) -> None:
     form = attribute_form(text)
     assert attribute_form(form) == form
     assert value_form(value_form(text)) == value_form(text)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["I", "my", "gym", "is", "at", "Oslo", "and", "named", "a", "dog", ",", "of", "V2:x", "moved", "to"]
+        ),
+        max_size=14,
+    ).map(" ".join)
+)
+def test_values_stand_in_the_text_in_one_form(text: str) -> None:
+    for said in (each for each in statements(text) if each.kind == "value"):
+        assert said.value in text
+        assert attribute_form(said.attribute) == said.attribute
 
 
 @table("part", ["I my ", "and my ", "my a is ", "well, ", "now ", "is my ", "from to ", "I've ", "'s "])

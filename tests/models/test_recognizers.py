@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from memgraph_rag.contracts import EntityRecognizer, Named
 from memgraph_rag.errors import ModelError, ModelNotFound, SettingsError
-from memgraph_rag.models.recognizers import find_recognizer, spacy_model, spacy_parser, spacy_process, stanza_model
+from memgraph_rag.models.recognizers import find_recognizer, spacy_model, spacy_process, stanza_model
 from memgraph_rag.models.recognizers.spacy_model import SpacyRecognizer
 from memgraph_rag.models.recognizers.spacy_process import SpacyProcess
 from memgraph_rag.models.recognizers.texts import NO_NAMES, clean_names, make_readable
@@ -136,9 +136,6 @@ def spacy() -> EntityRecognizer:
 def test_memories_of_a_process_share_the_pipeline_of_a_package(spacy: EntityRecognizer) -> None:
     assert find_recognizer(f"spacy/{PACKAGE}") is spacy
     assert find_recognizer("auto", stored=spacy.name) is spacy
-    parser = spacy_parser.installed()
-    assert parser is not None
-    assert spacy_parser.installed() is parser
 
 
 def test_a_pipeline_that_no_memory_uses_is_let_go(spacy: EntityRecognizer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,22 +7,20 @@ question, wish, supposition or matter of the past states nothing; the work is li
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from memgraph_rag.contracts import Word
 from memgraph_rag.facts.grammar.attributes import value_form
 from memgraph_rag.facts.grammar.deeds import deeds
 from memgraph_rag.facts.grammar.own_clauses import may_hold, own_clauses
-from memgraph_rag.facts.grammar.parsed_values import addresses, checked, may_be_parsed, read_parsed
 from memgraph_rag.facts.grammar.replacements import Replacement, replacement_in
 from memgraph_rag.facts.grammar.value_frames import read_value
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses, is_of_now
 from memgraph_rag.lexical.instructions import wish_in
 from memgraph_rag.lexical.tokenize import words
 
-__all__ = ["Parse", "Statement", "StatementKind", "may_state", "statements"]
+__all__ = ["Statement", "StatementKind", "may_state", "statements"]
 
 StatementKind = Literal["value", "denial", "event", "instruction", "preference"]
 
@@ -34,6 +32,16 @@ _CORRECTS = re.compile(
 )
 _DENIED = re.compile(r"(?<=\bI)(?P<have> have|['’]ve)?(?: did| do)?(?: not|n['’]t| never)\b", re.IGNORECASE)
 _VERSION = re.compile(r"\d\.\d")  # "I moved to Python 3.12"
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?<!\.)")
+_NUMBER = re.compile(r"\+?\(?\d[\d ()/-]{5,}\d")
+_REACH = re.compile(
+    r"\b(?:(?:reach|call|text|ring|phone|write|mail|email|message|contact)(?: to)? (?:me|us)\b"
+    r"|(?:my|our|new) (?:\w+ )?(?:number|line|sim|mail|e-?mail|inbox|address)\b)",
+    re.IGNORECASE,
+)
+_GONE = re.compile(
+    r"(?:\bfrom|no longer|\bnot|\bold|\bclosed|\brid of|instead of|\breplaced)(?: \w+)?\s*$", re.IGNORECASE
+)
 _REFERS_BACK = re.compile(r"(?:it|that|this)(?:['’]s| is| will be)\b", re.IGNORECASE)
 
 
@@ -55,15 +63,8 @@ class Statement:
     former: str = ""
 
 
-Parse = Callable[[Sequence[str]], list[list[Word]]]
-"""The words of each of some clauses, with what they depend on (``contracts.Parser.parse``)."""
-
-
-def statements(text: str, parse: Parse | None = None) -> list[Statement]:
+def statements(text: str) -> list[Statement]:
     """What a person says of itself in a text, in order.
-
-    Args:
-        parse: with it a clause is read by its grammar first; patterns read what grammar does not, and it checks them.
 
     >>> [(said.attribute, said.value) for said in statements("Hi! I moved to Berlin, and my dog's name is Rex.")]
     [('home', 'Berlin'), ('dog name', 'Rex')]
@@ -76,8 +77,8 @@ def statements(text: str, parse: Parse | None = None) -> list[Statement]:
         if before is not None and _REFERS_BACK.match(clause.text):
             said += _taken_up(before, clause)
         if before is not None and _CORRECTS.search(before.text) and _DENIED.search(clause.text):
-            said += _denied(clause, parse)
-        said += _stated(_with_former(before, clause), parse)
+            said += _denied(clause)
+        said += _stated(_with_former(before, clause))
         before = clause
     return said
 
@@ -110,9 +111,9 @@ def _taken_up(before: Clause, clause: Clause) -> Iterator[Statement]:
         yield Statement(*read, "value", before.start, clause.end)
 
 
-def _denied(clause: Clause, parse: Parse | None) -> Iterator[Statement]:
+def _denied(clause: Clause) -> Iterator[Statement]:
     """The value that a clause takes back: "That was wrong: I did not move to Bonn"."""
-    if read := _read(_DENIED.sub(lambda match: match["have"] or "", clause.text, count=1), parse):
+    if read := _read(_DENIED.sub(lambda match: match["have"] or "", clause.text, count=1)):
         yield Statement(*read, "denial", clause.start, clause.end)
 
 
@@ -124,20 +125,20 @@ def _with_former(before: Clause | None, clause: Clause) -> Clause:
     return both if replacement_in(both.text) else clause
 
 
-def _stated(clause: Clause, parse: Parse | None) -> Iterator[Statement]:
+def _stated(clause: Clause) -> Iterator[Statement]:
     may_wish = clause.is_opening or clause.text.casefold().startswith(("please ", "i "))  # not "they always remind me"
     wish = wish_in(clause.text) if may_wish else None
     if wish:
         yield Statement("", clause.text, wish, clause.start, clause.end)
     is_assertion = asserts(_STOPPED.sub("", clause.text))
-    if is_assertion and (address := next(addresses(clause.text), None)):
+    if is_assertion and (address := next(_addresses(clause.text), None)):
         yield Statement(*address, "value", clause.start, clause.end)
         return
     told = replacement_in(clause.text) if is_assertion and is_of_now(clause.text) else None
     now = told.now if told else clause.text
     if not asserts(now) and told is None:
         return
-    read = _read(now, parse) if asserts(now) and is_of_now(now) else None
+    read = _read(now) if asserts(now) and is_of_now(now) else None
     if wish and not (read and read[0].startswith("favourite ")):
         return
     if read:
@@ -149,24 +150,23 @@ def _stated(clause: Clause, parse: Parse | None) -> Iterator[Statement]:
         yield Statement(deed.form, "never" if deed.is_denied else "yes", "event", clause.start, clause.end)
 
 
+def _addresses(clause: str) -> Iterator[tuple[str, str]]:
+    """An address or a number that the speaker can be reached under."""
+    if "'s " in clause.replace("it's ", "").replace("that's ", "").replace("here's ", ""):
+        return
+    for attribute, pattern in (("email", _EMAIL), ("phone number", _NUMBER)):
+        found = [match for match in pattern.finditer(clause) if not _GONE.search(clause[: match.start()])]
+        if len(found) == 1 and _REACH.search(clause):
+            yield attribute, found[0][0]
+
+
 def _former(told: Replacement | None, value: str) -> str:
     """The value that was given up for the one that was read; empty where none was."""
     is_same = told is not None and {*value_form(told.value).split()} <= {*value_form(value).split()}
     return told.former if told is not None and is_same and value_form(told.former) != value_form(value) else ""
 
 
-def _read(clause: str, parse: Parse | None) -> tuple[str, str] | None:
+def _read(clause: str) -> tuple[str, str] | None:
     """The attribute and the value of a clause; None also where the value cannot be a place that its attribute needs."""
-    read = _attribute_and_value(clause, parse)
+    read = read_value(clause)
     return None if read and read[0] == "home" and _VERSION.search(read[1]) else read
-
-
-def _attribute_and_value(clause: str, parse: Parse | None) -> tuple[str, str] | None:
-    """What a clause's grammar says, else what patterns read, whose reading the grammar checks."""
-    if parse is None or not may_be_parsed(clause):
-        return read_value(clause)
-    (words,) = parse([clause])
-    if read := read_parsed(clause, words):
-        return read
-    by_pattern = read_value(clause)
-    return checked(by_pattern, clause, words) if by_pattern else None

