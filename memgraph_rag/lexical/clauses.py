@@ -110,6 +110,8 @@ _NOT_NOW = re.compile(
     rf"a (?:\w+ )?trip)\b|\bin {_FICTION}$|"
     r"\bfor (?:(?:an?|the|one|two|three|four|five|six|some|few|couple of|\d+) )+(?:nights?|days?|weeks?|weekends?|"
     r"fortnight|holidays?|summer|winter|semester)\b|"
+    r"\b(?:i|we) (?:lived|resided|dwelt|dwelled|stayed|worked|served|drove|owned|dated|(?:was|were) (?:living|residing|"
+    r"staying|working|driving|dating))\b|"  # a state that is over
     r"^(?:my|our) (?:old|former|previous|ex)\b[^,]*?(?:['’]s| is| are)\b(?!.*\b(?:replac|swap|exchang|upgrad|chang))",
     re.IGNORECASE,
 )
@@ -170,11 +172,11 @@ def asserts(clause: str) -> bool:
 
 
 def is_of_now(clause: str) -> bool:
-    """Return whether a clause's assertion may hold at present: it names no past time, no short stay, no former thing.
+    """Return whether a clause's assertion may hold at present: no past time or state, no short stay, no former thing.
 
     A word such as "still", "now", "since" or "have" outweighs these signs. A clause without a sign may hold.
 
-    >>> is_of_now("I moved to Rome"), is_of_now("In 2010 I moved to Rome"), is_of_now("My old phone is a Nokia")
+    >>> is_of_now("I moved to Rome"), is_of_now("I lived in Rome"), is_of_now("My old phone is a Nokia")
     (True, False, False)
     """
     return not _NOT_NOW.search(clause) or bool(_UP_TO_NOW.search(clause))
