@@ -49,7 +49,7 @@ from memgraph_rag.open_memory import OpenMemory
 from memgraph_rag.scoped import ScopedMemory
 from memgraph_rag.session import Session
 from memgraph_rag.settings import Settings
-from memgraph_rag.strategies import find_strategy
+from memgraph_rag.strategies import DEFAULT, find_strategy
 from memgraph_rag.text.folders import Folder
 from memgraph_rag.text.loading import Source
 from memgraph_rag.text.paths import names_folder
@@ -387,7 +387,7 @@ class Memory:
         self._parts.process.require()
         question = validation.checked_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
-        snapshot = GraphSnapshot(self._parts.store)
+        snapshot, is_default = GraphSnapshot(self._parts.store), chosen is None
         chosen = chosen or choose_strategy(question, snapshot.statistics(), self._parts.models.embedder)
         held = Scope(**scope)
         if keep_trace:
@@ -395,7 +395,10 @@ class Memory:
         extent = self._parts.extent_of(held)
         checked = validation.checked_limits(limits)
         style = validation.checked_style(style)
-        items = self._parts.reading.run(question, chosen, checked, extent, style, snapshot=snapshot)
+        asks_turns = is_default and chosen.name == DEFAULT
+        items = self._parts.reading.run(
+            question, chosen, checked, extent, style, snapshot=snapshot, asks_turns=asks_turns
+        )
         return telemetry.log_answer(
             "ask",
             kept_questions.keep_answers(items, self._parts.store, self.namespace) if keep_trace else items,

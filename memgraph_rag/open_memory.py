@@ -167,6 +167,7 @@ class OpenMemory:
             checks_names=self.settings.checks in ("all", "names"),
             extract=Learning(self.store, self.models, learning) if learning and not self.store.read_only else None,
             remarks=Remarks(self.search.facts),
+            find_judge=lambda: self.models.turn_judge,
         )
 
     @cached_property

@@ -9,7 +9,7 @@ else said it (``refusal``).
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,6 +18,7 @@ from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
 from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
+from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY, answer_from_turn, trace_turns
 from memgraph_rag.contracts import (
     Extract,
     GraphReader,
@@ -26,12 +27,14 @@ from memgraph_rag.contracts import (
     ReadingContext,
     ReadingSession,
     Strategy,
+    TurnJudge,
 )
 from memgraph_rag.display import show
-from memgraph_rag.errors import StrategyError
+from memgraph_rag.errors import QuestionError, StrategyError, WindowExceeded
+from memgraph_rag.facts.fact_search import FactSearch
 from memgraph_rag.facts.remarks import Remarks
+from memgraph_rag.facts.told import Told
 from memgraph_rag.ingestion.given_answers import GivenAnswers
-from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import (
     Answer,
     AnswerStyle,
@@ -62,13 +65,14 @@ class Reading:
             nodes are very similar to the question.
         extract: extracts relations from segments for a strategy; None if nothing may be written.
         remarks: returns the remarks that the model reads together with segments; None for no remarks.
+        find_judge: returns the judge of turns, for questions about the present; None without a judge.
     """
 
     def __init__(
         self,
         store: GraphStore,
         models: Models,
-        search: SegmentSearch,
+        search: FactSearch,
         answers: GivenAnswers,
         *,
         answer_tokens: int,
@@ -76,6 +80,7 @@ class Reading:
         checks_names: bool = True,
         extract: Extract | None = None,
         remarks: Remarks | None = None,
+        find_judge: Callable[[], TurnJudge] | None = None,
     ) -> None:
         self._store = store
         self._models = models
@@ -85,6 +90,7 @@ class Reading:
         self._make_rules = partial(RefusalRules, checks_speaker=checks_speaker, checks_names=checks_names)
         self._extract = extract
         self._remarks = remarks
+        self._find_judge = find_judge
 
     def run(
         self,
@@ -95,6 +101,7 @@ class Reading:
         style: AnswerStyle = "sentence",
         *,
         snapshot: GraphSnapshot,
+        asks_turns: bool = False,
     ) -> Generator[Step | str | Answer, None, None]:
         """Yield each step, then pieces of the answer's text, then the ``Answer``.
 
@@ -104,12 +111,18 @@ class Reading:
         Args:
             extent: the documents and the period that may be read.
             snapshot: a snapshot of the store. All reads of the question use it.
+            asks_turns: whether a question about the present is answered from the turn that holds (``what_holds``), if a
+                person told it, in place of the strategy.
         """
         if not snapshot.count_documents():
             yield _answer_empty_memory(question, strategy, self._store.namespace)
             return
         started, begun = time.perf_counter(), self._answers.begin()
         search = self._search.reading(snapshot.graph)
+        told = self._find_told(search, question, extent) if asks_turns else None
+        if told is not None:
+            yield from self._tell(question, told, style, snapshot, started)
+            return
         graph = GraphAsOf(snapshot.graph, search.as_of(extent)) if extent.has_time else snapshot.graph
         bounded = SearchWithin(search, extent)
         rules = self._make_rules(bounded)
@@ -157,6 +170,47 @@ class Reading:
                 ),
                 short=written.short,
             )
+
+    def _find_told(self, search: FactSearch, question: str, extent: Extent) -> Told | None:
+        """Return what a person told of a question; None if the strategy must read.
+
+        If nothing was told, the strategy reads unless all that is near the question are turns of chats. It reads too if
+        the model's window is too small to judge turns.
+        """
+        if self._find_judge is None:
+            return None
+        try:
+            told, are_turns = search.find_told(question, extent, self._find_judge())
+        except (QuestionError, WindowExceeded):
+            return None
+        return told if told is not None and (told.is_told or are_turns) else None
+
+    def _tell(
+        self, question: str, told: Told, style: AnswerStyle, snapshot: GraphSnapshot, started: float
+    ) -> Generator[Step | str | Answer, None, None]:
+        """Yield the steps, the text and the ``Answer`` from the turn that holds, or a refusal if nothing was told."""
+        begun = self._answers.begin()
+        trace = trace_turns(told)
+        yield from trace
+        written = None
+        if trace:
+            written = yield from answer_from_turn(self._models.language, question, style, told)
+            self._answers.add(written.text, [step.node for step in trace], begun=begun)
+        evidence = self._evidence(trace, snapshot.graph)
+        usage = told.usage + written.usage if written else told.usage
+        yield Answer(
+            question=question,
+            text=written.text if written else NEVER_TOLD,
+            abstained=written is None,
+            stop_reason=StopReason.ANSWERABLE if written else StopReason.NOTHING_FOUND,
+            citations=written.citations if written else (),
+            trace=trace,
+            usage=replace(usage, seconds=time.perf_counter() - started),
+            strategy=STRATEGY,
+            model=self._models.language.name,
+            warnings=tuple(find_warnings(written.text, written.citations, evidence)) if written else (),
+            short=written.short if written else "",
+        )
 
     def bearing(self, question: str, trace: Sequence[Step]) -> float:
         """Return how relevant the nodes of a trace are to a question (``Quotes.bearing``); below 0 ``ask`` abstains.

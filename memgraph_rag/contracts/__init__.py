@@ -23,6 +23,7 @@ from memgraph_rag.contracts.models import (
     Progress,
     ReadingSession,
     TokenCounter,
+    TurnJudge,
 )
 from memgraph_rag.contracts.search import MODES, Search, SearchContext, SearchMode, SearchSpace
 from memgraph_rag.contracts.strategies import Extract, ReadingContext, Strategy
@@ -62,5 +63,6 @@ __all__ = [
     "Strategy",
     "System",
     "TokenCounter",
+    "TurnJudge",
     "WillingLayer",
 ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
 
-from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
+from memgraph_rag.types import Generation, Matrix, Prompt, TurnVerdicts, Usage, Vector
 
 __all__ = [
     "UNCALIBRATED_YES",
@@ -25,6 +25,7 @@ __all__ = [
     "Progress",
     "ReadingSession",
     "TokenCounter",
+    "TurnJudge",
 ]
 
 
@@ -40,8 +41,26 @@ Progress = Callable[[str, int, int], None]
 """Called with (name of the work, number of finished items, number of all items)."""
 
 
+class TurnJudge(Protocol):
+    """Tells which turns of a person state what a question asks."""
+
+    def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:
+        """Return how likely each turn states what the question asks, as it is from that turn on, and the cost.
+
+        A plan, a wish, a question, a joke and another person's thing state nothing. The verdict on a turn does not
+        depend on the other turns. Which statement holds is decided by the caller, by their times.
+
+        Args:
+            turns: the words of one person, without speaker and time, in any order.
+        """
+        ...
+
+
 class LanguageModel(Protocol):
-    """A model that writes, reads and answers. It loads its weights, or calls its server, at first use."""
+    """A model that writes, reads and answers. It loads its weights, or calls its server, at first use.
+
+    A model that is also a ``TurnJudge`` judges turns itself; any other model judges them by ``generate``.
+    """
 
     @property
     def name(self) -> str:

@@ -1,6 +1,6 @@
 """The search of a memory: statements that hold now come before statements that they superseded.
 
-The module gets a larger pool from ``search.segments`` and orders it by the namespace's facts and by likeness.
+The module gets a larger pool from ``search.segments``, and orders it by the namespace's facts and by what was told.
 Invariant: without facts, and for a query that does not ask for the present, the order is that of the plain search.
 """
 
@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode
+from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, TurnJudge
 from memgraph_rag.facts.fact_index import FactIndex, find_user
 from memgraph_rag.facts.grammar.asked_attributes import asks_for_now
 from memgraph_rag.facts.holding import POOL, arrange
-from memgraph_rag.facts.likeness import newest_alike
+from memgraph_rag.facts.told import Told, find_told
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import Evidence, Extent
 
-__all__ = ["FactSearch"]
+__all__ = ["JUDGED_POOL", "FactSearch"]
+
+JUDGED_POOL = 100
+"""Results among which a judge's turns are chosen: half of them may be an assistant's."""
 
 
 class FactSearch(SegmentSearch):
@@ -34,21 +37,28 @@ class FactSearch(SegmentSearch):
         k: int,
         mode: str | SearchMode = "graph",
         extent: Extent = Extent(),  # noqa: B008 - it is frozen
+        judge: TurnJudge | None = None,
     ) -> list[Evidence]:
         """Return the k best segments of an extent, so that what holds now comes before what it superseded.
 
         Segments that hold now may be added although the search did not find them. Each place keeps its score: a score
         belongs to the place, not to the segment. A system's mode keeps its own order. See ``SegmentSearch.find`` and
         ``holding.arrange``.
+
+        Args:
+            judge: reads the turns near a query that asks for the present; without one their cosines decide.
         """
         if not isinstance(mode, str) or mode not in MODES:
             return super().find(query, k=k, mode=mode, extent=extent)
         facts = self.facts.refresh(self._version)
-        by_likeness = mode == "graph" and asks_for_now(query)
-        most, most_said = max(k, POOL) if facts else k, max(k, POOL) if by_likeness else k
-        pool, matches = self.search_core(query, most, mode, extent, most_said=most_said)
-        users = self.facts.users if facts or not by_likeness else self._users_of(pool)
-        newest = newest_alike(query, pool, matches, users) if by_likeness else None
+        asks_now = mode == "graph" and asks_for_now(query)
+        most_said = POOL if judge is None else JUDGED_POOL
+        pool, matches = self.search_core(
+            query, max(k, POOL) if facts else k, mode, extent, most_said=max(k, most_said) if asks_now else k
+        )
+        users = self.facts.users if facts or not asks_now else self._users_of(pool)
+        told = find_told(query, pool, matches, users, judge) if asks_now else None
+        newest = told.newest if told else None
         if not pool or not (facts or newest):
             return pool[:k]
         is_calibrated = getattr(self._embedder, "relevance_curve", None) is not None
@@ -56,6 +66,17 @@ class FactSearch(SegmentSearch):
             query, pool, facts, self.read_evidence, k=k, embedder=self._embedder if is_calibrated else None,
             users=users, extent=extent, newest=newest,
         )  # fmt: skip
+
+    def find_told(self, question: str, extent: Extent, judge: TurnJudge) -> tuple[Told | None, bool]:
+        """Return what a person told of a question, by a judge, and whether all results are turns of chats.
+
+        None if the question does not ask for the present, or if no turn of a person is near it.
+        """
+        if not asks_for_now(question):
+            return None, False
+        pool, matches = self.search_core(question, JUDGED_POOL, "graph", extent, most_said=JUDGED_POOL)
+        told = find_told(question, pool, matches, self._users_of(pool), judge)
+        return told, all(item.segment.speaker for item in pool)
 
     def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
         """Return the users of the documents with a spoken result, by document id."""

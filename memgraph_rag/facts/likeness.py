@@ -1,12 +1,10 @@
-"""Find the last statement about what a question asks by likeness, without reading a value.
+"""Find the turns that may state what a question asks, and tell by their cosines how likely they do.
 
-The module knows results, their vectors and a question, no facts and no model. Invariants: questions, a machine's words,
-and words without a known time are not candidates; statements of different users or speakers never supersede one
-another. The caller decides which questions ask for the present.
+The module knows results, their vectors and a question, no facts and no model. Invariants: a machine's words and words
+without a known time are not candidates; all candidates are words of one person. The caller decides which questions ask
+for the present.
 
-Each candidate has a probability p of stating what is asked, from features that know no attribute (a logistic
-regression). The probability that it holds now is p times the product of 1 - p over all later candidates: it is about
-the matter, and no later one is.
+Each candidate has a probability of stating what is asked, from features that know no attribute (a logistic regression).
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 
 from memgraph_rag.facts.grammar.own_clauses import change_words, is_in_first_person, is_of_kin
 from memgraph_rag.facts.own_words import own_words
+from memgraph_rag.lexical.roles import is_user
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.search.ranking import standard
@@ -32,16 +31,15 @@ __all__ = [
     "LEAST",
     "Candidates",
     "find_candidates",
-    "newest_alike",
     "probabilities",
     "taken_up",
 ]
 
-CANDIDATES = 30
-"""How many statements of people are examined, the first of the results."""
+CANDIDATES = 20
+"""How many turns of a person are examined, those with the largest cosines to the question."""
 
 LEAST = 0.2
-"""Smallest probability of holding now; below it the search's order stays."""
+"""Smallest probability of holding now by likeness; below it the search's order stays."""
 
 FIGURES = {
     "likeness": "cosine to the question, of vectors less the mean of the results'",
@@ -64,65 +62,46 @@ _NAME_WITHIN = re.compile(r"(?<=[\w,;:] )[A-Z][\w&-]+")  # not at the beginning 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Statements of one speaker, in the order of the results.
+    """Turns of one speaker, the nearest to the question first.
 
     Attributes:
+        texts: the speaker's own words in each turn.
         moments: (n,) when each was said: seconds, then its place in its document.
         figures: (n, 5) the features, without the last one of ``FIGURES``.
         takes_up: (n, n) True if the first shares a name with the second, earlier one.
     """
 
     results: Sequence[Evidence]
+    texts: Sequence[str]
     moments: Sequence[tuple[float, int]]
     figures: NDArray[np.float64]
     takes_up: NDArray[np.bool_]
 
 
-def newest_alike(
-    question: str, results: Sequence[Evidence], found: Mapping[str, SegmentMatch], users: Mapping[str, str]
-) -> Evidence | None:
-    """Return the result that most likely says what holds now of what is asked; None if none is likely enough.
-
-    Only statements of the speaker whose statement is first among the results are compared. None also if the question
-    names a speaker.
-
-    Args:
-        results: best first.
-        found: matches by segment id, for vectors and cosines to the question; a result without a vector is not a
-            candidate.
-        users: the users by document id.
-    """
-    candidates = find_candidates(question, results, found, users)
-    if candidates is None:
-        return None
-    likely = probabilities(candidates, WEIGHTS, BIAS)
-    holding = np.zeros(len(likely))
-    nothing_later = 1.0
-    for place in sorted(range(len(likely)), key=candidates.moments.__getitem__, reverse=True):
-        holding[place] = likely[place] * nothing_later
-        nothing_later *= 1 - likely[place]
-    best = int(holding.argmax())
-    return candidates.results[best] if holding[best] >= LEAST else None
-
-
 def find_candidates(
     question: str, results: Sequence[Evidence], found: Mapping[str, SegmentMatch], users: Mapping[str, str]
 ) -> Candidates | None:
-    """Return the statements of the speaker whose statement is first among the results; None without statements.
+    """Return the ``CANDIDATES`` turns of one person that are nearest to a question; None without turns of a person.
 
-    The first ``CANDIDATES`` statements of all people are looked at. Not statements are turns that end with a question
-    mark, a machine's turns, and results without a known time or a vector. Return None also if the question names a
-    speaker: it then seldom asks for a state.
+    The person is the user of an assistant, or else whoever says the nearest turn. Not candidates are a machine's turns,
+    and results without a known time or a vector. Return None also if the question names a speaker: it then seldom asks
+    for a state.
+
+    Args:
+        results: best first.
+        found: matches by segment id, for vectors and cosines to the question.
+        users: the users by document id.
     """
     vectors = {each.id: each.vector for each in found.values() if each.vector is not None}
     cosines = {each.id: each.cosine or 0.0 for each in found.values()}
     known = [item for item in results if item.segment.id in vectors]
     spoken = {item.segment.id: own_words([item.segment])[0].strip() for item in known}  # empty for a machine's words
-    people = [item for item in known if spoken[item.segment.id]]
-    people = [item for item in people if instant(item.segment.time) is not None and not _asks(item)][:CANDIDATES]
+    people = [item for item in known if spoken[item.segment.id] and instant(item.segment.time) is not None]
+    people.sort(key=lambda item: -cosines[item.segment.id])
     if not people or find_named_speakers(question, {item.segment.speaker for item in people}):
         return None
-    own = [item for item in people if _voice(item, users) == _voice(people[0], users)]
+    first = next((item for item in people if is_user(item.segment.speaker)), people[0])
+    own = [item for item in people if _voice(item, users) == _voice(first, users)][:CANDIDATES]
     mean = np.mean([vectors[item.segment.id] for item in known], axis=0)
     centred = np.stack([vectors[item.segment.id] for item in own]) - mean
     usual = float(np.mean([cosines[item.segment.id] for item in known]))
@@ -137,7 +116,7 @@ def find_candidates(
         [min(len(change_words(text)), _MOST_CHANGES) for text in texts],
     ]
     moments = [_moment(item) for item in own]
-    return Candidates(own, moments, np.stack([np.asarray(each, np.float64) for each in columns], 1),
+    return Candidates(own, texts, moments, np.stack([np.asarray(each, np.float64) for each in columns], 1),
                       _find_shared_names(texts, moments))  # fmt: skip
 
 
@@ -155,11 +134,6 @@ def taken_up(candidates: Candidates, weights: NDArray[np.float64], bias: float) 
 
 def _logistic(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1 / (1 + np.exp(-sums))
-
-
-def _asks(item: Evidence) -> bool:
-    """Return whether a turn ends with a question, which states nothing."""
-    return item.segment.text.rstrip().endswith("?")
 
 
 def _voice(item: Evidence, users: Mapping[str, str]) -> tuple[str, str]:

@@ -33,6 +33,7 @@ from memgraph_rag.models.files import catalogue
 from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.models.recognizers import find_recognizer
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder, CheckedModel, CheckedRecognizer
+from memgraph_rag.models.wrappers.turn_judging import TurnJudging
 from memgraph_rag.settings import Neo4j, Settings
 
 __all__ = [
@@ -97,6 +98,11 @@ class FoundModels:
             if self._language is None:
                 self._language = CheckedModel(self._open_language())
             return self._language
+
+    @cached_property
+    def turn_judge(self) -> TurnJudging:
+        """The judge of turns, by the language model. Errors are those of ``language``."""
+        return TurnJudging(self.language)
 
     @property
     def embedder(self) -> CheckedEmbedder:
@@ -233,6 +239,7 @@ class FoundModels:
             device=settings.device,
             dtype=settings.dtype,
             calibration=found[0] if found else None,
+            turn_calibration=catalogue.find_turn_calibration(name, folder, choice=settings.calibration),
             journal=self._journal,
         )
 

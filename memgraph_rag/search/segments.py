@@ -14,6 +14,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from typing_extensions import Self
+
 from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, SearchSpace
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.names import names_in
@@ -66,7 +68,7 @@ class SegmentSearch:
         self._current = graph  # modes keep values for longer than one snapshot
         self._version: int | None = None  # a snapshot's version; None reads the newest at each call
 
-    def reading(self, graph: SearchedGraph) -> SegmentSearch:
+    def reading(self, graph: SearchedGraph) -> Self:
         """Return a copy of this search that shares its index and reads from another view of the graph.
 
         Args:

@@ -38,7 +38,7 @@ from memgraph_rag.types.documents import (
     owner_of,
 )
 from memgraph_rag.types.facts import Rival, Standing
-from memgraph_rag.types.generation import Generation, LayerRows, OverviewRows, Prompt, Usage
+from memgraph_rag.types.generation import Generation, LayerRows, OverviewRows, Prompt, TurnVerdicts, Usage
 from memgraph_rag.types.graph import (
     CONTEXT,
     OPEN_KIND,
@@ -147,6 +147,7 @@ __all__ = [
     "Title",
     "Tool",
     "Turn",
+    "TurnVerdicts",
     "Usage",
     "Vector",
     "WarningKind",

@@ -16,7 +16,7 @@ from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.plain import plain_fields
 from memgraph_rag.types.sections import Section
 
-__all__ = ["Generation", "LayerRows", "OverviewRows", "Prompt", "Usage"]
+__all__ = ["Generation", "LayerRows", "OverviewRows", "Prompt", "TurnVerdicts", "Usage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,18 @@ class Prompt:
     instruction: str
     inputs: tuple[str, ...]
     task: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnVerdicts:
+    """A model's verdicts on turns of a person, and their cost.
+
+    Attributes:
+        probabilities: for each turn, 0 to 1, how likely the turn states what the question asks, as it is from then on.
+    """
+
+    probabilities: tuple[float, ...]
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ all.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.types import Vector
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 __all__ = [
     "DEPTH",
     "VERSION",
@@ -25,6 +28,8 @@ __all__ = [
     "HeadCalibration",
     "Measurement",
     "Origin",
+    "TurnCalibration",
+    "TurnOrigin",
     "YesCalibration",
     "read_calibration",
     "write_calibration",
@@ -157,7 +162,49 @@ class HeadCalibration(_Thresholded):
         return (chosen / usual).mean(axis=1).astype(np.float32)
 
 
-Kind = TypeVar("Kind", HeadCalibration, YesCalibration)
+class TurnOrigin(_Part):
+    """The sets of turns on which a ``TurnCalibration`` was fitted, and when."""
+
+    data: tuple[str, ...]
+    turns: int
+    date: str
+
+
+class TurnCalibration(_Part):
+    """The weights by which a model's state at the end of a turn tells whether the turn states what is asked.
+
+    A logistic regression on the state after some layers (``engine.turn_judge``); ``benchmarks/fit_turns.py`` fits it.
+
+    Attributes:
+        fingerprint: the fingerprint of the weights; see ``catalogue.fingerprint``.
+        layers: after how many layers of the model its state is taken.
+        weights: (D,) one weight for each component of a state.
+    """
+
+    version: Literal[1] = VERSION
+    model: str
+    fingerprint: str
+    layers: int = Field(gt=0)
+    weights: tuple[Rounded, ...]
+    bias: Rounded
+    made: TurnOrigin
+
+    def probabilities(self, states: Tensor) -> Tensor:
+        """Return the (n,) probabilities for (n, D) states.
+
+        Raises:
+            ModelError: the states have another length.
+        """
+        if states.shape[-1] != len(self.weights):
+            raise ModelError(
+                f"Expected states of length {len(self.weights)}, for which {self.model} was calibrated, got "
+                f"{states.shape[-1]}. Turn the calibration off: MEMGRAPH_RAG_CALIBRATION=none.",
+                model=self.model,
+            )
+        return (states @ states.new_tensor(self.weights) + self.bias).sigmoid()
+
+
+Kind = TypeVar("Kind", HeadCalibration, YesCalibration, TurnCalibration)
 
 
 def read_calibration(path: Path, kind: type[Kind], *, fingerprint: str) -> Kind:

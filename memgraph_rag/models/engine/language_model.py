@@ -23,7 +23,7 @@ from transformers import AutoConfig, PreTrainedModel
 
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import WindowExceeded
-from memgraph_rag.models.calibration.calibration import HeadCalibration
+from memgraph_rag.models.calibration.calibration import HeadCalibration, TurnCalibration
 from memgraph_rag.models.engine import attention
 from memgraph_rag.models.engine.attention import AttentionMeter, Look, Spans, Visibility
 from memgraph_rag.models.engine.batch_row import BatchRow
@@ -37,11 +37,12 @@ from memgraph_rag.models.engine.session import KVSession
 from memgraph_rag.models.engine.shared_batches import Pass, SharedPasses
 from memgraph_rag.models.engine.shared_writing import SharedWriting
 from memgraph_rag.models.engine.tokens import Encoded, Tokens
-from memgraph_rag.models.engine.weights import find_number_format, read_weights
+from memgraph_rag.models.engine.turn_judge import judge_turns
+from memgraph_rag.models.engine.weights import find_number_format, first_layers, read_weights
 from memgraph_rag.models.engine.window import check_window
 from memgraph_rag.models.files.journal import Journal, journal_key
 from memgraph_rag.models.files.model_files import model_files
-from memgraph_rag.types import Generation, Prompt, Usage
+from memgraph_rag.types import Generation, Prompt, TurnVerdicts, Usage
 
 __all__ = ["TransformersModel"]
 
@@ -61,6 +62,7 @@ class TransformersModel:
             other layers compute in the format of ``best_dtype``. "auto" is "int8" on a CPU that is faster with
             integers, else ``best_dtype``.
         calibration: the heads to measure and the meaning of P(Yes); without it, sessions return the mean of all heads.
+        turn_calibration: the weights by which ``judge_turns`` reads the model's states; without it, P(Yes) decides.
         journal: stores finished results of ``generate``; its owner clears it.
     """
 
@@ -73,11 +75,13 @@ class TransformersModel:
         device: str = "auto",
         dtype: str = "auto",
         calibration: HeadCalibration | None = None,
+        turn_calibration: TurnCalibration | None = None,
         journal: Journal | None = None,
     ) -> None:
         self._folder = str(folder)
         self.name = name or Path(folder).name
         self.calibration = calibration
+        self.turn_calibration = turn_calibration
         self._journal = journal
         self._loading = threading.Lock()
         self._network: PreTrainedModel | None = None
@@ -121,6 +125,14 @@ class TransformersModel:
             QuestionError: the question alone does not fit the window.
         """
         return KVSession(self, question)
+
+    def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:
+        """Return how likely each turn states what the question asks; see ``contracts.TurnJudge``.
+
+        Raises:
+            QuestionError: the question does not fit the window.
+        """
+        return judge_turns(self, question, turns)
 
     # ── one forward pass ─────────────────────────────────────────────────────────────────────────────────
 
@@ -217,6 +229,24 @@ class TransformersModel:
                 **{cache_argument(network): past},
             )
         return output.logits
+
+    @torch.inference_mode()
+    def read_states(self, wanted: Pass, *, layers: int) -> Tensor:
+        """Read tokens after the tokens of a one-row cache; return their (len(logits_of), D) states after some layers.
+
+        Only these layers are computed. The states are in float32 on the CPU. The cache cannot be used afterwards.
+        """
+        decoder, tokens = first_layers(self.network, layers), len(wanted.ids)
+        visible = Visibility(wanted.past.lengths, among=wanted.among)
+        with self._passes.turn, memory_errors(self.device, f"pass of {self.name} over {tokens} tokens"):
+            output = decoder(
+                torch.tensor([wanted.ids], device=self.device),
+                use_cache=True,
+                position_ids=wanted.positions[None].to(self.device),
+                looks=[Look(tokens, visible, wanted.meter)],
+                **{cache_argument(self.network): wanted.past},
+            )
+        return output.last_hidden_state[0, list(wanted.logits_of)].float().cpu()
 
     def read_prefix(self, ids: Sequence[int]) -> RowCache:
         """Return a one-row cache that holds these tokens, empty without tokens; callers copy it and do not change it.

@@ -6,11 +6,15 @@ The module does not know a model. Invariant: the same logits, temperature and se
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-__all__ = ["Sampler", "greedy"]
+if TYPE_CHECKING:
+    from memgraph_rag.models.engine.tokens import Tokens
+
+__all__ = ["Sampler", "greedy", "share_of_yes"]
 
 
 class Sampler:
@@ -32,6 +36,13 @@ class Sampler:
         reached = torch.softmax(logits.cpu().double() / self._temperature, dim=-1).cumsum(dim=-1)
         drawn = int(torch.searchsorted(reached, self._random.random() * float(reached[-1]), right=True))
         return min(drawn, len(reached) - 1)
+
+
+def share_of_yes(logits: Tensor, tokens: Tokens) -> Tensor:
+    """Return (n,) P(Yes) / (P(Yes) + P(No)) for (n, V) logits, each summed over all spellings; 0 if both are 0."""
+    probabilities = torch.softmax(logits.float(), dim=-1)
+    yes, no = probabilities[:, tokens.yes].sum(dim=1), probabilities[:, tokens.no].sum(dim=1)
+    return torch.where(yes + no > 0, yes / (yes + no), 0.0)
 
 
 def greedy(logits: Tensor) -> Tensor:

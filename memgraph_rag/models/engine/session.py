@@ -26,7 +26,7 @@ from memgraph_rag.models.engine import prompts
 from memgraph_rag.models.engine.attention import AttentionMeter, Spans
 from memgraph_rag.models.engine.kv_cache import RowCache
 from memgraph_rag.models.engine.prompt_lookup import PromptLookup
-from memgraph_rag.models.engine.sampling import Sampler
+from memgraph_rag.models.engine.sampling import Sampler, share_of_yes
 from memgraph_rag.models.engine.shared_batches import Pass
 from memgraph_rag.models.engine.window import ANSWER_ROOM, check_nodes, check_question, check_request
 from memgraph_rag.types import Usage, Vector
@@ -156,7 +156,7 @@ class KVSession:
         length, p_yes = self._stages[-1]
         if p_yes is None:  # nothing was read yet
             probe = self._tokens.turns.reply
-            p_yes = self._share_of_yes(self._forward(probe)[0])
+            p_yes = float(share_of_yes(self._forward(probe), self._tokens))
             self._cache.take_back(len(probe))
             self._stages[-1] = length, p_yes
         return p_yes
@@ -174,14 +174,8 @@ class KVSession:
         self._lookup.extend(ids)
         logits = self._forward([*ids, *probe], meter)
         self._cache.take_back(len(probe))
-        self._stages.append((self._cache.get_seq_length(), self._share_of_yes(logits[0])))
+        self._stages.append((self._cache.get_seq_length(), float(share_of_yes(logits, self._tokens))))
         return _Reading(meter, spans, [before + (first + last) / 2 for first, last in spans])
-
-    def _share_of_yes(self, logits: Tensor) -> float:
-        probabilities = torch.softmax(logits.float(), dim=-1)
-        yes = float(probabilities[self._tokens.yes].sum())
-        no = float(probabilities[self._tokens.no].sum())
-        return yes / (yes + no) if yes + no > 0 else 0.0
 
     def answer(self, *, max_tokens: int, request: str = "") -> Iterator[str]:
         """Yield the answer in pieces, from the nodes read so far, up to ``max_tokens`` or the end of the window.
@@ -228,7 +222,7 @@ class KVSession:
             WindowExceeded: the request does not fit; the session has read nothing.
         """
         turn = self._encode_request(request, says_yes=False)
-        p_yes = self._share_of_yes(self._forward(turn)[0])
+        p_yes = float(share_of_yes(self._forward(turn), self._tokens))
         self._cache.take_back(len(turn))
         return p_yes
 

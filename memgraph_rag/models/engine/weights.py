@@ -10,6 +10,7 @@ Sources: LLM.int8() (Dettmers et al., 2022) and NF4 (QLoRA, Dettmers et al., 202
 from __future__ import annotations
 
 import logging
+from copy import copy
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from memgraph_rag.models.engine.int8_linear import is_faster, use_int8
 from memgraph_rag.models.files.loading_bars import without_loading_bars
 from memgraph_rag.models.files.model_files import require_all_weights
 
-__all__ = ["find_number_format", "read_weights"]
+__all__ = ["find_number_format", "first_layers", "read_weights"]
 
 
 def find_number_format(name: str, device: torch.device, config: PretrainedConfig) -> str:
@@ -68,6 +69,19 @@ def read_weights(folder: str, number_format: str, *, device: torch.device, atten
             _map_again(network, _read(folder, dtype, attention))
     torch.nn.Module.to(network, device)  # in place; the method of PreTrainedModel has other types
     return network
+
+
+def first_layers(network: PreTrainedModel, count: int) -> torch.nn.Module:
+    """Return a decoder that ends after the first ``count`` layers of a network, without its final norm.
+
+    The weights are those of the network: nothing is copied. The decoder must have ``layers`` and ``norm``, as Llama and
+    Qwen have.
+    """
+    decoder: Any = copy(network.base_model)
+    decoder._modules = dict(decoder._modules)
+    decoder.layers = torch.nn.ModuleList(decoder.layers[:count])
+    decoder.norm = torch.nn.Identity()
+    return decoder
 
 
 def _read(folder: str, dtype: torch.dtype, attention: str, **more: Any) -> PreTrainedModel:

@@ -29,7 +29,7 @@ from memgraph_rag.models.files.gguf_header import check_gguf
 from memgraph_rag.models.files.model_files import model_files, require_all_weights
 
 if TYPE_CHECKING:
-    from memgraph_rag.models.calibration.calibration import HeadCalibration, YesCalibration
+    from memgraph_rag.models.calibration.calibration import HeadCalibration, TurnCalibration, YesCalibration
 
 __all__ = [
     "CATALOGUE",
@@ -41,6 +41,7 @@ __all__ = [
     "find_embedder",
     "find_language_model",
     "find_reader",
+    "find_turn_calibration",
     "find_yes_calibration",
     "fingerprint",
     "yes_calibration_path",
@@ -192,6 +193,24 @@ def find_calibration(
         places.append(_SHIPPED / f"{name}.json")
     path = next((place for place in places if place.is_file()), None)
     return None if path is None else (read_calibration(path, HeadCalibration, fingerprint=known), path)
+
+
+def find_turn_calibration(name: str, folder: str, *, choice: str = "auto") -> TurnCalibration | None:
+    """Return the weights by which a packaged model judges turns; None for other models and other weights of its name.
+
+    Args:
+        name, folder: the result of ``find_language_model``.
+        choice: "none" for no calibration; any other value finds the calibration in this package.
+
+    Raises:
+        ModelError: the file cannot be read, or the folder holds no model.
+    """
+    path = _SHIPPED / f"{name}.turns.json"
+    if choice == "none" or name not in CATALOGUE or not path.is_file():
+        return None
+    from memgraph_rag.models.calibration.calibration import TurnCalibration, read_calibration
+
+    return read_calibration(path, TurnCalibration, fingerprint=fingerprint(name, folder))
 
 
 def find_yes_calibration(

@@ -1,0 +1,115 @@
+"""Copy from a turn the words that answer a question: the model chooses among the phrases of the turn.
+
+The module knows a language model by its contract. Invariant: every value is a phrase of its turn, of whole words.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memgraph_rag.contracts import LanguageModel
+from memgraph_rag.types import Prompt, Usage
+
+__all__ = ["copy_values", "phrases"]
+
+_MOST_WORDS = 6  # of a value
+_MOST_TURN = 120  # words of a turn from which a value is copied
+_TOKENS = 48
+_WORD = re.compile(r"\S+")
+_EDGES = " .,;:!?()[]{}\"“”'‘’…*_`"
+_EXAMPLES = (
+    ("which phone do I use?", "my pixel's battery dies at noon every day", "pixel"),
+    ("where does my aunt work?", "auntie quit, no job since friday, she says she's free", "no job"),
+    ("how many chickens do we have", "the fox got two, so it's five hens now", "five"),
+    ("which phone do I use?", "bye pixel, typing this on the fairphone that came today", "fairphone"),
+    ("who cuts my hair?", "Mina did my fringe today, she always gets it right", "Mina"),
+    ("which test runner do we use", "everything's ported, bye unittest, pytest from here on", "pytest"),
+    ("when is the parents evening", "school wrote, it's on the 14th instead, same time", "14th"),
+    ("what is my shoe size", "43 pinches, ordered 44s as i should have from the start", "44s"),
+    ("what do I do for a living?", "can you draft a mail to my landlord? third month as a paramedic and i still miss "
+     "every handover", "paramedic"),
+    ("do I still smoke?", "day 40 without a cigarette", "without a cigarette"),
+    ("which bank are we with", "so long sparkasse, everything's moved to the credit union now", "credit union"),
+    ("what day is my piano lesson", "can't do tuesdays anymore bc of work, ms Orr gave me the friday slot", "friday"),
+    ("how much rent do i pay", "landlord sent the letter: 890 from june, was 840", "890"),
+    ("who is our contact at the printer's?", "Write a thank-you note to Mr Adeyemi, he's taken over our account and "
+     "saved the flyers", "Mr Adeyemi"),
+    ("what do I drink in the morning", "the doctor took my coffee away, so it's ginger tea until further notice",
+     "ginger tea"),
+    ("which room do we meet in", "room 4 has no heating, they put us in the library", "the library"),
+    ("how many pupils are in my class", "two more arrived on monday, 27 now, i need chairs", "27"),
+    ("do I have a bike?", "sold the bike on saturday, i walk now", "sold"),
+    ("what is the new fence costing me", "Posts were rotten as well. 2,310 all in, paid today", "2,310"),
+    ("what am i building at work", "would come but the login page is eating my evenings", "the login page"),
+    ("who trains the dog?", "turns out Beppe is too busy, so Carla takes the dog from now on", "Carla"),
+    ("what kind of milk do we buy", "the kids hate soy. oat it is", "oat"),
+)  # fmt: skip
+_INPUT = "Question: {question}\nMessage: {turn}\nAnswer:"
+_INSTRUCTION = "\n\n".join(
+    [
+        "Copy from the message the words that answer the question, as it is from the message on. Copy as few words as "
+        "answer it.",
+        *(
+            f"{_INPUT.format(question=question, turn=turn)} {json.dumps({'value': value})}"
+            for question, turn, value in _EXAMPLES
+        ),
+    ]
+)
+
+
+def copy_values(model: LanguageModel, question: str, turns: Sequence[str]) -> tuple[list[str], Usage]:
+    """Return the phrase of each turn that answers a question, and the cost; empty for a turn without words.
+
+    Raises:
+        WindowExceeded: the examples and a turn do not fit the window.
+        ModelUnavailable: the server did not answer.
+    """
+    values, usage = [], Usage()
+    for turn in turns:
+        line = " ".join(turn.split()[:_MOST_TURN])
+        choices = phrases(line)
+        if not choices:
+            values.append("")
+            continue
+        prompt = Prompt(_INSTRUCTION, (_INPUT.format(question=question, turn=line),))
+        (written,) = model.generate([prompt], max_tokens=_TOKENS, schema=_schema(choices))
+        usage += written.usage
+        values.append(_read_value(written.text, line))
+    return values, usage
+
+
+def phrases(line: str) -> list[str]:
+    """Return all runs of up to six words of a line, without punctuation at their edges, each once, in order.
+
+    >>> phrases("Porto, at last!")
+    ['Porto', 'Porto, at', 'Porto, at last', 'at', 'at last', 'last']
+    """
+    words = [match.span() for match in _WORD.finditer(line)]
+    runs = (
+        line[start:end].strip(_EDGES)
+        for place, (start, _) in enumerate(words)
+        for _, end in words[place : place + _MOST_WORDS]
+    )
+    return [run for run in dict.fromkeys(runs) if run]
+
+
+def _schema(choices: Sequence[str]) -> Mapping[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"value": {"enum": list(choices)}},
+        "required": ["value"],
+        "additionalProperties": False,
+    }
+
+
+def _read_value(text: str, line: str) -> str:
+    """Return the value in a reply, in the spelling of the line; the whole line if the reply holds no phrase of it."""
+    try:
+        value = json.loads(text)["value"]
+    except (ValueError, KeyError, TypeError):
+        return line
+    place = line.casefold().find(value.casefold()) if isinstance(value, str) and value else -1
+    return line[place : place + len(value)] if place >= 0 else line

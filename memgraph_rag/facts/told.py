@@ -1,0 +1,95 @@
+"""What a person told of what a question asks: the turns near the question, how likely each states it, which one holds.
+
+The module knows candidates, their times and a judge. Invariants: a plan that was told later does not hide a statement,
+because it is unlikely to state anything; code orders the turns in time, no model does; without a judge the cosines of
+``likeness`` decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memgraph_rag.contracts import TurnJudge
+from memgraph_rag.facts.likeness import BIAS, LEAST, WEIGHTS, find_candidates, probabilities
+from memgraph_rag.search.graph import SegmentMatch
+from memgraph_rag.types import Evidence, Usage
+
+__all__ = ["LEAST_TOLD", "Told", "find_told"]
+
+LEAST_TOLD = 0.5
+"""A judge's largest probability below which nothing was told; see ``benchmarks/fit_turns.py``."""
+
+_SHARPNESS = 1.5  # power of a judge's probabilities: a doubtful later turn hides an earlier statement less
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The turns of one person near a question, in the order of time.
+
+    Attributes:
+        likely: (n,) how likely each turn states what is asked, as it is from then on.
+        holding: (n,) how likely each turn states what holds now: it states what is asked, and no later turn does.
+        is_judged: whether a judge read the turns; otherwise their cosines decided.
+        usage: the cost of the judge.
+    """
+
+    turns: Sequence[Evidence]
+    likely: NDArray[np.float64]
+    is_judged: bool = False
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def holding(self) -> NDArray[np.float64]:
+        """(n,) how likely each turn states what holds now: the turn states what is asked, and no later turn does."""
+        sharp = self.likely**_SHARPNESS if self.is_judged else self.likely
+        later = np.cumprod((1 - sharp)[::-1])[::-1]
+        return sharp * np.append(later[1:], 1.0)
+
+    @property
+    def newest(self) -> Evidence | None:
+        """The turn that most likely says what holds now; None if none is likely enough."""
+        if not self.turns or (self.is_judged and not self.is_told):
+            return None
+        holding = self.holding
+        best = int(holding.argmax())
+        return self.turns[best] if self.is_judged or holding[best] >= LEAST else None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a turn states what is asked, by a judge."""
+        return bool(self.turns) and float(self.likely.max()) >= LEAST_TOLD
+
+    def before(self, turn: Evidence) -> list[Evidence]:
+        """Return the earlier turns that state what is asked, the newest first."""
+        place = list(self.turns).index(turn)
+        return [each for each, p in zip(self.turns[:place], self.likely[:place], strict=True) if p >= LEAST_TOLD][::-1]
+
+
+def find_told(
+    question: str,
+    results: Sequence[Evidence],
+    found: Mapping[str, SegmentMatch],
+    users: Mapping[str, str],
+    judge: TurnJudge | None = None,
+) -> Told | None:
+    """Return what the person whose turns are nearest to a question told of it; None without turns of a person.
+
+    Args:
+        results: best first.
+        found: matches by segment id, for vectors and cosines to the question.
+        users: the users by document id.
+        judge: reads the turns; without one their cosines decide.
+    """
+    candidates = find_candidates(question, results, found, users)
+    if candidates is None:
+        return None
+    order = sorted(range(len(candidates.results)), key=candidates.moments.__getitem__)
+    turns = [candidates.results[place] for place in order]
+    if judge is None:
+        return Told(turns, probabilities(candidates, WEIGHTS, BIAS)[order])
+    verdicts = judge.judge_turns(question, [candidates.texts[place] for place in order])
+    return Told(turns, np.array(verdicts.probabilities, np.float64), is_judged=True, usage=verdicts.usage)

@@ -1,0 +1,123 @@
+"""A judge of turns for any language model: its own if it has one, else one call of ``generate``; verdicts are kept.
+
+The module knows models by their contracts. Invariants: a turn is judged once for a question while its verdict is kept;
+each verdict is a number from 0 to 1.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from memgraph_rag.contracts import LanguageModel, TurnJudge
+from memgraph_rag.display import show
+from memgraph_rag.errors import ModelError
+from memgraph_rag.types import Prompt, TurnVerdicts, Usage
+
+__all__ = ["TurnJudging", "WrittenVerdicts"]
+
+_MOST_KEPT = 8_192  # verdicts
+_MOST_VALUE = 60  # characters of a value in the reply
+_TOKENS_EACH = 24  # of the reply, for each turn
+_NOTHING = "no"
+_REQUEST = (
+    "A person wrote the numbered messages below to an assistant, at different times. For each message, copy from it "
+    "the answer to the question, as it is from that message on, or write no. Write no for a plan, a wish, a question, "
+    "a joke, another person's thing, and another matter.\n\nQuestion: {question}"
+)
+
+
+class TurnJudging:
+    """A ``TurnJudge`` that keeps the verdicts of a language model. Several threads may use it."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._judge: TurnJudge = model if callable(getattr(model, "judge_turns", None)) else WrittenVerdicts(model)  # pyright: ignore[reportAttributeAccessIssue] - checked in this line
+        self._kept: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:
+        """Return how likely each turn states what the question asks; only turns without a kept verdict are read.
+
+        Raises:
+            ModelError: the model returned something else than one number from 0 to 1 for each turn.
+        """
+        with self._lock:
+            known = {turn: self._kept[question, turn] for turn in turns if (question, turn) in self._kept}
+        unknown = [turn for turn in dict.fromkeys(turns) if turn not in known]
+        usage = Usage()
+        if unknown:
+            verdicts = self._judge.judge_turns(question, unknown)
+            known |= dict(zip(unknown, self._check(verdicts, len(unknown)), strict=True))
+            usage = verdicts.usage
+        with self._lock:
+            for turn in unknown:
+                self._kept[question, turn] = known[turn]
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return TurnVerdicts(tuple(known[turn] for turn in turns), usage)
+
+    def _check(self, verdicts: object, count: int) -> tuple[float, ...]:
+        numbers = verdicts.probabilities if isinstance(verdicts, TurnVerdicts) else None
+        if numbers is None or len(numbers) != count or not all(0 <= number <= 1 for number in numbers):
+            raise ModelError(
+                f"Expected {count} verdicts from 0 to 1 of {self._model.name}, got {show(numbers or verdicts)}. "
+                "Correct its method judge_turns.", model=self._model.name,
+            )  # fmt: skip
+        return tuple(numbers)
+
+
+class WrittenVerdicts:
+    """A ``TurnJudge`` that asks for all turns in one call: as JSON, the value that each turn states, or "no"."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+
+    def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:
+        """Return 1 for each turn for which the model wrote words of the turn, else 0.
+
+        A reply that is not complete JSON counts as far as it goes.
+
+        Raises:
+            WindowExceeded: the turns do not fit the window.
+            ModelUnavailable: the server did not answer.
+        """
+        numbers = [str(number) for number in range(1, len(turns) + 1)]
+        schema = {
+            "type": "object",
+            "properties": {number: {"type": "string", "maxLength": _MOST_VALUE} for number in numbers},
+            "required": numbers,
+            "additionalProperties": False,
+        }
+        lines = tuple(f"{number}. {' '.join(turn.split())}" for number, turn in zip(numbers, turns, strict=True))
+        prompt = Prompt(_REQUEST.format(question=question), lines)
+        (written,) = self._model.generate([prompt], max_tokens=_TOKENS_EACH * len(turns), schema=schema)
+        values = _read_values(written.text)
+        told = (values.get(number, _NOTHING) for number in numbers)
+        return TurnVerdicts(
+            tuple(float(_is_said(value, turn)) for value, turn in zip(told, turns, strict=True)), written.usage
+        )
+
+
+def _read_values(text: str) -> dict[str, str]:
+    """Return the values of a JSON object by its keys; of an object that was cut, those before the cut."""
+    for end in (text, f'{text}"}}', f"{text}}}", f"{text.rpartition(',')[0]}}}"):
+        try:
+            read = json.loads(end)
+        except ValueError:
+            continue
+        return {key: value for key, value in read.items() if isinstance(value, str)} if isinstance(read, dict) else {}
+    return {}
+
+
+def _is_said(value: str, turn: str) -> bool:
+    """Return whether a value is made of words of a turn: a model may write a value that nobody said."""
+    words = value.casefold().split()
+    said = " ".join(turn.casefold().split())
+    return (
+        bool(words)
+        and value.casefold().strip(" .") != _NOTHING
+        and any(word.strip(".,;:!?\"'") in said for word in words)
+    )
