@@ -1,35 +1,35 @@
-"""Fit the weights by which a search tells what somebody said last of a matter that no rule reads.
+"""Fit the weights by which a search without a language model tells what somebody said last of a matter.
 
-    python benchmarks/fit_likeness.py [--penalty 3.3] [--people N]
+    python benchmarks/fit_likeness.py [--everyday FILE]
 
-Fitted on the tuning half of ``data/updates/matters.txt``. Printed: the weights as they stand in
-``memgraph_rag/facts/likeness.py``; and of both halves how often the newest statement, or that of a day, is the first
-result (the measures of ``updates.py``): with the packaged weights, with those of the whole tuning half, and on that
-half also with those of its other people.
+Fitted on the sets of ``fit_turns.py``. Printed: for each hand the figures of weights that were fitted on the other
+hands, as ``fit_turns.py`` prints them; then the weights of all hands, as they stand in
+``memgraph_rag/facts/likeness.py``.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from fit_turns import TEN, Outcome, add_users, days_asked, find_told, hands_of, share_of, tell, words_of
+from histories import History, join_histories
 from logistic import Numbers, fit_logistic
-from matters import HALVES, Acquaintance, acquaintances
-from updates import measure
 
-from memgraph_rag import Evidence, Memory
+from memgraph_rag import Memory
 from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.evaluation.metrics import interval
 from memgraph_rag.facts import likeness
 from memgraph_rag.facts.likeness import FIGURES, Candidates, find_candidates
 
-MEASURES = ("newest", "as of")
+SHARES = {"matters": 0.3, "ten": 3.0}
+"""How much a turn of these counts in the fit; every other counts 1. Cosines must tell ten matters of a user apart."""
+
 ROUNDS = 20  # most; the last figure rests on the weights of the others
 CLOSE = 1e-4
 
@@ -39,71 +39,72 @@ Weights = tuple[Numbers, float]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The candidates of a question, and (n,) which of them are of its matter: 1, else 0."""
+    """The candidates of a question; (n,) which of them state what is asked, and which say what holds."""
 
+    hand: str
+    size: str
+    is_now: bool
     candidates: Candidates
     labels: Numbers
+    right: Numbers
 
 
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     """Run; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--penalty", type=float, default=10 / 3, help="of each weight, per standard deviation")
-    parser.add_argument("--people", type=int, help="most of each half; by default all, 8 of 8 matters each")
+    parser.add_argument("--everyday", type=Path, nargs="*", default=(), help="further files of histories")
+    parser.add_argument("--most", type=int, help="histories of each hand; by default all")
     options = parser.parse_args(arguments)
-    people = {half: acquaintances(half)[: options.people] for half in HALVES}
+    hands = {hand: each[: options.most] for hand, each in hands_of(options.everyday).items()}
+    asked: list[Asked] = []
     try:
-        with Memory(**{"store": ":memory:", **given}) as memory:
-            for person in (person for half in HALVES for person in people[half]):
-                memory.session(user=person.name).add(person.turns)
-            tell(memory, people, options.penalty)
+        for hand, histories in hands.items():
+            for told_by in (histories, join_histories(histories, TEN) if hand != "matters" else []):
+                with Memory(**{"store": ":memory:", **given}) as memory:
+                    asked += collect(memory, hand, told_by)
     except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
+    print_rows(asked, hands, options.penalty)
     return 0
 
 
-def tell(memory: Memory, people: Mapping[str, Sequence[Acquaintance]], penalty: float) -> None:
-    """Print the weights and the rows."""
-    tuning, held_back = HALVES
-    asked = {person.name: collect(memory, person) for person in people[tuning]}
-    of_all = fit([each for of_one in asked.values() for each in of_one], penalty)
-    others = {name: fit([each for other in asked if other != name for each in asked[other]], penalty) for name in asked}
-    packaged = (likeness.WEIGHTS, likeness.BIAS)
-    for name, weight, before in zip(FIGURES, of_all[0], packaged[0], strict=True):
+def print_rows(asked: Sequence[Asked], hands: Mapping[str, Any], penalty: float) -> None:
+    """Print the figures across hands, and the weights of all hands."""
+    for hand in hands:
+        weights = fit([each for each in asked if each.hand != hand], penalty)
+        tell(hand, [_outcome(each, weights) for each in asked if each.hand == hand], is_judged=False)
+    weights, bias = fit(asked, penalty)
+    for name, weight, before in zip(FIGURES, weights, likeness.WEIGHTS, strict=True):
         print(f"{name}: {weight:.4g} (packaged {before:.4g})")
-    print(f"bias: {of_all[1]:.4g} (packaged {packaged[1]:.4g})\n")
-    print("| half | weights | measure | right, % | more than the packaged ones |\n| --- | --- | --- | --- | --- |")
-    ways: list[tuple[str, str, Callable[[str], Weights]]] = [
-        (tuning, "packaged", lambda _: packaged),
-        (tuning, "of the other people", others.__getitem__),
-        (held_back, "packaged", lambda _: packaged),
-        (held_back, "fitted", lambda _: of_all),
-    ]
-    rows: dict[tuple[str, str], dict[str, Numbers]] = {}
-    for half, name, weights_for in ways:
-        rights = rows.setdefault((half, name), score(memory, people[half], weights_for))
-        for measured, right in rights.items():
-            more = interval(100 * (right - rows[half, "packaged"][measured]))
-            print(f"| {half} ({len(right)}) | {name} | {measured} | {interval(100 * right):.1f} | {more:+.1f} |")
+    print(f"bias: {bias:.4g} (packaged {likeness.BIAS:.4g})")
 
 
-def collect(memory: Memory, person: Acquaintance) -> list[Asked]:
-    """The candidates of each question that a person is asked for now and as of a day, and for which there are some."""
-    asked: list[Asked] = []
-    for matter in person.matters:
+def _outcome(asked: Asked, weights: Weights) -> Outcome:
+    order = sorted(range(len(asked.labels)), key=asked.candidates.moments.__getitem__)
+    likely = likeness.probabilities(asked.candidates, *weights)[order]
+    return Outcome(asked.size, asked.is_now, likely, asked.labels[order], asked.right[order])
 
-        def record(*given: Any) -> Evidence | None:
-            candidates = find_candidates(*given)
-            if candidates is not None:
-                said = [item.text.partition(": ")[2].strip() in matter.said for item in candidates.results]  # noqa: B023
-                asked.append(Asked(candidates, np.array(said, np.float64)))
+
+def collect(memory: Memory, hand: str, histories: Sequence[History]) -> Iterator[Asked]:
+    """The candidates of each question, asked for now and as of a day, where there are some."""
+    size = add_users(memory, histories)
+    for each, day, right, spoken in days_asked(histories):
+        kept: list[Candidates] = []
+
+        def record(*found: Any) -> Candidates | None:
+            kept.extend(filter(None, [find_candidates(*found)]))  # noqa: B023
             return None
 
-        with patch("memgraph_rag.facts.fact_search.newest_alike", record):
-            memory.search(matter.now, user=person.name)
-            memory.search(matter.as_of, user=person.name, at=matter.days[matter.held])
-    return asked
+        with patch("memgraph_rag.facts.told.find_candidates", record):
+            find_told(memory, each.question, each.user, day, None)
+        for candidates in kept:
+            ids = [spoken.get((words_of(turn), turn.segment.time[:16]), "") for turn in candidates.results]
+            labels = np.array([turn in each.stating for turn in ids], np.float64)
+            yield Asked(
+                hand, size, day is None, candidates, labels, np.array([turn in right for turn in ids], np.float64)
+            )
 
 
 def fit(asked: Sequence[Asked], penalty: float) -> Weights:
@@ -114,27 +115,18 @@ def fit(asked: Sequence[Asked], penalty: float) -> Weights:
     """
     figures = np.concatenate([each.candidates.figures for each in asked])
     labels = np.concatenate([each.labels for each in asked])
+    shares = np.repeat([share_of(each.hand, each.size, SHARES) for each in asked], [len(each.labels) for each in asked])
     deviation = np.append(np.maximum(figures.std(axis=0), 1e-9), 1.0)
-    weights, bias = fit_logistic(figures, labels, penalty=penalty * deviation[:-1] ** 2)
+    weights, bias = fit_logistic(figures, labels, penalty=penalty * deviation[:-1] ** 2, shares=shares)
     weights = np.append(weights, 0.0)
     for _ in range(ROUNDS):
         taken_up = np.concatenate([likeness.taken_up(each.candidates, weights, bias) for each in asked])
         before = np.append(weights, bias)
-        weights, bias = fit_logistic(np.column_stack([figures, taken_up]), labels, penalty=penalty * deviation**2)
+        columns = np.column_stack([figures, taken_up])
+        weights, bias = fit_logistic(columns, labels, penalty=penalty * deviation**2, shares=shares)
         if np.abs(np.append(weights, bias) - before).max() < CLOSE:
             break
     return weights, bias
-
-
-def score(memory: Memory, people: Sequence[Acquaintance], weights_for: Callable[[str], Weights]) -> dict[str, Numbers]:
-    """By measure, (n,) whether each question is answered right, each person by the weights for its name."""
-    right: dict[str, list[bool]] = defaultdict(list)
-    for person in people:
-        weights, bias = weights_for(person.name)
-        with patch.object(likeness, "WEIGHTS", weights), patch.object(likeness, "BIAS", bias):
-            for measured, is_right in measure(memory, person):
-                right[measured].append(is_right)
-    return {measured: np.array(right[measured], np.float64) for measured in MEASURES}
 
 
 if __name__ == "__main__":

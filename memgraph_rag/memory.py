@@ -412,9 +412,10 @@ class Memory:
         k: int = 10,
         mode: str | SearchMode = "graph",
         min_relevance: float | None = None,
+        judge: bool = False,
         **scope: Unpack[ScopeFields],
     ) -> RecordList[Evidence]:
-        """Return the k segments that are most relevant to a query, best first. No language model is used.
+        """Return the k segments that are most relevant to a query, best first. No language model is used without judge.
 
         The first graph search reads the namespace into memory; later searches read only the changes.
 
@@ -426,6 +427,8 @@ class Memory:
                 "hipporag2": docs/asking.md); or your own ``SearchMode``.
             min_relevance: of the k segments, drop those with a lower ``Evidence.relevance``, from 0 to 1; no others
                 take their place. 0.1 drops most segments about other subjects, and about a tenth of the true evidence.
+            judge: of a query that asks how things are now, let the language model read the 20 nearest turns of a user,
+                so that the turn that says it comes first (docs/conversations.md). It takes about a second on a CPU.
             scope: the part of the memory that is searched, by the fields of ``Scope``: ``documents``, ``user``,
                 ``session``, ``where``, ``since``, ``until``, ``at``. The default is all.
 
@@ -434,6 +437,7 @@ class Memory:
             SettingsError: the mode does not exist, k is out of range, or a time is invalid; or ``min_relevance`` is
                 given where the relevance is unknown: in the mode "keywords", or with an embedder without calibration.
             SearchMemoryExceeded: the namespace is too large for a graph search.
+            ModelNotFound: ``judge`` is True, and there is no language model.
         """
         self._parts.process.require()
         query = validation.checked_question(query)
@@ -441,7 +445,8 @@ class Memory:
         validation.check_relevance(min_relevance, mode=mode, embedder=self._parts.models.embedder)
         with telemetry.span("search", k=k) as event_fields:
             extent = self._parts.extent_of(Scope(**scope))
-            evidence = self._parts.search.find(query, k=k, mode=mode, extent=extent)
+            turn_judge = self._parts.models.turn_judge if judge else None
+            evidence = self._parts.search.find(query, k=k, mode=mode, extent=extent, judge=turn_judge)
             if min_relevance is not None:
                 evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]
             event_fields |= {"mode": mode if isinstance(mode, str) else mode.name, "found": len(evidence)}

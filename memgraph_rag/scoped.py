@@ -92,11 +92,12 @@ class ScopedMemory:
         k: int = 10,
         mode: str | SearchMode = "graph",
         min_relevance: float | None = None,
+        judge: bool = False,
         **scope: Unpack[ScopeFields],
     ) -> RecordList[Evidence]:
         """Return the k segments of the scope that are most relevant to a query, best first; see ``Memory.search``."""
         return self._memory.search(
-            query, k=k, mode=mode, min_relevance=min_relevance, **narrow_scope(self.scope, scope)
+            query, k=k, mode=mode, min_relevance=min_relevance, judge=judge, **narrow_scope(self.scope, scope)
         )
 
     def wishes(self, query: str, **scope: Unpack[ScopeFields]) -> list[Evidence]:

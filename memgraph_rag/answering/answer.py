@@ -174,8 +174,8 @@ class Reading:
     def _find_told(self, search: FactSearch, question: str, extent: Extent) -> Told | None:
         """Return what a person told of a question; None if the strategy must read.
 
-        If nothing was told, the strategy reads unless all that is near the question are turns of chats. It reads too if
-        the model's window is too small to judge turns.
+        The strategy reads if nothing was told, unless all that is near the question are turns of chats. It also reads if
+        the judge is not calibrated, or if the model's window is too small to judge turns.
         """
         if self._find_judge is None:
             return None
@@ -183,7 +183,7 @@ class Reading:
             told, are_turns = search.find_told(question, extent, self._find_judge())
         except (QuestionError, WindowExceeded):
             return None
-        return told if told is not None and (told.is_told or are_turns) else None
+        return told if told is not None and told.is_calibrated and (told.is_told or are_turns) else None
 
     def _tell(
         self, question: str, told: Told, style: AnswerStyle, snapshot: GraphSnapshot, started: float

@@ -51,9 +51,12 @@ def search(
     min_relevance: Annotated[
         float | None, typer.Option(help="Leave out segments with a lower relevance (0 to 1), for example 0.1.")
     ] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Let the language model find the user's turn that says how things are now.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Find the passages that are relevant to a query. The language model is not used.
+    """Find the passages that are relevant to a query. Without --judge the language model is not used.
 
     The best comes first. Without --min-relevance, passages that say little about the query fill the list too.
     """
@@ -70,6 +73,7 @@ def search(
             until=until,
             at=at,
             min_relevance=min_relevance,
+            judge=judge,
         )
         is_empty = not evidence_list and not memory.status()["counts"]["Document"]
     shown = [evidence.as_dict() for evidence in evidence_list]

@@ -67,8 +67,8 @@ class FactSearch(SegmentSearch):
             users=users, extent=extent, newest=newest,
         )  # fmt: skip
 
-    def find_told(self, question: str, extent: Extent, judge: TurnJudge) -> tuple[Told | None, bool]:
-        """Return what a person told of a question, by a judge, and whether all results are turns of chats.
+    def find_told(self, question: str, extent: Extent, judge: TurnJudge | None) -> tuple[Told | None, bool]:
+        """Return what a person told of a question, and whether all results are turns of chats.
 
         None if the question does not ask for the present, or if no turn of a person is near it.
         """

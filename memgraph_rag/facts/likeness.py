@@ -31,6 +31,7 @@ __all__ = [
     "LEAST",
     "Candidates",
     "find_candidates",
+    "likely",
     "probabilities",
     "taken_up",
 ]
@@ -47,15 +48,21 @@ FIGURES = {
     "own": "1 if it says I, we, my or our",
     "kin": "1 if it begins with a relative or friend of the speaker",
     "change": "how many words it has of time or change (now, since, moved), at most 2",
+    "question": "1 if it is nothing but a question",
     "name taken up": "the largest p, by the figures above, of an earlier candidate that shares a name with it",
 }
 """The features of a statement, in the order of the weights."""
 
-WEIGHTS = np.array([10.63, 0.4229, 0.5574, -2.529, 0.7056, 2.190])
-BIAS = -3.923
-"""Fitted by ``benchmarks/fit_likeness.py`` on the tuning half of its matters (64, 2026-11-25)."""
+WEIGHTS = np.array([3.037, 0.8046, 0.4053, -3.171, 0.6929, -1.344, 4.321])
+BIAS = -3.256
+"""Fitted by ``benchmarks/fit_likeness.py`` on nine hands (2026-11-27)."""
 
 _MOST_CHANGES = 2
+_QUESTION = re.compile(
+    r"(?:wh(?:at|ich|o|om|ose|ere|en|y)|how|do|does|did|am|is|are|was|were|have|has|should|remind me|tell me)\b"
+    r"[^.!;\n]*\?$",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"[A-Z][\w&-]*")
 _NAME_WITHIN = re.compile(r"(?<=[\w,;:] )[A-Z][\w&-]+")  # not at the beginning of a sentence
 
@@ -67,7 +74,7 @@ class Candidates:
     Attributes:
         texts: the speaker's own words in each turn.
         moments: (n,) when each was said: seconds, then its place in its document.
-        figures: (n, 5) the features, without the last one of ``FIGURES``.
+        figures: (n, 6) the features, without the last one of ``FIGURES``.
         takes_up: (n, n) True if the first shares a name with the second, earlier one.
     """
 
@@ -114,10 +121,16 @@ def find_candidates(
         [is_in_first_person(text) for text in texts],
         [is_of_kin(text) for text in texts],
         [min(len(change_words(text)), _MOST_CHANGES) for text in texts],
+        [bool(_QUESTION.match(text)) for text in texts],
     ]
     moments = [_moment(item) for item in own]
     return Candidates(own, texts, moments, np.stack([np.asarray(each, np.float64) for each in columns], 1),
                       _find_shared_names(texts, moments))  # fmt: skip
+
+
+def likely(candidates: Candidates) -> NDArray[np.float64]:
+    """Return (n,) the probability that each candidate states what is asked, by the packaged weights."""
+    return probabilities(candidates, WEIGHTS, BIAS)
 
 
 def probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
@@ -128,8 +141,8 @@ def probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: fl
 
 def taken_up(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
     """Return (n,) the last feature: the largest probability of an earlier candidate that shares a name, else 0."""
-    likely = _logistic(candidates.figures @ weights[:-1] + bias)
-    return (candidates.takes_up * likely).max(axis=1)
+    first = _logistic(candidates.figures @ weights[:-1] + bias)
+    return (candidates.takes_up * first).max(axis=1)
 
 
 def _logistic(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import TurnJudge
-from memgraph_rag.facts.likeness import BIAS, LEAST, WEIGHTS, find_candidates, probabilities
+from memgraph_rag.facts.likeness import LEAST, find_candidates, likely
 from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.types import Evidence, Usage
 
@@ -32,14 +32,15 @@ class Told:
 
     Attributes:
         likely: (n,) how likely each turn states what is asked, as it is from then on.
-        holding: (n,) how likely each turn states what holds now: it states what is asked, and no later turn does.
         is_judged: whether a judge read the turns; otherwise their cosines decided.
+        is_calibrated: whether the judge knows when nothing was told.
         usage: the cost of the judge.
     """
 
     turns: Sequence[Evidence]
     likely: NDArray[np.float64]
     is_judged: bool = False
+    is_calibrated: bool = False
     usage: Usage = field(default_factory=Usage)
 
     @property
@@ -90,6 +91,12 @@ def find_told(
     order = sorted(range(len(candidates.results)), key=candidates.moments.__getitem__)
     turns = [candidates.results[place] for place in order]
     if judge is None:
-        return Told(turns, probabilities(candidates, WEIGHTS, BIAS)[order])
+        return Told(turns, likely(candidates)[order])
     verdicts = judge.judge_turns(question, [candidates.texts[place] for place in order])
-    return Told(turns, np.array(verdicts.probabilities, np.float64), is_judged=True, usage=verdicts.usage)
+    return Told(
+        turns,
+        np.array(verdicts.probabilities, np.float64),
+        is_judged=True,
+        is_calibrated=verdicts.is_calibrated,
+        usage=verdicts.usage,
+    )

@@ -144,6 +144,13 @@ def recall(
         float | None,
         Field(description="Leave out passages with a lower relevance (0 to 1); 0.1 drops most other subjects."),
     ] = None,
+    judge: Annotated[
+        bool,
+        Field(
+            description="If the query asks how something is now, let a language model find the user's message that "
+            "says it, and return it first. It takes a second or more."
+        ),
+    ] = False,
 ) -> Recalled:
     """Search, and return passages, best first, until the next would exceed ``max_tokens``, and the relevant wishes.
 
@@ -154,7 +161,7 @@ def recall(
         "documents": documents, "user": user or None, "session": session or None, "where": where,
         "since": since or None, "until": until or None, "at": at or None,
     }  # fmt: skip
-    evidence = memory.search(query, k=k, mode=mode, min_relevance=min_relevance, **scope)
+    evidence = memory.search(query, k=k, mode=mode, min_relevance=min_relevance, judge=judge, **scope)
     totals = list(accumulate(item.tokens for item in evidence))
     fitting = max(sum(total <= max_tokens for total in totals), min(1, len(totals)))
     kept = evidence[:fitting]

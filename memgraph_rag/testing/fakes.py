@@ -31,7 +31,7 @@ from typing_extensions import Self
 from memgraph_rag.contracts import Calibration, Embedder, EntityRecognizer, LanguageModel, Named, Progress
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.lexical.sentences import sentences
-from memgraph_rag.types import Generation, Matrix, Prompt, Usage, Vector
+from memgraph_rag.types import Generation, Matrix, Prompt, TurnVerdicts, Usage, Vector
 
 __all__ = ["FakeEmbedder", "FakeLanguageModel", "FakeModels", "FakeRecognizer", "FakeSession"]
 
@@ -69,6 +69,7 @@ class FakeLanguageModel:
             values, it returns the share of the request's words that occur in the nodes read.
         said: the texts that ``reply`` returns, in each session from the beginning. After the last one, or without
             texts, it returns the read sentence that shares most words with the request.
+        told: what ``judge_turns`` returns for a turn that contains a text, by that text; 0 for every other turn.
         window: the number of tokens that the model may hold at a time.
         name: the model's name in receipts and documents.
         calibration: the calibration that its sessions report; it changes none of their numbers.
@@ -90,6 +91,7 @@ class FakeLanguageModel:
         answer: str | Sequence[str] | None = None,
         said: Sequence[str] = (),
         judged: Sequence[float] = (),
+        told: Mapping[str, float] | None = None,
         window: int = 8192,
         name: str = "fake-language-model",
         calibration: Calibration | None = None,
@@ -105,6 +107,12 @@ class FakeLanguageModel:
         self._answers = (answer,) if isinstance(answer, str) else tuple(answer or ())
         self._said = tuple(said)
         self._judged = tuple(judged)
+        self._told = dict(told or {})
+
+    def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:  # noqa: ARG002
+        """Return the verdict of ``told`` on each turn. Without ``told`` the verdicts are not calibrated."""
+        verdicts = (max([p for text, p in self._told.items() if text in turn], default=0.0) for turn in turns)
+        return TurnVerdicts(tuple(verdicts), bool(self._told), Usage(0, 0, 1))
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
@@ -123,7 +131,8 @@ class FakeLanguageModel:
 
         A scripted reply is written as it is, whatever the ``schema``. Without a scripted reply, the properties of a
         schema are filled from the inputs. A list of strings gets the capitalised names. A list of lists gets, for each
-        sentence with two names, these two names and the sentence. See ``LanguageModel.generate`` for the arguments.
+        sentence with two names, these two names and the sentence. An enumeration gets its first capitalised value. See
+        ``LanguageModel.generate`` for the arguments.
 
         Raises:
             WindowExceeded: a prompt and ``max_tokens`` do not fit the window.
@@ -422,13 +431,15 @@ def _first_words(text: str) -> list[str]:
 
 
 def _fill_schema(schema: Mapping[str, Any], inputs: Sequence[str]) -> dict[str, Any]:
-    """Return values for the properties of a schema of lists, from the inputs."""
+    """Return values for the properties of a schema of lists and enumerations, from the inputs."""
     texts = [text[start:end].strip() for text in inputs for start, end in sentences(text)]
     names = [list(dict.fromkeys(_CAPITALS.findall(sentence))) for sentence in texts]
     pairs = [[*group[:2], sentence] for group, sentence in zip(names, texts, strict=True) if len(group) > 1]
     all_names = list(dict.fromkeys(chain.from_iterable(names)))
     return {
-        name: (pairs if part.get("items", {}).get("type") == "array" else all_names)[: part.get("maxItems")]
+        name: next((value for value in part["enum"] if value[0].isupper()), part["enum"][0])
+        if "enum" in part
+        else (pairs if part.get("items", {}).get("type") == "array" else all_names)[: part.get("maxItems")]
         for name, part in schema.get("properties", {}).items()
     }
 

@@ -59,9 +59,11 @@ class TurnVerdicts:
 
     Attributes:
         probabilities: for each turn, 0 to 1, how likely the turn states what the question asks, as it is from then on.
+        is_calibrated: whether small probabilities of all turns mean that nothing was told.
     """
 
     probabilities: tuple[float, ...]
+    is_calibrated: bool
     usage: Usage = field(default_factory=Usage)
 
 

@@ -2,8 +2,8 @@
 
 The turns are branches behind a kept prefix of instructions and examples: a branch sees the prefix, the question and
 itself. The state of the model at a branch's end, after some of its layers, decides by the weights of a
-``TurnCalibration``; without one, P(Yes) decides. The module knows no facts and no time. Invariant: the verdict on a turn
-does not depend on the other turns.
+``TurnCalibration``; without one, P(Yes) decides. The module knows no facts and no time. Invariant: the verdict on a
+turn does not depend on the other turns.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def judge_turns(model: TransformersModel, question: str, turns: Sequence[str]) -
         wanted = Pass(ids, past, among=_tree(len(asked), [len(branch) for branch in group]), logits_of=ends)
         probabilities += _read_verdicts(model, wanted).tolist()
         read += len(ids)
-    return TurnVerdicts(tuple(probabilities), Usage(read, 0, 1 if read else 0, time.perf_counter() - started))
+    usage = Usage(read, 0, 1 if read else 0, time.perf_counter() - started)
+    return TurnVerdicts(tuple(probabilities), model.turn_calibration is not None, usage)
 
 
 def _read_verdicts(model: TransformersModel, wanted: Pass) -> Tensor:

@@ -35,6 +35,7 @@ class TurnJudging:
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self._judge: TurnJudge = model if callable(getattr(model, "judge_turns", None)) else WrittenVerdicts(model)  # pyright: ignore[reportAttributeAccessIssue] - checked in this line
+        self._is_calibrated = False
         self._kept: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -51,13 +52,13 @@ class TurnJudging:
         if unknown:
             verdicts = self._judge.judge_turns(question, unknown)
             known |= dict(zip(unknown, self._check(verdicts, len(unknown)), strict=True))
-            usage = verdicts.usage
+            usage, self._is_calibrated = verdicts.usage, verdicts.is_calibrated
         with self._lock:
             for turn in unknown:
                 self._kept[question, turn] = known[turn]
             while len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
-        return TurnVerdicts(tuple(known[turn] for turn in turns), usage)
+        return TurnVerdicts(tuple(known[turn] for turn in turns), self._is_calibrated, usage)
 
     def _check(self, verdicts: object, count: int) -> tuple[float, ...]:
         numbers = verdicts.probabilities if isinstance(verdicts, TurnVerdicts) else None
@@ -96,9 +97,8 @@ class WrittenVerdicts:
         (written,) = self._model.generate([prompt], max_tokens=_TOKENS_EACH * len(turns), schema=schema)
         values = _read_values(written.text)
         told = (values.get(number, _NOTHING) for number in numbers)
-        return TurnVerdicts(
-            tuple(float(_is_said(value, turn)) for value, turn in zip(told, turns, strict=True)), written.usage
-        )
+        probabilities = tuple(float(_is_said(value, turn)) for value, turn in zip(told, turns, strict=True))
+        return TurnVerdicts(probabilities, True, written.usage)
 
 
 def _read_values(text: str) -> dict[str, str]:
