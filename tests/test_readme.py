@@ -97,6 +97,19 @@ def test_asking_prints_citations_and_trace(readme_run, beside_examples, capsys):
     assert not names["memory"]._parts.store._file.users  # closed
 
 
+@pytest.mark.timeout(900)
+def test_guide_of_conversations_prints_what_it_shows(beside_examples, capsys):
+    """Compare the search, and the form of the answer: this smaller model chooses its words."""
+    searching, asking = blocks(page("conversations"), "python")
+    (shown,) = blocks(page("conversations"), "text")
+    names = run_program(searching, "conversations")
+    assert capsys.readouterr().out == shown
+    answer = run_program(asking, "conversations", names)["answer"]
+    told = r".+ \(told on \d+ \w+ 2026\)"
+    assert re.fullmatch(rf"{told}(; before: {told})?\.", answer.text)
+    assert capsys.readouterr().out == f"{answer.text} {[citation.quote for citation in answer.citations]}\n"
+
+
 def test_guide_of_search_filters_by_metadata_and_time(beside_examples, capsys):
     names = run_program(blocks(page("asking"), "python")[1], "asking")
     assert {evidence.document_key for evidence in names["of_project"]} == {"monday", "friday"}
