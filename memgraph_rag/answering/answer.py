@@ -174,8 +174,8 @@ class Reading:
     def _find_told(self, search: FactSearch, question: str, extent: Extent) -> Told | None:
         """Return what a person told of a question; None if the strategy must read.
 
-        The strategy reads if nothing was told, unless all that is near the question are turns of chats. It also reads if
-        the judge is not calibrated, or if the model's window is too small to judge turns.
+        The strategy reads if nothing was told, unless all that is near the question are turns of chats. It also reads
+        if the judge is not calibrated, or if the model's window is too small to judge turns.
         """
         if self._find_judge is None:
             return None
