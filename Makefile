@@ -137,8 +137,9 @@ bench-extraction: $(VENV)/.has-demo ## Entities and relations against GPT-3.5's,
 bench-turns: $(VENV)/.has-demo ## How long a turn takes to store beside 50,000 others; fills a file for ten minutes
 	@$(BIN)/python benchmarks/session_turns.py --json benchmarks/results/session_turns.json
 
-bench-updates: $(VENV)/.has-demo ## Does search give what holds now, as of a day, and what contradicts it
+bench-updates: $(VENV)/.has-demo ## Does the memory say what holds now, as of a day, and what contradicts it
 	@$(BIN)/python benchmarks/updates.py
+	@$(BIN)/python benchmarks/what_holds.py
 
 bench-walks: $(VENV)/.has-demo ## How much of the evidence the strategies find that a model leads; on a CPU for hours
 	@mkdir -p $(KEPT)

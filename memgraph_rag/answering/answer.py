@@ -18,7 +18,7 @@ from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
 from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
-from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY, answer_from_turn, trace_turns
+from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY, answer_from_turns, trace_turns
 from memgraph_rag.contracts import (
     Extract,
     GraphReader,
@@ -190,11 +190,11 @@ class Reading:
     ) -> Generator[Step | str | Answer, None, None]:
         """Yield the steps, the text and the ``Answer`` from the turn that holds, or a refusal if nothing was told."""
         begun = self._answers.begin()
-        trace = trace_turns(told)
+        trace = trace_turns(question, told)
         yield from trace
         written = None
         if trace:
-            written = yield from answer_from_turn(self._models.language, question, style, told)
+            written = yield from answer_from_turns(self._models.language, question, style, told)
             self._answers.add(written.text, [step.node for step in trace], begun=begun)
         evidence = self._evidence(trace, snapshot.graph)
         usage = told.usage + written.usage if written else told.usage

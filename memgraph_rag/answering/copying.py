@@ -1,4 +1,4 @@
-"""Copy from a turn the words that answer a question: the model chooses among the phrases of the turn.
+"""Copy from turns the words that answer a question: the model chooses among the phrases of each turn.
 
 The module knows a language model by its contract. Invariant: every value is a phrase of its turn, of whole words.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.types import Prompt, Usage
 
-__all__ = ["copy_values", "phrases"]
+__all__ = ["copy_changes", "copy_values", "phrases"]
 
 _MOST_WORDS = 6  # of a value
 _MOST_TURN = 120  # words of a turn from which a value is copied
@@ -47,6 +47,22 @@ _EXAMPLES = (
     ("who trains the dog?", "turns out Beppe is too busy, so Carla takes the dog from now on", "Carla"),
     ("what kind of milk do we buy", "the kids hate soy. oat it is", "oat"),
 )  # fmt: skip
+_CHANGES = (
+    ("which instruments do i play", "sold the drums, the guitar stays", ["guitar"], ["drums"]),
+    ("what pets do we have", "a second rabbit moved in yesterday, Flecki gets along with the cat so far",
+     ["rabbit", "cat"], []),
+    ("which streaming services do i pay for", "cancelled mubi, way too many films i never watch", [], ["mubi"]),
+    ("who is on my team", "welcome mail for Ines please, she starts with us today", ["Ines"], []),
+    ("which days do i train", "wednesdays are off from now on, my knee", [], ["wednesdays"]),
+    ("what am i growing this year", "beans are in, and i put two rows of chard next to them", ["beans", "chard"], []),
+    ("which languages can i speak", "had a whole phone call in Dutch today, on top of the Polish from home",
+     ["Dutch", "Polish"], []),
+    ("which clients do i have", "Norwell signed! and Brixton ended the contract the same day, go figure",
+     ["Norwell"], ["Brixton"]),
+)  # fmt: skip
+_MOST_LISTED_WORDS = 3  # of one of several values
+_MOST_LISTED = 4  # values of a turn
+_LISTED_TOKENS = 80
 _INPUT = "Question: {question}\nMessage: {turn}\nAnswer:"
 _INSTRUCTION = "\n\n".join(
     [
@@ -55,6 +71,17 @@ _INSTRUCTION = "\n\n".join(
         *(
             f"{_INPUT.format(question=question, turn=turn)} {json.dumps({'value': value})}"
             for question, turn, value in _EXAMPLES
+        ),
+    ]
+)
+
+_CHANGES_INSTRUCTION = "\n\n".join(
+    [
+        "Copy from the message the things that answer the question. now: what is so from the message on. over: what is "
+        "no longer so. Copy single things, as few words as name them.",
+        *(
+            f"{_INPUT.format(question=question, turn=turn)} {json.dumps({'now': now, 'over': over})}"
+            for question, turn, now, over in _CHANGES
         ),
     ]
 )
@@ -75,14 +102,40 @@ def copy_values(model: LanguageModel, question: str, turns: Sequence[str]) -> tu
             values.append("")
             continue
         prompt = Prompt(_INSTRUCTION, (_INPUT.format(question=question, turn=line),))
-        (written,) = model.generate([prompt], max_tokens=_TOKENS, schema=_schema(choices))
+        (written,) = model.generate([prompt], max_tokens=_TOKENS, schema=_schema({"value": {"enum": choices}}))
         usage += written.usage
         values.append(_read_value(written.text, line))
     return values, usage
 
 
-def phrases(line: str) -> list[str]:
-    """Return all runs of up to six words of a line, without punctuation at their edges, each once, in order.
+def copy_changes(
+    model: LanguageModel, question: str, turns: Sequence[str]
+) -> tuple[list[tuple[list[str], list[str]]], Usage]:
+    """Return for each turn the values that it adds to what answers a question, and those that it ends; and the cost.
+
+    Raises:
+        WindowExceeded: the examples and a turn do not fit the window.
+        ModelUnavailable: the server did not answer.
+    """
+    changes, usage = [], Usage()
+    for turn in turns:
+        line = " ".join(turn.split()[:_MOST_TURN])
+        choices = phrases(line, most=_MOST_LISTED_WORDS)
+        if not choices:
+            changes.append(([], []))
+            continue
+        listed = {"type": "array", "items": {"enum": choices}, "maxItems": _MOST_LISTED}
+        prompt = Prompt(_CHANGES_INSTRUCTION, (_INPUT.format(question=question, turn=line),))
+        (written,) = model.generate(
+            [prompt], max_tokens=_LISTED_TOKENS, schema=_schema({"now": listed, "over": listed})
+        )
+        usage += written.usage
+        changes.append(_read_changes(written.text, line))
+    return changes, usage
+
+
+def phrases(line: str, *, most: int = _MOST_WORDS) -> list[str]:
+    """Return all runs of up to ``most`` words of a line, without punctuation at their edges, each once, in order.
 
     >>> phrases("Porto, at last!")
     ['Porto', 'Porto, at', 'Porto, at last', 'at', 'at last', 'last']
@@ -91,16 +144,16 @@ def phrases(line: str) -> list[str]:
     runs = (
         line[start:end].strip(_EDGES)
         for place, (start, _) in enumerate(words)
-        for _, end in words[place : place + _MOST_WORDS]
+        for _, end in words[place : place + most]
     )
     return [run for run in dict.fromkeys(runs) if run]
 
 
-def _schema(choices: Sequence[str]) -> Mapping[str, Any]:
+def _schema(properties: Mapping[str, Any]) -> Mapping[str, Any]:
     return {
         "type": "object",
-        "properties": {"value": {"enum": list(choices)}},
-        "required": ["value"],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
 
@@ -113,3 +166,14 @@ def _read_value(text: str, line: str) -> str:
         return line
     place = line.casefold().find(value.casefold()) if isinstance(value, str) and value else -1
     return line[place : place + len(value)] if place >= 0 else line
+
+
+def _read_changes(text: str, line: str) -> tuple[list[str], list[str]]:
+    """Return the lists of a reply without what is no phrase of the line; empty lists if the reply is no such JSON."""
+    try:
+        read = json.loads(text)
+        lists = [read["now"], read["over"]]
+    except (ValueError, KeyError, TypeError):
+        return [], []
+    now, over = ([value for value in each if isinstance(value, str) and value in line] for each in lists)
+    return now, over

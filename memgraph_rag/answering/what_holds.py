@@ -1,4 +1,7 @@
-"""Answers a question about the present from the one turn that says what holds, by copying its words.
+"""Answers a question about the present from the turns that say what holds, by copying their words.
+
+A question for one value is answered from the one turn that holds. A question for several ("which languages …") is
+answered from all turns that add or end a value.
 
 It knows what was told (``facts.told``) and the model by its contract. Invariants: the answer's value is a phrase of the
 cited turn; what was never told is not answered; nothing is stored as a fact.
@@ -11,23 +14,31 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from memgraph_rag.answering.copying import copy_values
+from memgraph_rag.answering.copying import copy_changes, copy_values
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.facts.told import Told
 from memgraph_rag.types import AnswerStyle, Citation, Evidence, Step, StopReason, Usage, written_day
 
-__all__ = ["NEVER_TOLD", "STRATEGY", "HoldingAnswer", "answer_from_turn", "trace_turns"]
+__all__ = ["NEVER_TOLD", "STRATEGY", "HoldingAnswer", "answer_from_turns", "asks_for_several", "trace_turns"]
 
 STRATEGY = "what holds"
 """The name in answers of this way of reading."""
+
+_MOST_CHANGES = 8  # turns from which several values are read, the newest
+_ASKED = r"(?:which|what|whose)(?! (?:size|kind|sort|type)\b)(?: \w+){0,2}?"
+_SEVERAL = re.compile(
+    rf"^(?:\w+ ){{0,2}}{_ASKED} (?!\w*(?:ss|us|is|'s)\b)\w+s (?:do|am|are|is|have|can|does)\b|"
+    rf"^{_ASKED} (?:people|children|meds|animals|stuff|things)\b|^who all\b|^what (?:are|were) (?:my|our)\b",
+    re.IGNORECASE,
+)
 
 NEVER_TOLD = "Nobody told this memory what the question asks."
 
 
 @dataclass(frozen=True, slots=True)
 class HoldingAnswer:
-    """An answer from the turn that holds, and its citations: that turn, then the turn of the value before."""
+    """An answer and its citations: the turn that holds, then the turn of the value before; or a turn for each value."""
 
     text: str
     short: str
@@ -35,16 +46,26 @@ class HoldingAnswer:
     usage: Usage
 
 
-def trace_turns(told: Told) -> tuple[Step, ...]:
-    """Return the turns that the model reads for its answer as steps: the one before if there is one, then the newest.
+def asks_for_several(question: str) -> bool:
+    """Return whether a question asks for all values that hold; English only.
 
-    Empty if nothing was told. ``Step.p_yes`` is how likely a turn states what is asked, ``Step.score`` how likely it
-    holds now.
+    >>> asks_for_several("which languages am I learning?"), asks_for_several("which bus do I take?")
+    (True, False)
+    """
+    return bool(_SEVERAL.search(question.strip()))
+
+
+def trace_turns(question: str, told: Told) -> tuple[Step, ...]:
+    """Return the turns that the model reads for its answer as steps, in the order of time.
+
+    These are the turn that holds and the one before it; for a question for several values, all that state one. Empty if
+    nothing was told. ``Step.p_yes`` is how likely a turn states what is asked, ``Step.score`` how likely it holds now.
     """
     newest = told.newest
     if newest is None:
         return ()
-    places = [*map(list(told.turns).index, [*told.before(newest)[:1], newest])]
+    turns = told.stating[-_MOST_CHANGES:] if asks_for_several(question) else [*told.before(newest)[:1], newest]
+    places = [list(told.turns).index(turn) for turn in turns]
     holding = told.holding
     return tuple(
         Step(
@@ -55,38 +76,59 @@ def trace_turns(told: Told) -> tuple[Step, ...]:
     )  # fmt: skip
 
 
-def answer_from_turn(
+def answer_from_turns(
     model: LanguageModel, question: str, style: AnswerStyle, told: Told
 ) -> Generator[str, None, HoldingAnswer]:
     """Yield the answer, and return it with its citations. ``told.newest`` must be a turn.
 
-    A sentence names the value, the day on which it was told, and the value before if another one was told.
+    A sentence names the value, the day on which it was told, and the value before if another one was told; or all
+    values that hold.
 
     Raises:
         WindowExceeded: the model's window is too small to copy.
         ModelUnavailable: the model's server did not answer.
     """
+    listed = _list_values(model, question, told) if asks_for_several(question) else None
+    turns, values, usage = listed or _copy_newest(model, question, style, told)
+    citations = tuple(_cite(turn, value) for turn, value in zip(turns, values, strict=True))
+    text = _write(style, turns, values, separator=", " if listed else "; before: ")
+    yield text
+    return HoldingAnswer(text, ", ".join(values) if listed else values[0], citations, usage)
+
+
+def _copy_newest(
+    model: LanguageModel, question: str, style: AnswerStyle, told: Told
+) -> tuple[list[Evidence], list[str], Usage]:
+    """Return the turn that holds and its value; then the turn before and its value, if it is another one."""
     newest = told.newest
     assert newest is not None
     turns = [newest, *(told.before(newest)[:1] if style != "short" else [])]
-    spoken = [own_words([turn.segment])[0] for turn in turns]
-    values, usage = copy_values(model, question, spoken)
+    values, usage = copy_values(model, question, [own_words([turn.segment])[0] for turn in turns])
     if len(values) > 1 and _same(values[1], values[0]):
         turns, values = turns[:1], values[:1]
-    citations = tuple(_cite(turn, value) for turn, value in zip(turns, values, strict=True))
-    text = _write(style, turns, values)
-    yield text
-    return HoldingAnswer(text, values[0], citations, usage)
+    return turns, values, usage
 
 
-def _write(style: AnswerStyle, turns: Sequence[Evidence], values: Sequence[str]) -> str:
+def _list_values(model: LanguageModel, question: str, told: Told) -> tuple[list[Evidence], list[str], Usage] | None:
+    """Return the turn and the name of each value that no later turn ends; None if no turn adds one."""
+    turns = told.stating[-_MOST_CHANGES:]
+    changes, usage = copy_changes(model, question, [own_words([turn.segment])[0] for turn in turns])
+    held: list[tuple[Evidence, str]] = []
+    for turn, (now, over) in zip(turns, changes, strict=True):
+        added = [value for value in now if not any(_same(value, ended) for ended in over)]
+        held = [(other, value) for other, value in held if not any(_same(value, each) for each in (*over, *added))]
+        held += [(turn, value) for value in dict.fromkeys(added)]
+    return ([turn for turn, _ in held], [value for _, value in held], usage) if held else None
+
+
+def _write(style: AnswerStyle, turns: Sequence[Evidence], values: Sequence[str], *, separator: str) -> str:
     if style == "short":
-        return values[0]
+        return ", ".join(values)
     parts = [
         f"{value} (told{_on_day(turn)}){f' [{number}]' if style == 'detailed' else ''}"
         for number, (turn, value) in enumerate(zip(turns, values, strict=True), 1)
     ]
-    return f"{'; before: '.join(parts)}."
+    return f"{separator.join(parts)}."
 
 
 def _on_day(turn: Evidence) -> str:

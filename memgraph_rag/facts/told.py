@@ -64,10 +64,15 @@ class Told:
         """Whether a turn states what is asked, by a judge."""
         return bool(self.turns) and float(self.likely.max()) >= LEAST_TOLD
 
+    @property
+    def stating(self) -> list[Evidence]:
+        """The turns that likely state what is asked, in the order of time."""
+        return [turn for turn, p in zip(self.turns, self.likely, strict=True) if p >= LEAST_TOLD]
+
     def before(self, turn: Evidence) -> list[Evidence]:
-        """Return the earlier turns that state what is asked, the newest first."""
-        place = list(self.turns).index(turn)
-        return [each for each, p in zip(self.turns[:place], self.likely[:place], strict=True) if p >= LEAST_TOLD][::-1]
+        """Return the turns before a turn that likely state what is asked, the newest first."""
+        earlier = self.turns[: list(self.turns).index(turn)]
+        return [each for each in reversed(self.stating) if each in earlier]
 
 
 def find_told(

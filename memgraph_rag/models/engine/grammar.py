@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["Form", "Grammars", "asks_to_stop"]
 
 _SPACING = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}  # the model does not choose it
+_MOST_COMPILED = 64  # schemas
 _CLOSING = frozenset("]}")
 
 
 class Grammars:
-    """The schemas of one model, each compiled once.
+    """The schemas of one model, compiled once while they are in use: a value is copied under a schema of its own.
 
     Args:
         tokens: the model's tokenizer.
@@ -42,7 +44,7 @@ class Grammars:
         self._vocabulary = max(vocabulary, tokens.size)
         self._lock = threading.Lock()
         self._tokenizer: LLTokenizer | None = None
-        self._compiled: dict[str, LLMatcher] = {}
+        self._compiled: OrderedDict[str, LLMatcher] = OrderedDict()
 
     def form(self, schema: Mapping[str, Any]) -> Form:
         """Return a new, empty form for a schema.
@@ -54,6 +56,9 @@ class Grammars:
         with self._lock:
             if schema_text not in self._compiled:
                 self._compiled[schema_text] = self._compile(schema_text)
+            self._compiled.move_to_end(schema_text)
+            while len(self._compiled) > _MOST_COMPILED:
+                self._compiled.popitem(last=False)
             return Form(self._compiled[schema_text].deep_copy(), self._vocabulary)
 
     def _compile(self, schema: str) -> LLMatcher:
