@@ -181,11 +181,11 @@ class Session:
         """Return the k segments that are most relevant to a query, best first, then at most three wishes of the user.
 
         Wishes are instructions and preferences from the same scope, newest first (``ScopedMemory.wishes``). They come
-        on top of k. A wish that is among the k segments is not repeated. No language model is called.
+        on top of k. A wish that is among the k segments is not repeated. No language model is called without ``judge``.
 
         Args:
             within: "user" searches all that this user said or owns; "session" searches this session alone.
-            **options: further arguments of ``Memory.search``, such as ``at``.
+            **options: further arguments of ``Memory.search``, such as ``at`` and ``judge``.
 
         Raises:
             SettingsError: ``within`` is neither "user" nor "session".
