@@ -11,7 +11,6 @@ import re
 
 from memgraph_rag.facts.grammar.attribute_phrases import PLACE, AttributePhrase, attribute_phrases
 from memgraph_rag.facts.grammar.attributes import is_family
-from memgraph_rag.facts.grammar.residues import residue
 from memgraph_rag.facts.grammar.topic_frames import read_topic
 from memgraph_rag.facts.grammar.values import is_value, until_end
 from memgraph_rag.lexical.inflection import is_past, verb_pattern
@@ -116,9 +115,6 @@ def read_value(clause: str) -> tuple[str, str] | None:
             continue
         if read := _in_frame(phrase, clause):
             return read
-        value = until_end(residue(phrase.clause, clause)) if not topic and is_family(phrase.attribute) else ""
-        if value and value in clause and is_value(value, is_family=True):
-            return phrase.attribute, value
     return topic
 
 
