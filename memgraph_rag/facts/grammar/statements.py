@@ -31,9 +31,8 @@ _CORRECTS = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"(?:(?<=\bI)|(?<=\bwe))(?P<have> have|['’]ve)?(?: did| do)?(?: not|n['’]t| never)\b", re.IGNORECASE
+    r"(?:(?<=\bI)|(?<=\bwe))(?P<have> have|['’]ve| did)?(?: do)?(?: not|n['’]t| never)\b", re.IGNORECASE
 )
-_VERSION = re.compile(r"\d\.\d")  # "I moved to Python 3.12"
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?<!\.)")
 _NUMBER = re.compile(r"\+?\(?\d[\d ()/-]{5,}\d")
 _REACH = re.compile(
@@ -169,6 +168,5 @@ def _former(told: Replacement | None, value: str) -> str:
 
 
 def _read(clause: str) -> tuple[str, str] | None:
-    """The attribute and the value of a clause; None also where the speaker denies it, or no place has such a name."""
-    read = None if _DENIED.search(clause) else read_value(clause)
-    return None if read and read[0] == "home" and _VERSION.search(read[1]) else read
+    """The attribute and the value of a clause; None also where the speaker denies it."""
+    return None if _DENIED.search(clause) else read_value(clause)

@@ -11,7 +11,6 @@ import re
 
 from memgraph_rag.facts.grammar.attribute_phrases import PLACE, AttributePhrase, attribute_phrases
 from memgraph_rag.facts.grammar.attributes import is_family
-from memgraph_rag.facts.grammar.topic_frames import read_topic
 from memgraph_rag.facts.grammar.values import is_value, until_end
 from memgraph_rag.lexical.inflection import is_past, verb_pattern
 
@@ -69,6 +68,29 @@ _FRAMES = tuple(
         rf"^{_P} ?[:=–—] ?(?P<value>.+)",
     )
 )
+_ADVERBS = r"(?:(?:now|just|currently|recently|finally|still|actually|also|already|officially) )*"
+_I = rf"^(?:i|we)(?:['’]ve|['’]m|['’]re)? {_ADVERBS}(?:(?:have|am|are|been|did) {_ADVERBS})*"
+_LETTER = r"(?-i:[A-Z])"
+_TOWN = rf"(?:the )?{_LETTER}[\w'’&.-]*(?: (?:(?:am|an der|de|del|la|of|on|upon) )?{_LETTER}[\w'’&.-]*)*"
+
+_STATES = tuple(
+    (attribute, re.compile(pattern, re.IGNORECASE))
+    for attribute, pattern in (
+        ("home", rf"{_I}(?:live|lived|living) in (?P<value>{_TOWN})"),
+        (
+            "home",
+            rf"{_I}(?:moved|relocated|(?<=did )(?:move|relocate)) (?:back )?(?:from .+? )?to "
+            rf"(?P<value>{_TOWN})\b(?! \d)",
+        ),  # not "I moved to Django 4.2"
+        ("employer", rf"{_I}(?:work|worked|working) (?:at|for) (?P<value>{_TOWN})"),
+        ("employer", rf"{_I}(?:joined|started at) (?P<value>{_TOWN})(?=$|,| (?:as|last|this)\b)"),
+        ("job", rf"{_I}(?:work|worked|working) as (?P<value>an? .+)"),
+        ("job", rf"{_I}(?:became|become) (?P<value>an? [\w-]+)(?=$|,| (?:last|this)\b)"),
+        ("car", rf"{_I}(?:drive|driving) (?P<value>an? (?:[\w-]+ )?{_LETTER}.*)"),
+        ("partner", rf"{_I}(?:dating|engaged to|married to) (?P<value>{_TOWN})"),
+    )
+)
+"""What people say of themselves without a name for it: "I live in Oslo" tells their home."""
 _AGENT = frozenset("i we you please i've i'm i'd we've we're we'd i’ve i’m i’d let's it's it that's that this".split())  # noqa: SIM905
 _HELPERS = frozenset(
     "have had has am are is was were be been will would do did does to myself ourselves just really even".split()  # noqa: SIM905
@@ -102,13 +124,13 @@ _PERSON = re.compile(r"\b(?:i|my|me|we|our|us|mine|home|new)\b", re.IGNORECASE)
 def read_value(clause: str) -> tuple[str, str] | None:
     """The attribute, in its form, and the value that a clause gives it; None where no frame fits.
 
-    >>> read_value("Oslo is where I live these days"), read_value("I ended up choosing Vim for my text editor")
+    >>> read_value("I live in Oslo these days"), read_value("I ended up choosing Vim for my text editor")
     (('home', 'Oslo'), ('editor', 'Vim'))
     """
     plain = _with_subject(_timeless(clause))
     if not _PERSON.search(plain):
         return None
-    topic = read_topic(plain)
+    topic = _read_state(plain)
     topic = topic if topic and topic[1] in clause else None
     for phrase in attribute_phrases(plain):
         if topic and not is_family(phrase.attribute):
@@ -116,6 +138,15 @@ def read_value(clause: str) -> tuple[str, str] | None:
         if read := _in_frame(phrase, clause):
             return read
     return topic
+
+
+def _read_state(clause: str) -> tuple[str, str] | None:
+    for attribute, pattern in _STATES:
+        match = pattern.search(clause)
+        value = until_end(match["value"]) if match else ""
+        if value and is_value(value, is_family=True):
+            return attribute, value
+    return None
 
 
 def _in_frame(phrase: AttributePhrase, clause: str) -> tuple[str, str] | None:
