@@ -14,8 +14,8 @@ from typing import Literal
 from memgraph_rag.facts.grammar.attributes import value_form
 from memgraph_rag.facts.grammar.deeds import deeds
 from memgraph_rag.facts.grammar.own_clauses import may_hold, own_clauses
+from memgraph_rag.facts.grammar.plain_forms import read_value
 from memgraph_rag.facts.grammar.replacements import Replacement, replacement_in
-from memgraph_rag.facts.grammar.value_frames import read_value
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses, is_of_now
 from memgraph_rag.lexical.instructions import wish_in
 from memgraph_rag.lexical.tokenize import words
