@@ -6,17 +6,14 @@ after the one that replaced it; a question about the past, or about something th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from memgraph_rag.contracts import Embedder
 from memgraph_rag.facts.fact_index import Fact, FactKey, group_by_subject, standings, within
 from memgraph_rag.facts.grammar.asked_attributes import AskedAttribute, asked_among, asked_attribute
 from memgraph_rag.facts.grammar.deeds import asked_deed, denies
-from memgraph_rag.facts.grammar.statements import may_state
 from memgraph_rag.facts.inferred_facts import infer_deeds
-from memgraph_rag.facts.own_words import own_words
-from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.types import Evidence, Extent
 from memgraph_rag.types.facts import Standing
@@ -26,15 +23,6 @@ __all__ = ["POOL", "arrange"]
 POOL = 50  # results that are ordered, whatever k is
 
 _MOST_PEOPLE = 3  # speakers whose statements of an attribute are put first
-_KIN = {
-    "home": "home live lives living moved relocated based settled residing address town city flat",
-    "job": "job work working profession occupation career role hired employed",
-    "employer": "employer work working company firm joined hired employed job",
-    "car": "car drive driving vehicle",
-    "partner": "partner dating married engaged girlfriend boyfriend wife husband",
-}
-"""Further words by which an attribute is mentioned."""
-
 Find = Callable[[Sequence[str]], Mapping[str, Evidence]]
 """Return the results of segments by id, with the score 0, without segments that are no longer stored."""
 
@@ -137,45 +125,15 @@ def _is_speaker(speaker: str, asked: AskedAttribute) -> bool:
 def _put_asked_first(
     results: list[Evidence], asked: AskedAttribute, by_key: Mapping[FactKey, list[Fact]], find: Find
 ) -> list[Evidence]:
-    """Put the last statement about the asked attribute first, for each speaker, also one that no rule has read."""
+    """Put the last statement about the asked attribute first, for each speaker."""
     places = {item.segment.id: place for place, item in enumerate(results)}
     keys = [key for key in by_key if _is_asked(key, asked)]
 
     def best_place(key: FactKey) -> tuple[int, FactKey]:
         return min(places.get(fact.segment_id, len(results)) for fact in by_key[key]), key
 
-    read = {fact.segment_id for facts in by_key.values() for fact in facts if fact.kind == "value"}
-    unread = _find_unread(results, asked, read)
-    if not keys:
-        return _move_first(results, [segment_id for _, _, segment_id in sorted(unread, reverse=True)], find)
-    first: list[str] = []
-    for key in sorted(keys, key=best_place)[:_MOST_PEOPLE]:
-        newest = max(by_key[key], key=lambda fact: (fact.at, fact.index))
-        later = [item for item in unread if item[0] > newest.at and item[1] == newest.speaker.casefold()]
-        first += [*(segment_id for _, _, segment_id in sorted(later, reverse=True)), newest.segment_id]
-    return _move_first(results, list(dict.fromkeys(first)), find)
-
-
-def _find_unread(
-    results: Sequence[Evidence], asked: AskedAttribute, read: Collection[str]
-) -> list[tuple[float, str, str]]:
-    """Return (time, speaker, segment id) of results in the first person about what is asked that no rule reads.
-
-    Args:
-        read: the ids of segments in which a rule has read something.
-    """
-    cues = _KIN.get(asked.attribute, "").split()
-    unread: list[tuple[float, str, str]] = []
-    for item in results[:POOL]:
-        segment = item.segment
-        moment = instant(segment.time)
-        if segment.id in read or moment is None:
-            continue
-        is_own = _is_speaker(segment.speaker, asked)
-        (spoken,) = own_words([segment])
-        if is_own and may_state(spoken, attribute=asked.attribute, cues=cues):
-            unread.append((moment.timestamp(), segment.speaker.casefold(), segment.id))
-    return unread
+    newest = [max(by_key[key], key=lambda fact: (fact.at, fact.index)) for key in sorted(keys, key=best_place)]
+    return _move_first(results, list(dict.fromkeys(fact.segment_id for fact in newest[:_MOST_PEOPLE])), find)
 
 
 def _move_first(results: list[Evidence], first: Sequence[str], find: Find) -> list[Evidence]:

@@ -1,4 +1,4 @@
-"""Test which clauses speak of the speaker, and which of these may hold now."""
+"""Test which clauses speak of the speaker."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.facts.grammar.own_clauses import may_hold, own_clauses
+from memgraph_rag.facts.grammar.own_clauses import own_clauses
 
 
 @table(
@@ -24,23 +24,6 @@ from memgraph_rag.facts.grammar.own_clauses import may_hold, own_clauses
 )
 def test_clauses_with_the_speaker_in_them(text: str, own: int) -> None:
     assert len(list(own_clauses(text))) == own
-
-
-@table(
-    ("clause", "may"),
-    [
-        ("If anyone asks about my accountant, the answer is Quist from today on", True),
-        ("my keys are those of a flat in Rome", True),
-        ("Years back Sofie used to be my coach", False),
-        ("I once had Sofie as my coach", False),
-        ("I don't have a coach", False),
-        ("I read something about my coach", False),
-        ("my sister's coach is Sofie", False),
-        ("I might take Sofie as my coach", False),
-    ],
-)
-def test_clauses_that_may_hold_now(clause: str, may: bool) -> None:
-    assert may_hold(clause) is may
 
 
 @given(st.text(alphabet="I my was Rex?.,' \n", max_size=200))

@@ -1,7 +1,6 @@
-"""Find clauses in which speakers say something of themselves, in any words, and tell whether it may hold now.
+"""Find clauses in which speakers say something of themselves, and words by which a text tells a change.
 
-The module knows one text, and neither attribute nor value. English only. Invariant: a clause that asks, wishes,
-supposes, reports, denies or speaks of the past may not hold.
+The module knows one text, and neither attribute nor value. English only.
 """
 
 from __future__ import annotations
@@ -9,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memgraph_rag.lexical.clauses import Clause, asserts, clauses
+from memgraph_rag.lexical.clauses import Clause, clauses
 from memgraph_rag.lexical.inflection import is_past
 
-__all__ = ["change_words", "is_in_first_person", "is_of_kin", "may_hold", "own_clauses"]
+__all__ = ["change_words", "is_in_first_person", "is_of_kin", "own_clauses"]
 
 _FIRST_PERSON = re.compile(r"\b(?:(?:i|we)(?:['’]\w+)?|my|mine|our|ours|us|me|myself|ourselves)\b", re.IGNORECASE)
 _KIN_WORDS = (
@@ -29,16 +28,6 @@ _CHANGE = re.compile(
     r"left|clos\w+|sold|retired|resigned|start\w*|began|join\w*|ended|finished|died|broke)\b",
     re.IGNORECASE,
 )
-_OF_ANOTHER = re.compile(rf"\b(?:my|our) (?:\w+ )?{_KIN_WORDS}['’]|\b(?:her|his|their)\b", re.IGNORECASE)
-_OVER = re.compile(
-    r"\b(?:was|were|had|did)\b(?!.*\b(?:now|these days|is|am|are)\b)|\bonce\b|\byears? (?:ago|back)\b", re.IGNORECASE
-)  # "I was at Bosch and am at Lego" is of now
-_NOT = re.compile(r"\b(?:not|never|nor|neither|cannot)\b|n['’]t\b", re.IGNORECASE)
-_OF_MIND = re.compile(
-    r"\b(?:i|we)(?:['’]\w+)? (?:\w+ly |also |do |just )?(?:(?:like|love|hate|enjoy|watch|talk|wonder|"
-    r"admire)(?:s|d|ed)?|read|heard?|saw|see|think|thought|believe|know|knew|dream(?:t|ed)|hope|guess)\b|\bcurious\b",
-    re.IGNORECASE,
-)  # of such things many hold at a time, or none is a state
 
 
 def own_clauses(text: str) -> Iterator[Clause]:
@@ -53,16 +42,6 @@ def own_clauses(text: str) -> Iterator[Clause]:
         has_no_subject = clause.is_opening and (first.endswith("ing") or is_past(first))
         if has_no_subject or _FIRST_PERSON.search(_KIN.sub("somebody", clause.text)):
             yield clause
-
-
-def may_hold(clause: str) -> bool:
-    """Whether a speaker's own clause may state how something is now: no denial, wish, taste, report, and nothing over.
-
-    >>> may_hold("the keys of Rome are mine"), may_hold("I like Rome"), may_hold("Rome was my home once")
-    (True, False, False)
-    """
-    is_of_now = not any(pattern.search(clause) for pattern in (_OVER, _NOT, _OF_MIND, _OF_ANOTHER))
-    return is_of_now and asserts(clause)
 
 
 def is_in_first_person(text: str) -> bool:

@@ -7,20 +7,18 @@ question, wish, supposition or matter of the past states nothing; the work is li
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from memgraph_rag.facts.grammar.attributes import value_form
 from memgraph_rag.facts.grammar.deeds import deeds
-from memgraph_rag.facts.grammar.own_clauses import may_hold, own_clauses
 from memgraph_rag.facts.grammar.plain_forms import read_value
 from memgraph_rag.facts.grammar.replacements import Replacement, replacement_in
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses, is_of_now
 from memgraph_rag.lexical.instructions import wish_in
-from memgraph_rag.lexical.tokenize import words
 
-__all__ = ["Statement", "StatementKind", "may_state", "statements"]
+__all__ = ["Statement", "StatementKind", "statements"]
 
 StatementKind = Literal["value", "denial", "event", "instruction", "preference"]
 
@@ -43,7 +41,6 @@ _REACH = re.compile(
 _GONE = re.compile(
     r"(?:\bfrom|no longer|\bnot|\bold|\bclosed|\brid of|instead of|\breplaced)(?: \w+)?\s*$", re.IGNORECASE
 )
-_REFERS_BACK = re.compile(r"(?:it|that|this)(?:['’]s| is| will be)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,41 +72,11 @@ def statements(text: str) -> list[Statement]:
     said: list[Statement] = []
     before: Clause | None = None
     for clause in clauses(text):
-        if before is not None and _REFERS_BACK.match(clause.text):
-            said += _taken_up(before, clause)
         if before is not None and _CORRECTS.search(before.text) and _DENIED.search(clause.text):
             said += _denied(clause)
         said += _stated(_with_former(before, clause))
         before = clause
     return said
-
-
-def may_state(text: str, *, attribute: str, cues: Collection[str]) -> bool:
-    """Whether a clause, though no rule reads it, may tell the speaker's own attribute as it is now.
-
-    Args:
-        attribute: in its form; its words stand in the clause.
-        cues: or one of these words does.
-
-    >>> may_state("Lasagne? My favourite food, no doubt!", attribute="favourite food", cues=())
-    True
-    >>> may_state("Should my favourite food be lasagne?", attribute="favourite food", cues=())
-    False
-    """
-    own = {word for word in words(attribute) if word != "favourite"}
-    for clause in own_clauses(text):
-        spoken = set(words(clause.text.replace("'s", " ").replace("’s", " ")))
-        speaks = bool(own and own <= spoken) or not spoken.isdisjoint(cues)
-        if speaks and may_hold(clause.text):
-            return True
-    return False
-
-
-def _taken_up(before: Clause, clause: Clause) -> Iterator[Statement]:
-    """The value that a clause gives what the one before named: "I've replaced my phone; it's a Pixel now"."""
-    is_assertion = asserts(before.text) and asserts(clause.text)
-    if is_assertion and not read_value(before.text) and (read := read_value(f"{before.text}, {clause.text}")):
-        yield Statement(*read, "value", before.start, clause.end)
 
 
 def _denied(clause: Clause) -> Iterator[Statement]:
