@@ -51,11 +51,7 @@ class FactSearch(SegmentSearch):
         newest = newest_alike(query, pool, matches, users) if by_likeness else None
         if not pool or not (facts or newest):
             return pool[:k]
-        is_calibrated = getattr(self._embedder, "relevance_curve", None) is not None
-        return arrange(
-            query, pool, facts, self.read_evidence, k=k, embedder=self._embedder if is_calibrated else None,
-            users=users, extent=extent, newest=newest,
-        )  # fmt: skip
+        return arrange(query, pool, facts, self.read_evidence, k=k, extent=extent, newest=newest)
 
     def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
         """Return the users of the documents with a spoken result, by document id."""

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from memgraph_rag.contracts import Embedder
 from memgraph_rag.facts.fact_index import Fact, FactKey, group_by_subject, standings, within
 from memgraph_rag.facts.grammar.asked_attributes import AskedAttribute, asked_among, asked_attribute
 from memgraph_rag.facts.grammar.deeds import asked_deed, denies
-from memgraph_rag.facts.inferred_facts import infer_deeds
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.types import Evidence, Extent
 from memgraph_rag.types.facts import Standing
@@ -35,8 +33,6 @@ def arrange(
     *,
     k: int,
     extent: Extent,
-    embedder: Embedder | None = None,
-    users: Mapping[str, str] | None = None,
     newest: Evidence | None = None,
 ) -> list[Evidence]:
     """Return the k best results with their standing, so that what holds comes before what it superseded.
@@ -49,8 +45,6 @@ def arrange(
         results: best first, more than k if there are more.
         facts: the facts of the namespace.
         find: reads the segments that hold but are not among the results.
-        embedder: compares deeds that no rule joins, if its cosines are calibrated; else None.
-        users: the users by document id.
         extent: only facts within it count.
         newest: the result that by likeness says what holds; it comes first if no fact is about what the question asks.
     """
@@ -59,11 +53,6 @@ def arrange(
         return list(results[:k])
     by_key = group_by_subject(known)
     asked = _find_asked(question, by_key)
-    if embedder is not None and asked_deed(question) and not any(_is_asked(key, asked) for key in by_key):
-        inferred = infer_deeds(question, results[:POOL], embedder, users=users or {})
-        asked = AskedAttribute(inferred[0].key[2]) if inferred else asked
-        for fact in inferred:
-            by_key.setdefault(fact.key, []).append(fact)
     standing_by_id = _find_standings(by_key, results, asked)
     ordered = list(results)
     if newest is not None and not any(_is_asked(key, asked) for key in by_key):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from memgraph_rag.lexical.inflection import base_form, is_past
 from memgraph_rag.lexical.tokenize import stem
 
-__all__ = ["Deed", "asked_deed", "deed_form", "deeds", "denies", "denies_ever", "tells_deed"]
+__all__ = ["Deed", "asked_deed", "deed_form", "deeds", "denies"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,21 +122,6 @@ def deeds(clause: str) -> list[Deed]:
         after = f"{match['have'] or ''} {rest}"[negated.end() :] if match else rest[negated.end() :]
         return _listed(after.strip(), is_denied=True, is_perfect=True)
     return _listed(rest, is_denied=False, is_perfect=is_perfect)
-
-
-def denies_ever(clause: str) -> bool:
-    """Whether a clause denies that something was ever done, whatever it is.
-
-    >>> denies_ever("there was not a single time that I ate oysters"), denies_ever("I ate no oysters on Friday")
-    (True, False)
-    """
-    patterns = (_NEGATED, _INVERTED, _NOT_THOUGHT, _ZERO_TIMES)
-    return any(pattern.search(clause) for pattern in patterns)
-
-
-def tells_deed(clause: str) -> bool:
-    """Whether a clause says that its speaker did something."""
-    return any(not deed.is_denied for deed in deeds(clause))
 
 
 def asked_deed(question: str) -> str:

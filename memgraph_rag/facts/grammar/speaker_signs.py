@@ -1,17 +1,14 @@
-"""Find clauses in which speakers say something of themselves, and words by which a text tells a change.
+"""Find the signs that a text speaks of its speaker, of the speaker's relatives or friends, or of a change.
 
-The module knows one text, and neither attribute nor value. English only.
+The module knows one text, and neither attribute nor value. English only. Invariant: a sign is a word; no sentence is
+taken apart.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from memgraph_rag.lexical.clauses import Clause, clauses
-from memgraph_rag.lexical.inflection import is_past
-
-__all__ = ["change_words", "is_in_first_person", "is_of_kin", "own_clauses"]
+__all__ = ["change_words", "is_in_first_person", "is_of_kin"]
 
 _FIRST_PERSON = re.compile(r"\b(?:(?:i|we)(?:['’]\w+)?|my|mine|our|ours|us|me|myself|ourselves)\b", re.IGNORECASE)
 _KIN_WORDS = (
@@ -19,7 +16,6 @@ _KIN_WORDS = (
     r"child|children|boss|manager|friend|colleague|coworker|cousin|aunt|uncle|nephew|niece|neighbou?r|grand\w+|family|"
     r"roommate|flatmate|buddy|mate)s?"
 )
-_KIN = re.compile(rf"\b(?:my|our) (?:\w+ )?{_KIN_WORDS}\b(?:['’]s?)?", re.IGNORECASE)
 _KIN_FIRST = re.compile(rf"(?:my|our) (?:\w+ )?{_KIN_WORDS}\b", re.IGNORECASE)
 _CHANGE = re.compile(
     r"\b(?:now|these days|nowadays|lately|currently|since|instead|anymore|any longer|no longer|again|finally|"
@@ -30,27 +26,13 @@ _CHANGE = re.compile(
 )
 
 
-def own_clauses(text: str) -> Iterator[Clause]:
-    """The clauses with the speaker in them, also as a subject that is left out; not those about its kin alone.
-
-    >>> text = "Moved in with Ann today. My boss lives in Oslo. The keys of Rome are mine! Do I sing?"
-    >>> [clause.text for clause in own_clauses(text)]
-    ['Moved in with Ann today', 'The keys of Rome are mine']
-    """
-    for clause in clauses(text):
-        first = clause.text.partition(" ")[0].casefold()
-        has_no_subject = clause.is_opening and (first.endswith("ing") or is_past(first))
-        if has_no_subject or _FIRST_PERSON.search(_KIN.sub("somebody", clause.text)):
-            yield clause
-
-
 def is_in_first_person(text: str) -> bool:
-    """Whether a text says I, we, my or our."""
+    """Return whether a text says I, we, my or our."""
     return bool(_FIRST_PERSON.search(text))
 
 
 def is_of_kin(text: str) -> bool:
-    """Whether a text begins with a relative or friend of its speaker.
+    """Return whether a text begins with a relative or friend of its speaker.
 
     >>> is_of_kin("My cousin got promoted."), is_of_kin("I met my cousin.")
     (True, False)
@@ -59,7 +41,7 @@ def is_of_kin(text: str) -> bool:
 
 
 def change_words(text: str) -> list[str]:
-    """The words by which a text says that something is so now, or became so.
+    """Return the words by which a text says that something is so now, or became so.
 
     >>> change_words("The oven broke, so I cook on a camping stove now.")
     ['broke', 'now']
