@@ -17,7 +17,7 @@ _CLASSES = {
     "partner": "girlfriend boyfriend wife husband spouse fiancé fiancée fiance fiancee|romantic partner|life partner",
     "car": "vehicle automobile ride wheels|daily driver",
     "phone": "mobile smartphone cellphone handset|mobile phone|cell phone",
-    "phone number": "|mobile number|cell number|cellphone number|telephone number",
+    "phone number": "number|mobile number|cell number|cellphone number|telephone number",
     "email": "inbox|email address|e-mail address|e-mail|mail address",
     "diet": "|eating plan|way of eating|eating style",
     "doctor": "gp physician|family doctor|general practitioner|primary care doctor",

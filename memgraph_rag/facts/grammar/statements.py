@@ -31,16 +31,6 @@ _CORRECTS = re.compile(
 _DENIED = re.compile(
     r"(?:(?<=\bI)|(?<=\bwe))(?P<have> have|['’]ve| did)?(?: do)?(?: not|n['’]t| never)\b", re.IGNORECASE
 )
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?<!\.)")
-_NUMBER = re.compile(r"\+?\(?\d[\d ()/-]{5,}\d")
-_REACH = re.compile(
-    r"\b(?:(?:reach|call|text|ring|phone|write|mail|email|message|contact)(?: to)? (?:me|us)\b"
-    r"|(?:my|our|new) (?:\w+ )?(?:number|line|sim|mail|e-?mail|inbox|address)\b)",
-    re.IGNORECASE,
-)
-_GONE = re.compile(
-    r"(?:\bfrom|no longer|\bnot|\bold|\bclosed|\brid of|instead of|\breplaced)(?: \w+)?\s*$", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +89,6 @@ def _stated(clause: Clause) -> Iterator[Statement]:
     if wish:
         yield Statement("", clause.text, wish, clause.start, clause.end)
     is_assertion = asserts(_STOPPED.sub("", clause.text))
-    if is_assertion and (address := next(_addresses(clause.text), None)):
-        yield Statement(*address, "value", clause.start, clause.end)
-        return
     told = replacement_in(clause.text) if is_assertion and is_of_now(clause.text) else None
     now = told.now if told else clause.text
     if not asserts(now) and told is None:
@@ -116,16 +103,6 @@ def _stated(clause: Clause) -> Iterator[Statement]:
         yield Statement("", told.value, "value", clause.start, clause.end, told.former)
     for deed in deeds(clause.text):
         yield Statement(deed.form, "never" if deed.is_denied else "yes", "event", clause.start, clause.end)
-
-
-def _addresses(clause: str) -> Iterator[tuple[str, str]]:
-    """An address or a number that the speaker can be reached under."""
-    if "'s " in clause.replace("it's ", "").replace("that's ", "").replace("here's ", ""):
-        return
-    for attribute, pattern in (("email", _EMAIL), ("phone number", _NUMBER)):
-        found = [match for match in pattern.finditer(clause) if not _GONE.search(clause[: match.start()])]
-        if len(found) == 1 and _REACH.search(clause):
-            yield attribute, found[0][0]
 
 
 def _former(told: Replacement | None, value: str) -> str:
