@@ -35,11 +35,6 @@ _SENTENCE = re.compile(
     r"[^.!?\n;]*(?:(?:(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bSt)\.|(?<=\bMrs)\.|[.!?](?!\s|"
     r"$))[^.!?\n;]*)*[.!?;\n]*"
 )
-_TOPIC = re.compile(
-    r"(?!(?:wh|how|do|did|does|is|are|am|was|were|have|has|had|can|could|should|will|would|any|right|really)\w*\b)"
-    r"(?:[\w'’-]+ ){0,4}[\w'’-]+\?",
-    re.IGNORECASE,
-)
 _ABOUT_ME = r"(?=(?:i|i'm|i’m|i've|i’ve|i'd|i’d|my|we|we're|we've|our|never|not once|always|please)\b)"
 _JOINT = re.compile(
     r"(?<!\bno)(?<!\bnope)(?<!\byes)(?<!\bsure)(?<!\bsure,)(?:,? (?:and|but|so|though|although|because|since|"
@@ -115,8 +110,7 @@ _UP_TO_NOW = re.compile(r"\b(?:have|has|still|now|since)\b|['’]ve\b", re.IGNOR
 def clauses(text: str) -> Iterator[Clause]:
     """Yield the clauses of a text, in order, without questions.
 
-    A sentence of more than 1,000 characters and a clause of more than 300 characters are left out. A short question
-    that names a topic belongs to the sentence after it: "My dentist? Dr. Vogel." is one clause.
+    A sentence of more than 1,000 characters and a clause of more than 300 characters are left out.
 
     >>> [clause.text for clause in clauses("Hi! I moved to Oslo, and my dog's name is Rex. Do I live well?")]
     ['I moved to Oslo', "my dog's name is Rex"]
@@ -134,15 +128,10 @@ def clauses(text: str) -> Iterator[Clause]:
 
 
 def _find_sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of sentences; a question that names a topic ("My dentist? Dr. Vogel.") includes its answer."""
-    start = None
+    """Yield the places of sentences."""
     for sentence in _SENTENCE.finditer(text):
-        if not sentence[0].strip():
-            continue
-        first = sentence.start() if start is None else start
-        start = first if _TOPIC.fullmatch(sentence[0].strip()) else None
-        if start is None and sentence.end() - first <= _MOST_SENTENCE:
-            yield first, sentence.end()
+        if sentence[0].strip() and len(sentence[0]) <= _MOST_SENTENCE:
+            yield sentence.span()
 
 
 def _make_clause(
