@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode
+from memgraph_rag.facts.asked_attributes import asks_for_now
 from memgraph_rag.facts.fact_index import FactIndex, find_user
-from memgraph_rag.facts.grammar.asked_attributes import asks_for_now
 from memgraph_rag.facts.holding import POOL, arrange
 from memgraph_rag.facts.likeness import newest_alike
 from memgraph_rag.search.segments import SegmentSearch

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from memgraph_rag.facts.asked_attributes import AskedAttribute, asked_among, asked_attribute
+from memgraph_rag.facts.deeds import asked_deed, denies
 from memgraph_rag.facts.fact_index import Fact, FactKey, group_by_subject, standings, within
-from memgraph_rag.facts.grammar.asked_attributes import AskedAttribute, asked_among, asked_attribute
-from memgraph_rag.facts.grammar.deeds import asked_deed, denies
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.types import Evidence, Extent
 from memgraph_rag.types.facts import Standing

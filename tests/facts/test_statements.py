@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.facts.grammar.asked_attributes import asked_attribute
-from memgraph_rag.facts.grammar.attributes import attribute_form, value_form
-from memgraph_rag.facts.grammar.deeds import asked_deed, deed_form, denies
-from memgraph_rag.facts.grammar.statements import Statement, statements
+from memgraph_rag.facts.asked_attributes import asked_attribute
+from memgraph_rag.facts.attributes import attribute_form, value_form
+from memgraph_rag.facts.deeds import asked_deed, deed_form, denies
+from memgraph_rag.facts.statements import Statement, statements
 
 
 @table(

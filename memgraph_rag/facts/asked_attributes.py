@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memgraph_rag.facts.grammar.attributes import attribute_form
+from memgraph_rag.facts.attributes import attribute_form
 from memgraph_rag.lexical.tokenize import stem, words
 
 __all__ = ["AskedAttribute", "asked_among", "asked_attribute", "asks_for_now"]

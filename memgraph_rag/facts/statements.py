@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from memgraph_rag.facts.grammar.attributes import value_form
-from memgraph_rag.facts.grammar.deeds import deeds
-from memgraph_rag.facts.grammar.plain_forms import read_value
-from memgraph_rag.facts.grammar.replacements import Replacement, replacement_in
+from memgraph_rag.facts.attributes import value_form
+from memgraph_rag.facts.deeds import deeds
+from memgraph_rag.facts.plain_forms import read_value
+from memgraph_rag.facts.replacements import Replacement, replacement_in
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses, is_of_now
 from memgraph_rag.lexical.instructions import wish_in
 

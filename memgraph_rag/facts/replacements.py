@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memgraph_rag.facts.grammar.values import is_name_like, is_value, until_end
+from memgraph_rag.facts.values import is_name_like, is_value, until_end
 
 __all__ = ["Replacement", "replacement_in"]
 

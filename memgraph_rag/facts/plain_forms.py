@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from memgraph_rag.facts.grammar.attributes import attribute_form, has_many_values, is_family
-from memgraph_rag.facts.grammar.values import is_value, until_end
+from memgraph_rag.facts.attributes import attribute_form, has_many_values, is_family
+from memgraph_rag.facts.values import is_value, until_end
 
 __all__ = ["read_value"]
 
