@@ -18,7 +18,7 @@ _MOST_ATTRIBUTE = 40  # characters
 _ADVERBS = r"(?:(?:now|just|currently|recently|finally|still|actually|also|already|officially) )*"
 _NOW = r"(?: (?:now|currently|again|these days))?"
 _LETTER = r"(?-i:[A-Z])"
-_NAME = rf"(?:the )?{_LETTER}[\w'’&.-]*(?: (?:(?:am|an der|de|del|la|of|on|upon) )?{_LETTER}[\w'’&.-]*)*"
+_NAME = rf"(?:the )?{_LETTER}[\w&.-]*(?: (?:(?:am|an der|de|del|la|of|on|upon) )?{_LETTER}[\w&.-]*)*\b(?!['’])"
 _I = rf"^(?:i|we)(?:['’]ve|['’]m|['’]re)? {_ADVERBS}(?:(?:have|am|are|been|did) {_ADVERBS})*"
 _THING = r"(?:my|our) (?P<thing>[\w+#-]+(?: [\w+#-]+){0,3}?(?:['’]s? name)?)"
 _CHANGED = r"(?:changed|switched|swapped|replaced|upgraded)"
@@ -39,12 +39,12 @@ _STATES = tuple(
         (
             "home",  # not "I moved to Django 4.2"
             rf"{_I}(?:moved|relocated|(?<=did )(?:move|relocate)) (?:back )?(?:from .+? )?to "
-            rf"(?P<value>{_NAME})\b(?! \d)",
+            rf"(?P<value>{_NAME})(?! \d)",
         ),
         ("employer", rf"{_I}(?:work|worked|working) (?:at|for) (?P<value>{_NAME})"),
-        ("employer", rf"{_I}(?:joined|started at) (?P<value>{_NAME})(?=$|,| (?:as|last|this)\b)"),
-        ("job", rf"{_I}(?:work|worked|working) as (?P<value>an? .+)"),
-        ("job", rf"{_I}(?:became|become) (?P<value>an? [\w-]+)(?=$|,| (?:last|this)\b)"),
+        ("employer", rf"{_I}joined (?P<value>{_NAME})(?= (?:as an?|(?:this|last) (?:week|month|year|\w+er))\b)"),
+        ("employer", rf"{_I}started at (?P<value>{_NAME})(?=$|,| (?:as|last|this)\b)"),
+        ("job", rf"{_I}(?:work|worked|working) as (?P<value>an? (?!team\b|couple\b|favou?r\b).+)"),
         ("car", rf"{_I}(?:drive|driving) (?P<value>an? (?:[\w-]+ )?{_LETTER}.*)"),
         ("partner", rf"{_I}(?:dating|engaged to|married to) (?P<value>{_NAME})"),
     )
@@ -52,9 +52,18 @@ _STATES = tuple(
 """What people say of themselves without naming it: "I live in Oslo" tells their home."""
 _NO_NAME = re.compile(
     r"\b(?:of|to|in|at|for|from|with|on|about|by|as|and|or|but|that|which|who|is|are|was|were|not|i|we|you|it|my|our|"
-    rf"there|here|now|then|only|one)\b| {_LETTER}",
+    r"there|here|now|then|only|one|next|future|dream|ideal|first|second|last|late|least|other|work|character)\b|"
+    rf" {_LETTER}",
     re.IGNORECASE,
-)  # "my trip to Rome", "my friend Rachel"
+)  # "my trip to Rome", "my dream car", "my friend Rachel"
+_BEINGS = frozenset(
+    """
+        partner boss manager supervisor mentor teacher tutor coach trainer doctor dentist therapist physiotherapist vet
+        lawyer accountant hairdresser barber landlord landlady roommate flatmate babysitter nanny pet dog cat hamster
+        """.split()  # noqa: SIM905
+)
+"""People and animals, whose value is a name: "my wife is vegan" tells no value."""
+_NATION = re.compile(r"\w+(?:ish|ian|ese|can|ench|erman|utch|iss)$")
 
 
 def read_value(clause: str) -> tuple[str, str] | None:
@@ -78,6 +87,7 @@ def _read_thing(match: re.Match[str]) -> tuple[str, str] | None:
     attribute = attribute_form(thing)
     if not attribute or len(attribute) > _MOST_ATTRIBUTE or has_many_values(attribute) or _NO_NAME.search(thing):
         return None
-    if not is_value(value, is_family=is_family(attribute)):
+    is_being = attribute in _BEINGS
+    if not is_value(value, is_family=is_family(attribute) and not is_being) or (is_being and _NATION.fullmatch(value)):
         return None
     return (f"{attribute} name" if match.groupdict().get("named") else attribute), value

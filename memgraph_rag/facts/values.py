@@ -39,7 +39,7 @@ _NO_START = frozenset(
         rather kind sort really something anything everything nothing someone somebody ok okay well fine done over
         up off out away back still just also only even almost both either neither one ones mine yours theirs hers
         ours such than then will would can could should may might must do does did has have had is are was were be
-        am my our your his their its let please down hard easy because however
+        am my our your his their its let please down hard easy because however behind below under near next
         """.split()  # noqa: SIM905
 )
 _ADJECTIVES = frozenset(
@@ -55,7 +55,8 @@ _ADJECTIVES = frozenset(
         """.split()  # noqa: SIM905
 )
 _QUALITY_END = re.compile(r"(?:ful|ous|able|ible|less|ing|ly|ed)$")
-_NO_NOUN = re.compile(r"\b(?:way|lot|bit|mess|joy|blast|challenge|kind|sort|part|one|thing|to)\b")
+_NO_NOUN = re.compile(r"\b(?:way|lot|bit|mess|joke|nightmare|disaster|joy|blast|challenge|kind|sort|part|one|thing|to)\b")
+_NO_VALUE = re.compile(r"['’]s?(?:\s|$)|\b(?:or|old|late|fast|away|soon)\b", re.IGNORECASE)  # "Tom's boss"
 _NOUNS = re.compile(
     r"(?:king|ring|string|spring|wing|thing|ceiling|painting|pudding|swimming|running|hiking|climbing|cycling|"
     r"reading|cooking|fishing|boxing|dancing|skiing|gardening|baking|knitting|drawing|sailing|rowing|surfing|bread|"
@@ -89,7 +90,7 @@ def is_value(value: str, *, is_family: bool) -> bool:
         is_family: the attribute is a known one ("diet"), whose values may be any noun.
     """
     words = _WORD.findall(value)
-    if not words or len(value) > _MOST_VALUE or len(words) > _MOST_WORDS or "<" in value:
+    if not words or len(value) > _MOST_VALUE or len(words) > _MOST_WORDS or "<" in value or _NO_VALUE.search(value):
         return False
     first = words[0].casefold()
     if first in _NO_START or (first in ("a", "an", "the") and len(words) == 1):

@@ -69,8 +69,8 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _FICTION = (
-    r"(?:my|our|the|an?|this|that|his|her|their|one) (?:[\w-]+ ){0,2}?(?:novel|story|game|dream|nightmare|book|film|"
-    r"movie|play|screenplay|script|poem|song|comic|campaign|role-?play|simulation|fantasy|fan-?fic\w*|scenario|"
+    r"(?:my|our|the|an?|this|that|his|her|their|one) (?:[\w-]+ ){0,2}?(?:novel|story|game|dreams?|nightmare|book|film|"
+    r"movie|play|screenplay|script|poem|song|comic|campaign|role-?play|simulation|fantasy|fan-?fic\w*|scenario|mind|"
     r"thought experiment)"
 )
 _UNCERTAIN = re.compile(
@@ -79,7 +79,8 @@ _UNCERTAIN = re.compile(
     r"dreamt|dreamed) (?:of|about)|want|wants|wanted|considering|let's|imagine|suppose|suggest(?:ed|s)?|"
     r"recommend(?:ed|s)?|tempted|almost|nearly|hypothetically|supposedly|as though|pretend(?:ing|ed)?|"
     r"no longer|any ?more|back then|previously|formerly|in those days|was going|were going|ought|"
-    r"will|i['’]ll|we['’]ll|tomorrow|shall|trying to|try to|need to|needs to|"
+    r"will|i['’]ll|we['’]ll|tomorrow|soon|next (?:week\w*|month|year|\w+day)|as a joke|"
+    r"just (?:kidding|joking)|shall|trying to|try to|need to|needs to|"
     r"looking (?:for|to)|can(?:'t|’t|not) decide|dreamed|dreamt)\b|"
     rf"^in {_FICTION}(?:,|(?= (?:i|we|my|our)\b))|^sure,? and\b|"
     r"(?:\bnot|n['’]t|\bnever|\bhardly) (?:true|correct|right|the case) that\b|"
