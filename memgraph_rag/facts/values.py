@@ -26,7 +26,7 @@ _END = re.compile(
     re.IGNORECASE,
 )
 _FILLER = re.compile(
-    r"^(?:(?:now|currently|actually|just|recently|finally|also|already|really|mostly|officially|still|probably|called|"
+    r"^(?:(?:now|currently|actually|just|recently|finally|also|already|really|mostly|officially|still|called|"
     r"named|usually|mainly|only|again|back|over)\s+)+",
     re.IGNORECASE,
 )
@@ -55,7 +55,7 @@ _ADJECTIVES = frozenset(
         """.split()  # noqa: SIM905
 )
 _QUALITY_END = re.compile(r"(?:ful|ous|able|ible|less|ing|ly|ed)$")
-_NO_NOUN = re.compile(r"\b(?:way|lot|bit|mess|joke|nightmare|disaster|joy|blast|challenge|kind|sort|part|one|thing|to)\b")
+_NO_NOUN = re.compile(r"\b(?:way|lot|bit|mess|joke|nightmare|joy|blast|challenge|kind|sort|part|one|thing|to)\b")
 _NO_VALUE = re.compile(r"['’]s?(?:\s|$)|\b(?:or|old|late|fast|away|soon)\b", re.IGNORECASE)  # "Tom's boss"
 _NOUNS = re.compile(
     r"(?:king|ring|string|spring|wing|thing|ceiling|painting|pudding|swimming|running|hiking|climbing|cycling|"
