@@ -23,6 +23,11 @@ _I = rf"^(?:i|we)(?:['’]ve|['’]m|['’]re)? {_ADVERBS}(?:(?:have|am|are|been
 _THING = r"(?:my|our) (?P<thing>[\w+#-]+(?: [\w+#-]+){0,3}?(?:['’]s? name)?)"
 _CHANGED = r"(?:changed|switched|swapped|replaced|upgraded)"
 
+_NO_JOB = (
+    r"(?:(?:grand)?(?:father|mother|parent)|dad|mum|mom|uncle|aunt|widow|widower|fan|member|citizen|resident|believer|"
+    r"vegetarian|vegan|runner|millionaire)"
+)
+
 _THINGS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -45,6 +50,7 @@ _STATES = tuple(
         ("employer", rf"{_I}joined (?P<value>{_NAME})(?= (?:as an?|(?:this|last) (?:week|month|year|\w+er))\b)"),
         ("employer", rf"{_I}started at (?P<value>{_NAME})(?=$|,| (?:as|last|this)\b)"),
         ("job", rf"{_I}(?:work|worked|working) as (?P<value>an? (?!team\b|couple\b|favou?r\b).+)"),
+        ("job", rf"{_I}became (?P<value>an? (?!{_NO_JOB}\b)[\w-]+)(?=$|,| (?:last|this)\b)"),
         ("car", rf"{_I}(?:drive|driving) (?P<value>an? (?:[\w-]+ )?{_LETTER}.*)"),
         ("partner", rf"{_I}(?:dating|engaged to|married to) (?P<value>{_NAME})"),
     )
