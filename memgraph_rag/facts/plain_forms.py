@@ -25,7 +25,7 @@ _CHANGED = r"(?:changed|switched|swapped|replaced|upgraded)"
 
 _NO_JOB = (
     r"(?:(?:grand)?(?:father|mother|parent)|dad|mum|mom|uncle|aunt|widow|widower|fan|member|citizen|resident|believer|"
-    r"vegetarian|vegan|runner|millionaire)"
+    r"vegetarian|vegan|runner|millionaire|team|couple|favou?r)"
 )
 
 _THINGS = tuple(
@@ -49,7 +49,7 @@ _STATES = tuple(
         ("employer", rf"{_I}(?:work|worked|working) (?:at|for) (?P<value>{_NAME})"),
         ("employer", rf"{_I}joined (?P<value>{_NAME})(?= (?:as an?|(?:this|last) (?:week|month|year|\w+er))\b)"),
         ("employer", rf"{_I}started at (?P<value>{_NAME})(?=$|,| (?:as|last|this)\b)"),
-        ("job", rf"{_I}(?:work|worked|working) as (?P<value>an? (?!team\b|couple\b|favou?r\b).+)"),
+        ("job", rf"{_I}(?:work|worked|working) as (?P<value>an? (?!{_NO_JOB}\b).+)"),
         ("job", rf"{_I}became (?P<value>an? (?!{_NO_JOB}\b)[\w-]+)(?=$|,| (?:last|this)\b)"),
         ("car", rf"{_I}(?:drive|driving) (?P<value>an? (?:[\w-]+ )?{_LETTER}.*)"),
         ("partner", rf"{_I}(?:dating|engaged to|married to) (?P<value>{_NAME})"),
