@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from memgraph_rag.facts.asked_attributes import AskedAttribute, asked_among, asked_attribute
+from memgraph_rag.facts.asked_attributes import AskedAttribute, asked_attribute
 from memgraph_rag.facts.deeds import asked_deed, denies
 from memgraph_rag.facts.fact_index import Fact, FactKey, group_by_subject, standings, within
 from memgraph_rag.lexical.tokenize import words
@@ -79,7 +79,7 @@ def _find_asked(question: str, by_key: Mapping[FactKey, list[Fact]]) -> AskedAtt
         denied = (name for name in sorted(attributes) if denies(name, deed) or denies(deed, name))
         if name := next(denied, ""):
             return AskedAttribute(name)
-    return asked_among(question, attributes) or asked
+    return asked
 
 
 def _find_standings(
