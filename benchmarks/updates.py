@@ -2,7 +2,7 @@
 
     python benchmarks/updates.py --people 50
 
-A made-up set, seeded. Statements come from sets of phrasings: those that the rules of ``facts/grammar/statements.py``
+A made-up set, seeded. Statements come from sets of phrasings: those that the rules of ``facts/statements.py``
 were written with; others, which were held out until they were looked at in November 2026; and the files in
 ``PHRASINGS``, written before a rule was changed. Among them is what others are or do, questions, wishes, and an
 assistant that repeats older values. The kinds "everyday", "switches" and "counts" are people of ``matters.py``. Asked
@@ -28,7 +28,7 @@ from unittest.mock import patch
 from matters import SETS, Acquaintance, acquaintances, halves_of
 
 from memgraph_rag import Memory
-from memgraph_rag.facts.grammar.attributes import value_form
+from memgraph_rag.facts.attributes import value_form
 from memgraph_rag.types import Evidence
 
 SEED = 27

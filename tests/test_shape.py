@@ -18,7 +18,7 @@ PACKAGE = Path(memgraph_rag.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 61_258, 415
+MOST_LINES, MOST_MODULES = 60_408, 410
 """Of the package without its systems. The aim is 40,000 in 270."""
 MOST_LINES_OF_SYSTEMS = 5_775
 
@@ -32,7 +32,6 @@ TAKES_MORE = {
     "memory.py": {"__init__"},
     "models": {"_fused_kernel", "_measured_attention"},
     "answering": {"__init__"},
-    "facts": {"arrange"},
     "strategies": {"__init__"},
     "testing": {"__init__", "make_graph"},
 }

@@ -15,8 +15,8 @@ from functools import lru_cache
 from itertools import chain, groupby, islice
 
 from memgraph_rag.contracts import SearchedGraph
-from memgraph_rag.facts.grammar.attributes import value_form
-from memgraph_rag.facts.grammar.deeds import denies
+from memgraph_rag.facts.attributes import value_form
+from memgraph_rag.facts.deeds import denies
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.types import Annotation, DocumentRecord, Extent
 from memgraph_rag.types.facts import DAYS, FACTS, Rival, Standing

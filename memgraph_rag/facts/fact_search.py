@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, TurnJudge
+from memgraph_rag.facts.asked_attributes import asks_for_now
 from memgraph_rag.facts.fact_index import FactIndex, find_user
-from memgraph_rag.facts.grammar.asked_attributes import asks_for_now
-from memgraph_rag.facts.holding import POOL, arrange
+from memgraph_rag.facts.holding import POOL, arrange, stating_segments
 from memgraph_rag.facts.told import Told, find_told
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import Evidence, Extent
@@ -58,24 +58,27 @@ class FactSearch(SegmentSearch):
         )
         users = self.facts.users if facts or not asks_now else self._users_of(pool)
         told = find_told(query, pool, matches, users, judge) if asks_now else None
+        if told is not None and told.is_judged:
+            told = told.with_certain(stating_segments(query, facts, extent))
         newest = told.newest if told else None
         if not pool or not (facts or newest):
             return pool[:k]
-        is_calibrated = getattr(self._embedder, "relevance_curve", None) is not None
         return arrange(
-            query, pool, facts, self.read_evidence, k=k, embedder=self._embedder if is_calibrated else None,
-            users=users, extent=extent, newest=newest,
-        )  # fmt: skip
+            query, pool, facts, self.read_evidence, k=k, extent=extent, newest=newest, is_judged=judge is not None
+        )
 
     def find_told(self, question: str, extent: Extent, judge: TurnJudge | None) -> tuple[Told | None, bool]:
         """Return what a person told of a question, and whether all results are turns of chats.
 
-        None if the question does not ask for the present, or if no turn of a person is near it.
+        A turn in which the rules read a value of what is asked tells it for certain, whatever the judge says. None if
+        the question does not ask for the present, or if no turn of a person is near it.
         """
         if not asks_for_now(question):
             return None, False
         pool, matches = self.search_core(question, JUDGED_POOL, "graph", extent, most_said=JUDGED_POOL)
         told = find_told(question, pool, matches, self._users_of(pool), judge)
+        if told is not None and told.is_judged:
+            told = told.with_certain(stating_segments(question, self.facts.refresh(self._version), extent))
         return told, all(item.segment.speaker for item in pool)
 
     def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:

@@ -6,35 +6,21 @@ after the one that replaced it; a question about the past, or about something th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from memgraph_rag.contracts import Embedder
+from memgraph_rag.facts.asked_attributes import AskedAttribute, asked_attribute
+from memgraph_rag.facts.deeds import asked_deed, denies
 from memgraph_rag.facts.fact_index import Fact, FactKey, group_by_subject, standings, within
-from memgraph_rag.facts.grammar.asked_attributes import AskedAttribute, asked_among, asked_attribute
-from memgraph_rag.facts.grammar.deeds import asked_deed, denies
-from memgraph_rag.facts.grammar.statements import may_state
-from memgraph_rag.facts.inferred_facts import infer_deeds
-from memgraph_rag.facts.own_words import own_words
-from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.types import Evidence, Extent
 from memgraph_rag.types.facts import Standing
 
-__all__ = ["POOL", "arrange"]
+__all__ = ["POOL", "arrange", "stating_segments"]
 
 POOL = 50  # results that are ordered, whatever k is
 
 _MOST_PEOPLE = 3  # speakers whose statements of an attribute are put first
-_KIN = {
-    "home": "home live lives living moved relocated based settled residing address town city flat",
-    "job": "job work working profession occupation career role hired employed",
-    "employer": "employer work working company firm joined hired employed job",
-    "car": "car drive driving vehicle",
-    "partner": "partner dating married engaged girlfriend boyfriend wife husband",
-}
-"""Further words by which an attribute is mentioned."""
-
 Find = Callable[[Sequence[str]], Mapping[str, Evidence]]
 """Return the results of segments by id, with the score 0, without segments that are no longer stored."""
 
@@ -47,9 +33,8 @@ def arrange(
     *,
     k: int,
     extent: Extent,
-    embedder: Embedder | None = None,
-    users: Mapping[str, str] | None = None,
     newest: Evidence | None = None,
+    is_judged: bool = False,
 ) -> list[Evidence]:
     """Return the k best results with their standing, so that what holds comes before what it superseded.
 
@@ -61,35 +46,43 @@ def arrange(
         results: best first, more than k if there are more.
         facts: the facts of the namespace.
         find: reads the segments that hold but are not among the results.
-        embedder: compares deeds that no rule joins, if its cosines are calibrated; else None.
-        users: the users by document id.
         extent: only facts within it count.
-        newest: the result that by likeness says what holds; it comes first if no fact is about what the question asks.
+        newest: the result that says what holds, by likeness or by a judge.
+        is_judged: whether a judge found ``newest``. It then comes first; by likeness only if no fact is about what the
+            question asks.
     """
     known = within(facts, extent)
     if not known and newest is None:
         return list(results[:k])
     by_key = group_by_subject(known)
     asked = _find_asked(question, by_key)
-    if embedder is not None and asked_deed(question) and not any(_is_asked(key, asked) for key in by_key):
-        inferred = infer_deeds(question, results[:POOL], embedder, users=users or {})
-        asked = AskedAttribute(inferred[0].key[2]) if inferred else asked
-        for fact in inferred:
-            by_key.setdefault(fact.key, []).append(fact)
     standing_by_id = _find_standings(by_key, results, asked)
     ordered = list(results)
-    if newest is not None and not any(_is_asked(key, asked) for key in by_key):
-        ordered = _move_first(ordered, [newest.segment.id], find)
     if asked is not None and not asked.is_past:
         ordered = _put_asked_first(ordered, asked, by_key, find)
     if asked is None or not asked.is_past:
         ordered = _exchange_newest(ordered, by_key, asked)
+    if newest is not None and (is_judged or not any(_is_asked(key, asked) for key in by_key)):
+        ordered = _move_first(ordered, [newest.segment.id], find)
     ordered = _insert_rivals(ordered, standing_by_id, find)[:k]
     scores = [item.score for item in results] + [0.0] * len(ordered)  # each place keeps its score
     return [
         replace(item, score=score, standing=standing_by_id.get(item.segment.id))
         for item, score in zip(ordered, scores, strict=False)
     ]
+
+
+def stating_segments(question: str, facts: Iterable[Fact], extent: Extent) -> frozenset[str]:
+    """Return the ids of the segments with a value of the attribute that a question asks for, within an extent."""
+    by_key = group_by_subject(within(facts, extent))
+    asked = _find_asked(question, by_key)
+    return frozenset(
+        fact.segment_id
+        for key, known in by_key.items()
+        if _is_asked(key, asked)
+        for fact in known
+        if fact.kind == "value"
+    )
 
 
 def _find_asked(question: str, by_key: Mapping[FactKey, list[Fact]]) -> AskedAttribute | None:
@@ -102,7 +95,7 @@ def _find_asked(question: str, by_key: Mapping[FactKey, list[Fact]]) -> AskedAtt
         denied = (name for name in sorted(attributes) if denies(name, deed) or denies(deed, name))
         if name := next(denied, ""):
             return AskedAttribute(name)
-    return asked_among(question, attributes) or asked
+    return asked
 
 
 def _find_standings(
@@ -137,45 +130,15 @@ def _is_speaker(speaker: str, asked: AskedAttribute) -> bool:
 def _put_asked_first(
     results: list[Evidence], asked: AskedAttribute, by_key: Mapping[FactKey, list[Fact]], find: Find
 ) -> list[Evidence]:
-    """Put the last statement about the asked attribute first, for each speaker, also one that no rule has read."""
+    """Put the last statement about the asked attribute first, for each speaker."""
     places = {item.segment.id: place for place, item in enumerate(results)}
     keys = [key for key in by_key if _is_asked(key, asked)]
 
     def best_place(key: FactKey) -> tuple[int, FactKey]:
         return min(places.get(fact.segment_id, len(results)) for fact in by_key[key]), key
 
-    read = {fact.segment_id for facts in by_key.values() for fact in facts if fact.kind == "value"}
-    unread = _find_unread(results, asked, read)
-    if not keys:
-        return _move_first(results, [segment_id for _, _, segment_id in sorted(unread, reverse=True)], find)
-    first: list[str] = []
-    for key in sorted(keys, key=best_place)[:_MOST_PEOPLE]:
-        newest = max(by_key[key], key=lambda fact: (fact.at, fact.index))
-        later = [item for item in unread if item[0] > newest.at and item[1] == newest.speaker.casefold()]
-        first += [*(segment_id for _, _, segment_id in sorted(later, reverse=True)), newest.segment_id]
-    return _move_first(results, list(dict.fromkeys(first)), find)
-
-
-def _find_unread(
-    results: Sequence[Evidence], asked: AskedAttribute, read: Collection[str]
-) -> list[tuple[float, str, str]]:
-    """Return (time, speaker, segment id) of results in the first person about what is asked that no rule reads.
-
-    Args:
-        read: the ids of segments in which a rule has read something.
-    """
-    cues = _KIN.get(asked.attribute, "").split()
-    unread: list[tuple[float, str, str]] = []
-    for item in results[:POOL]:
-        segment = item.segment
-        moment = instant(segment.time)
-        if segment.id in read or moment is None:
-            continue
-        is_own = _is_speaker(segment.speaker, asked)
-        (spoken,) = own_words([segment])
-        if is_own and may_state(spoken, attribute=asked.attribute, cues=cues):
-            unread.append((moment.timestamp(), segment.speaker.casefold(), segment.id))
-    return unread
+    newest = [max(by_key[key], key=lambda fact: (fact.at, fact.index)) for key in sorted(keys, key=best_place)]
+    return _move_first(results, list(dict.fromkeys(fact.segment_id for fact in newest[:_MOST_PEOPLE])), find)
 
 
 def _move_first(results: list[Evidence], first: Sequence[str], find: Find) -> list[Evidence]:

@@ -1,6 +1,6 @@
 """The layer ``facts``: statements of people about themselves, and the days that they name, as annotations of segments.
 
-The module knows no database and no model: the rules are ``facts.grammar.statements`` and ``lexical.relative_days``.
+The module knows no database and no model: the rules are ``facts.statements`` and ``lexical.relative_days``.
 Which of several values holds is decided in ``fact_index``, because it depends on other documents. Invariants: a fact
 rests on the own words of a person's turn (``facts.own_words``), a wish on the user's own words; a fact depends on its
 turn alone, so a growing page keeps its facts.
@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from memgraph_rag.contracts import Models, Progress, SplitDocument
-from memgraph_rag.facts.grammar.statements import statements
 from memgraph_rag.facts.own_words import own_words
+from memgraph_rag.facts.statements import statements
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import is_user
 from memgraph_rag.types import Annotation, LayerRows, Segment
@@ -67,7 +67,7 @@ def facts_in(segment: Segment, words: str) -> list[Annotation]:
     """Return the facts that a segment states, at most 32, then the days that it names relatively.
 
     Empty without own words of a person. Instructions and preferences count only if the user says them. The text of a
-    fact is its sentence, its kind that of ``grammar.statements.Statement``. Its properties are attribute, value,
+    fact is its sentence, its kind that of ``facts.statements.Statement``. Its properties are attribute, value,
     speaker and said (ISO 8601; empty if unknown), and former for a value that is given up. The text of a ``DAYS``
     annotation is the relative words; its properties are first and last (ISO 8601), resolved by the turn's day.
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.facts.grammar.own_clauses import change_words, is_in_first_person, is_of_kin
 from memgraph_rag.facts.own_words import own_words
+from memgraph_rag.facts.speaker_signs import change_words, is_in_first_person, is_of_kin
 from memgraph_rag.lexical.roles import is_user
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.search.graph import SegmentMatch

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memgraph_rag.facts.grammar.attributes import attribute_form, is_family
+from memgraph_rag.facts.attributes import attribute_form, is_family
 from memgraph_rag.lexical.roles import is_machine, is_user
 
 __all__ = ["begins_letter", "begins_pasted", "ends_letter", "is_announcement", "label_end"]

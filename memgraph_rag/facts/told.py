@@ -7,8 +7,8 @@ because it is unlikely to state anything; code orders the turns in time, no mode
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,11 @@ class Told:
     def stating(self) -> list[Evidence]:
         """The turns that likely state what is asked, in the order of time."""
         return [turn for turn, p in zip(self.turns, self.likely, strict=True) if p >= LEAST_TOLD]
+
+    def with_certain(self, segment_ids: Collection[str]) -> Told:
+        """Return this with the probability 1 for the turns with these ids."""
+        certain = [turn.segment.id in segment_ids for turn in self.turns]
+        return replace(self, likely=np.where(certain, 1.0, self.likely)) if any(certain) else self
 
     def before(self, turn: Evidence) -> list[Evidence]:
         """Return the turns before a turn that likely state what is asked, the newest first."""

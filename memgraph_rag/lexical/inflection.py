@@ -1,4 +1,4 @@
-"""Find the base form of an English verb, and all forms of a verb: "ate" is a form of "eat".
+"""Find the base form of an English verb: "ate" is a form of "eat".
 
 The module knows a list of irregular verbs and the rules of regular verbs, no context. Invariant: the base of a base is
 itself, as far as regular endings show it.
@@ -7,10 +7,9 @@ itself, as far as regular endings show it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
 
-__all__ = ["base_form", "is_past", "verb_pattern"]
+__all__ = ["base_form", "is_past"]
 
 _IRREGULAR = """
 be was were been; become became become; begin began begun; bite bit bitten; blow blew blown; break broke broken;
@@ -32,8 +31,6 @@ _BASE_OF = {form: forms[0] for forms in _FORMS for form in forms}
 _PAST = frozenset(form for forms in _FORMS for form in forms[1:])
 _DOUBLED = re.compile(r"([bdgmnprt])\1$")
 _VOWEL = re.compile(r"[aeiouy]")
-_FINAL_Y = re.compile(r"[^aeiou]y$")  # "try", not "buy"
-_TAKES_ES = re.compile(r"(?:[osxz]|[cs]h)$")  # "goes", "switches"
 
 
 @cache
@@ -66,23 +63,3 @@ def is_past(word: str) -> bool:
     in the module's list are known.
     """
     return word in _PAST or (len(word) > 3 and word.endswith("ed"))
-
-
-def verb_pattern(verbs: Iterable[str]) -> str:
-    """Return a regular expression for the forms of these verbs, which are given as bases in lower case.
-
-    It is a group that captures nothing, without word boundaries, with longer forms first. It also holds spellings that
-    no verb has ("stoped"). The forms "has", "am", "is" and "are" are missing. Without verbs it matches the empty text.
-
-    >>> verb_pattern(["try"]), verb_pattern(["go"])
-    ('(?:trying|tried|tries|tryed|try)', '(?:going|goes|gone|went|go)')
-    """
-    forms: dict[str, None] = {}
-    for verb in verbs:
-        irregular = next((entry for entry in _FORMS if entry[0] == verb), [])
-        stem, is_in_y = verb.removesuffix("e"), bool(_FINAL_Y.search(verb))
-        doubled = f"{verb}{verb[-1]}" if re.search(r"[^aeiou][aeiou][bdgmnprt]$", verb) else stem
-        past = irregular[1:] or [f"{verb[:-1]}ied" if is_in_y else f"{stem}ed", f"{doubled}ed"]
-        third = f"{verb[:-1]}ies" if is_in_y else f"{verb}es" if _TAKES_ES.search(verb) else f"{verb}s"
-        forms |= dict.fromkeys([verb, third, f"{stem}ing", f"{doubled}ing", *past])
-    return rf"(?:{'|'.join(sorted(forms, key=lambda form: (-len(form), form)))})"

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.facts.grammar.replacements import replacement_in
-from memgraph_rag.facts.grammar.statements import statements
+from memgraph_rag.facts.replacements import replacement_in
+from memgraph_rag.facts.statements import statements
 
 
 @table(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from memgraph_rag.lexical.inflection import base_form, is_past
 from memgraph_rag.lexical.tokenize import stem
 
-__all__ = ["Deed", "asked_deed", "deed_form", "deeds", "denies", "denies_ever", "tells_deed"]
+__all__ = ["Deed", "asked_deed", "deed_form", "deeds", "denies"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,6 @@ _INVERTED = re.compile(
     r"(?: in (?:my|our)(?: \w+)? li(?:fe|ves))?,? (?:have|did|had|do) (?:i|we) (?P<rest>.+)",
     re.IGNORECASE,
 )
-_TOPIC = re.compile(
-    r"^(?!(?:me|us|you|i|we)\b)(?P<object>[^,?:–—]{2,60}?)(?:\s[–—-]\s|[,?:–—]+|\sis (?:something|a thing|"
-    r"one thing)(?: that)?)\s*(?:not me\W+|no\W+|nope\W+)?(?P<rest>(?:(?:i|we)(?:['’]ve| have| had)? )?(?:never|"
-    r"not once)\b.*)",
-    re.IGNORECASE,
-)
 _NEGATED = re.compile(
     r"\b(?:never|not once|not ever|not a single time|yet to)\b"
     r"|\b(?:have|had)(?:n['’]t| not)\b|['’]ve not\b|\b(?:did|do)(?:n['’]t| not) (?:actually )?ever\b"
@@ -67,7 +61,6 @@ _AUXILIARY = re.compile(
     re.IGNORECASE,
 )
 _HELPER = re.compile(r"\b(?:have|had|has|did)\b", re.IGNORECASE)
-_ZERO_TIMES = re.compile(r"\b(?:zero|no|0) times\b|\bnot (?:a single time|once)$", re.IGNORECASE)
 _PARTS = re.compile(r"\s(?:or|and|nor)\s(?:even |ever )?(?=\w+(?:ed|en|wn|ught|ung|ang)\b)")
 _TIMES = re.compile(
     r"\b(?:(?:just |only )?(?:last|this|next|the other|every) (?:\w+ )?(?:day|night|week|weekend|month|year|spring|"
@@ -105,8 +98,6 @@ def deeds(clause: str) -> list[Deed]:
     """
     if match := _INVERTED.search(clause):
         return _listed(match["rest"], is_denied=True, is_perfect=True)
-    if match := _TOPIC.match(clause):
-        return _of_topic(match["object"], match["rest"])
     match = _SUBJECT.search(clause)
     if thought := _NOT_THOUGHT.search(clause):
         return _listed(clause[thought.end() :].strip(), is_denied=True, is_perfect=True)
@@ -114,29 +105,12 @@ def deeds(clause: str) -> list[Deed]:
         return []
     rest = match["rest"] if match else clause
     negated = _NEGATED.search(f"{match['have'] or ''} {rest}" if match else rest)
-    if zero := _ZERO_TIMES.search(rest):
-        return _listed(rest[: zero.start()], is_denied=True, is_perfect=True)
     helpers = _AUXILIARY.match(rest)
     is_perfect = bool(match and match["have"]) or bool(helpers and _HELPER.search(helpers[0]))
     if negated:
         after = f"{match['have'] or ''} {rest}"[negated.end() :] if match else rest[negated.end() :]
         return _listed(after.strip(), is_denied=True, is_perfect=True)
     return _listed(rest, is_denied=False, is_perfect=is_perfect)
-
-
-def denies_ever(clause: str) -> bool:
-    """Whether a clause denies that something was ever done, whatever it is.
-
-    >>> denies_ever("there was not a single time that I ate oysters"), denies_ever("I ate no oysters on Friday")
-    (True, False)
-    """
-    patterns = (_NEGATED, _INVERTED, _NOT_THOUGHT, _ZERO_TIMES)
-    return any(pattern.search(clause) for pattern in patterns)
-
-
-def tells_deed(clause: str) -> bool:
-    """Whether a clause says that its speaker did something."""
-    return any(not deed.is_denied for deed in deeds(clause))
 
 
 def asked_deed(question: str) -> str:
@@ -189,24 +163,6 @@ def denies(never: str, done: str) -> bool:
     verb, *objects = never.split()
     other, *others = done.split()
     return verb == other and set(objects) <= set(others) and (bool(objects) or verb not in _OF_MIND)
-
-
-def _of_topic(topic: str, rest: str) -> list[Deed]:
-    """The deed of "Oysters? Never eaten them", or of "Riding a camel is something I have never done"."""
-    negated = _NEGATED.search(rest)
-    after = _AUXILIARY.sub("", rest[negated.end() :].strip() if negated else rest)
-    verb = re.match(r"[\w'’-]+", after)
-    if verb is None:
-        return []
-    first, _, others = topic.strip().partition(" ")
-    is_action = first.casefold().endswith("ing") and base_form(verb[0].casefold()) in (
-        "do",
-        "try",
-        "manag",
-        "experienc",
-    )
-    form = deed_form(f"{first} {others}" if is_action else f"{verb[0]} {topic}")
-    return [Deed(form, True)] if form else []
 
 
 def _listed(rest: str, *, is_denied: bool, is_perfect: bool) -> list[Deed]:

@@ -17,7 +17,7 @@ _CLASSES = {
     "partner": "girlfriend boyfriend wife husband spouse fiancé fiancée fiance fiancee|romantic partner|life partner",
     "car": "vehicle automobile ride wheels|daily driver",
     "phone": "mobile smartphone cellphone handset|mobile phone|cell phone",
-    "phone number": "|mobile number|cell number|cellphone number|telephone number",
+    "phone number": "number|mobile number|cell number|cellphone number|telephone number",
     "email": "inbox|email address|e-mail address|e-mail|mail address",
     "diet": "|eating plan|way of eating|eating style",
     "doctor": "gp physician|family doctor|general practitioner|primary care doctor",
@@ -72,7 +72,6 @@ _LEFT_OUT = frozenset(
         """.split()  # noqa: SIM905
 )
 _POSSESSIVE = re.compile(r"(?:'s|’s|s'|s’)(?=\s|$)")
-_OF = re.compile(r"^(?P<thing>name|number|address) of (?:my|our|the) (?P<owner>.+)$|^(?P<kind>.+) of choice$")
 _WORD = re.compile(r"[\w+#-]+")
 _ARTICLE = re.compile(r"^(?:(?:a|an|the|my|our|some|called|named)\s+)+", re.IGNORECASE)
 
@@ -84,8 +83,6 @@ def attribute_form(name: str) -> str:
     ('phone', 'favourite colour', 'sister dog')
     """
     plain = _POSSESSIVE.sub(lambda match: "s" if match[0][0] == "s" else "", name.lower())
-    if match := _OF.match(plain.strip()):
-        plain = match["kind"] or f"{match['owner']} {match['thing']}"
     words: list[str] = _WORD.findall(plain)
     form = " ".join(_SPELLINGS.get(word, word) for word in words if word not in _LEFT_OUT)
     return _CLASS_OF.get(form, form)

@@ -7,20 +7,18 @@ question, wish, supposition or matter of the past states nothing; the work is li
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from memgraph_rag.facts.grammar.attributes import value_form
-from memgraph_rag.facts.grammar.deeds import deeds
-from memgraph_rag.facts.grammar.own_clauses import may_hold, own_clauses
-from memgraph_rag.facts.grammar.replacements import Replacement, replacement_in
-from memgraph_rag.facts.grammar.value_frames import read_value
+from memgraph_rag.facts.attributes import value_form
+from memgraph_rag.facts.deeds import deeds
+from memgraph_rag.facts.plain_forms import read_value
+from memgraph_rag.facts.replacements import Replacement, replacement_in
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses, is_of_now
 from memgraph_rag.lexical.instructions import wish_in
-from memgraph_rag.lexical.tokenize import words
 
-__all__ = ["Statement", "StatementKind", "may_state", "statements"]
+__all__ = ["Statement", "StatementKind", "statements"]
 
 StatementKind = Literal["value", "denial", "event", "instruction", "preference"]
 
@@ -31,20 +29,8 @@ _CORRECTS = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"(?:(?<=\bI)|(?<=\bwe))(?P<have> have|['’]ve)?(?: did| do)?(?: not|n['’]t| never)\b", re.IGNORECASE
+    r"(?:(?<=\bI)|(?<=\bwe))(?P<have> have|['’]ve| did)?(?: do)?(?: not|n['’]t| never)\b", re.IGNORECASE
 )
-_VERSION = re.compile(r"\d\.\d")  # "I moved to Python 3.12"
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?<!\.)")
-_NUMBER = re.compile(r"\+?\(?\d[\d ()/-]{5,}\d")
-_REACH = re.compile(
-    r"\b(?:(?:reach|call|text|ring|phone|write|mail|email|message|contact)(?: to)? (?:me|us)\b"
-    r"|(?:my|our|new) (?:\w+ )?(?:number|line|sim|mail|e-?mail|inbox|address)\b)",
-    re.IGNORECASE,
-)
-_GONE = re.compile(
-    r"(?:\bfrom|no longer|\bnot|\bold|\bclosed|\brid of|instead of|\breplaced)(?: \w+)?\s*$", re.IGNORECASE
-)
-_REFERS_BACK = re.compile(r"(?:it|that|this)(?:['’]s| is| will be)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,41 +62,11 @@ def statements(text: str) -> list[Statement]:
     said: list[Statement] = []
     before: Clause | None = None
     for clause in clauses(text):
-        if before is not None and _REFERS_BACK.match(clause.text):
-            said += _taken_up(before, clause)
         if before is not None and _CORRECTS.search(before.text) and _DENIED.search(clause.text):
             said += _denied(clause)
         said += _stated(_with_former(before, clause))
         before = clause
     return said
-
-
-def may_state(text: str, *, attribute: str, cues: Collection[str]) -> bool:
-    """Whether a clause, though no rule reads it, may tell the speaker's own attribute as it is now.
-
-    Args:
-        attribute: in its form; its words stand in the clause.
-        cues: or one of these words does.
-
-    >>> may_state("Lasagne? My favourite food, no doubt!", attribute="favourite food", cues=())
-    True
-    >>> may_state("Should my favourite food be lasagne?", attribute="favourite food", cues=())
-    False
-    """
-    own = {word for word in words(attribute) if word != "favourite"}
-    for clause in own_clauses(text):
-        spoken = set(words(clause.text.replace("'s", " ").replace("’s", " ")))
-        speaks = bool(own and own <= spoken) or not spoken.isdisjoint(cues)
-        if speaks and may_hold(clause.text):
-            return True
-    return False
-
-
-def _taken_up(before: Clause, clause: Clause) -> Iterator[Statement]:
-    """The value that a clause gives what the one before named: "I've replaced my phone; it's a Pixel now"."""
-    is_assertion = asserts(before.text) and asserts(clause.text)
-    if is_assertion and not read_value(before.text) and (read := read_value(f"{before.text}, {clause.text}")):
-        yield Statement(*read, "value", before.start, clause.end)
 
 
 def _denied(clause: Clause) -> Iterator[Statement]:
@@ -133,9 +89,6 @@ def _stated(clause: Clause) -> Iterator[Statement]:
     if wish:
         yield Statement("", clause.text, wish, clause.start, clause.end)
     is_assertion = asserts(_STOPPED.sub("", clause.text))
-    if is_assertion and (address := next(_addresses(clause.text), None)):
-        yield Statement(*address, "value", clause.start, clause.end)
-        return
     told = replacement_in(clause.text) if is_assertion and is_of_now(clause.text) else None
     now = told.now if told else clause.text
     if not asserts(now) and told is None:
@@ -152,16 +105,6 @@ def _stated(clause: Clause) -> Iterator[Statement]:
         yield Statement(deed.form, "never" if deed.is_denied else "yes", "event", clause.start, clause.end)
 
 
-def _addresses(clause: str) -> Iterator[tuple[str, str]]:
-    """An address or a number that the speaker can be reached under."""
-    if "'s " in clause.replace("it's ", "").replace("that's ", "").replace("here's ", ""):
-        return
-    for attribute, pattern in (("email", _EMAIL), ("phone number", _NUMBER)):
-        found = [match for match in pattern.finditer(clause) if not _GONE.search(clause[: match.start()])]
-        if len(found) == 1 and _REACH.search(clause):
-            yield attribute, found[0][0]
-
-
 def _former(told: Replacement | None, value: str) -> str:
     """The value that was given up for the one that was read; empty where none was."""
     is_same = told is not None and {*value_form(told.value).split()} <= {*value_form(value).split()}
@@ -169,6 +112,5 @@ def _former(told: Replacement | None, value: str) -> str:
 
 
 def _read(clause: str) -> tuple[str, str] | None:
-    """The attribute and the value of a clause; None also where the speaker denies it, or no place has such a name."""
-    read = None if _DENIED.search(clause) else read_value(clause)
-    return None if read and read[0] == "home" and _VERSION.search(read[1]) else read
+    """The attribute and the value of a clause; None also where the speaker denies it."""
+    return None if _DENIED.search(clause) else read_value(clause)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memgraph_rag.facts.grammar.values import is_name_like, is_value, until_end
-from memgraph_rag.lexical.inflection import verb_pattern
+from memgraph_rag.facts.values import is_name_like, is_value, until_end
 
 __all__ = ["Replacement", "replacement_in"]
 
@@ -31,9 +30,10 @@ class Replacement:
     is_of_thing: bool
 
 
-_MOVE = verb_pattern(["switch", "change", "move", "migrate", "upgrade", "transfer", "convert"])
-_LEAVE = verb_pattern(["drop", "ditch", "leave", "quit", "abandon", "dump", "swap", "trade", "exchange"])
-_REPLACE = verb_pattern(["replace"])
+_ENDING = r"(?:e|ed|es|ing|s)?"
+_MOVE = rf"(?:switch|chang|mov|migrat|upgrad|transferr?|convert){_ENDING}"
+_LEAVE = rf"(?:(?:dropp?|ditch|leav|abandon|dump|swapp?|trad|exchang){_ENDING}|left|quit(?:s|ting)?)"
+_REPLACE = rf"replac{_ENDING}"
 _ADVERBS = r"(?:(?:just|finally|also|recently|already|now|officially|completely|only|since) )*"
 _I = rf"(?:^|\b(?:i|we)(?:['’]ve| have|['’]m| am|['’]re| are)? {_ADVERBS})"
 _THING = r"(?P<thing>(?:my|our) [\w'’ -]+? )?"

@@ -6,13 +6,11 @@ The module knows the question only. English only. Invariant: a question without 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memgraph_rag.facts.grammar.attributes import attribute_form
-from memgraph_rag.lexical.tokenize import stem, words
+from memgraph_rag.facts.attributes import attribute_form
 
-__all__ = ["AskedAttribute", "asked_among", "asked_attribute", "asks_for_now"]
+__all__ = ["AskedAttribute", "asked_attribute", "asks_for_now"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,29 +95,6 @@ def asked_attribute(question: str) -> AskedAttribute | None:
         attribute = f"{named} name" if form == "name {}" else attribute_form(form.format(named))
         return AskedAttribute(attribute, speaker, is_past) if attribute.strip() else None
     return None
-
-
-def asked_among(question: str, attributes: Iterable[str]) -> AskedAttribute | None:
-    """What the question asks for, among attributes that somebody stated, by their words; None where by none.
-
-    >>> asked_among("What's the gym that I go to?", ["gym", "gym bag"])
-    AskedAttribute(attribute='gym', speaker='', is_past=False)
-    """
-    plain, speaker = _of_asker(_LEAD.sub("", question.strip()))
-    if not _ABOUT_A_THING.match(plain) or not _OWN.search(plain) or _DEED.search(plain):
-        return None
-    asked = words(plain)
-    known = {stem(form) for word in asked for form in (word.removesuffix("'s"), *attribute_form(word).split())}
-    fitting = [name for name in set(attributes) if name and known.issuperset(map(stem, name.split()))]
-    best = max(fitting, key=lambda name: (len(name.split()), name), default="")
-    return AskedAttribute(best, speaker, bool(_PAST.search(plain))) if best else None
-
-
-_ABOUT_A_THING = re.compile(
-    r"(?:in |at |to |for |by )?(?:what|which|who|whom|where|whose|is|are|am|do|does)\b", re.IGNORECASE
-)
-_OWN = re.compile(r"\b(?:i|my|our|we|i['’]m)\b", re.IGNORECASE)
-_DEED = re.compile(r"\b(?:should|could|would|can|did|will|might|recommend|suggest|help)\b", re.IGNORECASE)
 
 
 _OVER = re.compile(

@@ -1,4 +1,0 @@
-"""English rules that read attribute and value from a clause.
-
-Read ``statements.py`` first: it tries the frames in their order. The package knows no memory.
-"""
