@@ -2,6 +2,7 @@
 
 Read ``statements.py`` first: it reads a clause by plain English forms. ``layer`` stores what it reads as annotations.
 ``fact_search`` is the search of a memory; ``fact_index`` keeps the facts of a namespace in memory and decides which
-hold; ``holding`` and ``likeness`` order results by it; ``wishes`` finds instructions; ``remarks`` tells the reading
-model which statements no longer hold. The package never calls a language model.
+hold; ``told`` finds the turn that says what holds in everyday words, by ``likeness`` or by a judge; ``holding`` orders
+results by both; ``wishes`` finds instructions; ``remarks`` tells the reading model which statements no longer hold. The
+package never opens a language model: the caller gives the judge.
 """
