@@ -77,7 +77,7 @@ def copy_values(model: LanguageModel, question: str, turns: Sequence[str]) -> tu
         prompt = Prompt(_INSTRUCTION, (_INPUT.format(question=question, turn=line),))
         (written,) = model.generate([prompt], max_tokens=_TOKENS, schema=_schema(choices))
         usage += written.usage
-        values.append(_read_value(written.text, line))
+        values.append(_read_value(written.text, choices) or line)
     return values, usage
 
 
@@ -105,11 +105,11 @@ def _schema(choices: Sequence[str]) -> Mapping[str, Any]:
     }
 
 
-def _read_value(text: str, line: str) -> str:
-    """Return the value in a reply, in the spelling of the line; the whole line if the reply holds no phrase of it."""
+def _read_value(text: str, choices: Sequence[str]) -> str:
+    """Return the phrase that a reply names, in the spelling of the turn; empty if it names none of the phrases."""
     try:
         value = json.loads(text)["value"]
     except (ValueError, KeyError, TypeError):
-        return line
-    place = line.casefold().find(value.casefold()) if isinstance(value, str) and value else -1
-    return line[place : place + len(value)] if place >= 0 else line
+        return ""
+    words = " ".join(value.split()).strip(_EDGES).casefold() if isinstance(value, str) else ""
+    return next((phrase for phrase in choices if phrase.casefold() == words), "")
