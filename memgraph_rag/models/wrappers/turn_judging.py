@@ -10,6 +10,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 
 from memgraph_rag.contracts import LanguageModel, TurnJudge
 from memgraph_rag.display import show
@@ -62,11 +63,10 @@ class TurnJudging:
         return TurnVerdicts(tuple(known[turn] for turn in turns), self._is_calibrated, usage)
 
     def _check(self, verdicts: object, count: int) -> tuple[float, ...]:
-        is_valid = isinstance(verdicts, TurnVerdicts) and is_usage(verdicts.usage)
-        try:
-            numbers = [float(number) for number in verdicts.probabilities] if is_valid else []
-        except (TypeError, ValueError):
-            numbers = []
+        numbers: list[float] = []
+        if isinstance(verdicts, TurnVerdicts) and is_usage(verdicts.usage):
+            with suppress(TypeError, ValueError):
+                numbers = [float(number) for number in verdicts.probabilities]
         if len(numbers) != count or not all(0 <= number <= 1 for number in numbers):
             raise ModelError(
                 f"Expected {count} verdicts from 0 to 1 of {self._model.name}, got {show(verdicts)}. "
