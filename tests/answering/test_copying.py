@@ -30,7 +30,7 @@ def copied(value: Any, turn: str = TURN) -> str:
     return written
 
 
-def test_phrases_have_at_most_six_words_without_punctuation_at_their_edges() -> None:
+def test_phrases_have_at_most_six_words_and_bare_edges() -> None:
     found = phrases(TURN)
     assert max(len(phrase.split()) for phrase in found) == 6
     assert {"stolen", "the Tram", "line 4", "bike got stolen, so it's the"} <= set(found)
