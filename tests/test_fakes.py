@@ -139,6 +139,19 @@ def test_a_schema_of_lists_is_filled_from_the_inputs() -> None:
     }
 
 
+def test_enumeration_gets_its_first_capitalised_value() -> None:
+    schema = {"properties": {"value": {"enum": ["the", "the Tram", "Tram", "Tram now"]}, "other": {"enum": ["a", "b"]}}}
+    (generation,) = LANGUAGE.generate([Prompt("Copy.", ("x",))], max_tokens=99, schema=schema)
+    assert json.loads(generation.text) == {"value": "Tram", "other": "a"}
+
+
+def test_verdicts_on_turns_are_scripted_by_their_words() -> None:
+    judged = FakeLanguageModel(told={"tram": 0.9, "bike": 0.7}).judge_turns("?", ["tram and bike", "a bike", "a car"])
+    assert (judged.probabilities, judged.is_calibrated, judged.usage.model_calls) == ((0.9, 0.7, 0.0), True, 1)
+    unscripted = LANGUAGE.judge_turns("?", ["tram"])
+    assert (unscripted.probabilities, unscripted.is_calibrated) == ((0.0,), False)
+
+
 def test_a_scripted_reply_is_written_as_it_is_whatever_the_schema() -> None:
     (generation,) = FakeLanguageModel(["no JSON"]).generate([Prompt("", ("x",))], max_tokens=9, schema=LISTS)
     assert generation.text == "no JSON"

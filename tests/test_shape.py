@@ -18,7 +18,7 @@ PACKAGE = Path(memgraph_rag.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 61_410, 415
+MOST_LINES, MOST_MODULES = 61_440, 415
 """Of the package without its systems. The aim is 40,000 in 270."""
 MOST_LINES_OF_SYSTEMS = 5_775
 

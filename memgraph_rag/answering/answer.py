@@ -121,7 +121,7 @@ class Reading:
         search = self._search.reading(snapshot.graph)
         told = self._find_told(search, question, extent) if asks_turns else None
         if told is not None:
-            yield from self._tell(question, told, style, snapshot, started)
+            yield from self._tell(question, told, style, snapshot, started=started, begun=begun)
             return
         graph = GraphAsOf(snapshot.graph, search.as_of(extent)) if extent.has_time else snapshot.graph
         bounded = SearchWithin(search, extent)
@@ -186,11 +186,13 @@ class Reading:
         return told if told is not None and told.is_calibrated and (told.is_told or are_turns) else None
 
     def _tell(
-        self, question: str, told: Told, style: AnswerStyle, snapshot: GraphSnapshot, started: float
+        self, question: str, told: Told, style: AnswerStyle, snapshot: GraphSnapshot, *, started: float, begun: int
     ) -> Generator[Step | str | Answer, None, None]:
         """Yield the steps, the text and the ``Answer`` from the turn that holds, or a refusal if nothing was told."""
-        begun = self._answers.begin()
         trace = trace_turns(question, told)
+        snapshot.renew()  # a turn that was forgotten while the judge read must not be quoted
+        if len(snapshot.nodes([step.node.id for step in trace])) < len(trace):
+            trace = ()
         yield from trace
         written = None
         if trace:

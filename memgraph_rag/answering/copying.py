@@ -104,7 +104,7 @@ def copy_values(model: LanguageModel, question: str, turns: Sequence[str]) -> tu
         prompt = Prompt(_INSTRUCTION, (_INPUT.format(question=question, turn=line),))
         (written,) = model.generate([prompt], max_tokens=_TOKENS, schema=_schema({"value": {"enum": choices}}))
         usage += written.usage
-        values.append(_read_value(written.text, line))
+        values.append(_read_value(written.text, choices) or line)
     return values, usage
 
 
@@ -130,7 +130,7 @@ def copy_changes(
             [prompt], max_tokens=_LISTED_TOKENS, schema=_schema({"now": listed, "over": listed})
         )
         usage += written.usage
-        changes.append(_read_changes(written.text, line))
+        changes.append(_read_changes(written.text, choices))
     return changes, usage
 
 
@@ -158,22 +158,22 @@ def _schema(properties: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _read_value(text: str, line: str) -> str:
-    """Return the value in a reply, in the spelling of the line; the whole line if the reply holds no phrase of it."""
+def _read_value(text: str, choices: Sequence[str]) -> str:
+    """Return the phrase that a reply names, in the spelling of the turn; empty if it names none of the phrases."""
     try:
         value = json.loads(text)["value"]
     except (ValueError, KeyError, TypeError):
-        return line
-    place = line.casefold().find(value.casefold()) if isinstance(value, str) and value else -1
-    return line[place : place + len(value)] if place >= 0 else line
+        return ""
+    words = " ".join(value.split()).strip(_EDGES).casefold() if isinstance(value, str) else ""
+    return next((phrase for phrase in choices if phrase.casefold() == words), "")
 
 
-def _read_changes(text: str, line: str) -> tuple[list[str], list[str]]:
-    """Return the lists of a reply without what is no phrase of the line; empty lists if the reply is no such JSON."""
+def _read_changes(text: str, choices: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the lists of a reply without what is no choice; empty lists if the reply is no such JSON."""
     try:
         read = json.loads(text)
         lists = [read["now"], read["over"]]
     except (ValueError, KeyError, TypeError):
         return [], []
-    now, over = ([value for value in each if isinstance(value, str) and value in line] for each in lists)
+    now, over = ([value for value in each if isinstance(value, str) and value in choices] for each in lists)
     return now, over

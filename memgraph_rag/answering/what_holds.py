@@ -145,10 +145,14 @@ def _same(first: str, second: str) -> bool:
 
 
 def _cite(turn: Evidence, value: str) -> Citation:
-    """Return the line of a turn that holds a value; the whole turn if no line holds it."""
-    segment = turn.segment
-    lines = [match.span() for match in re.finditer(r"[^\n]+", segment.text)]
-    start, end = next((span for span in lines if value in segment.text[slice(*span)]), (0, len(segment.text)))
+    """Return the line of a turn in which its speaker says a value; the whole turn if no line holds it."""
+    segment, (spoken,) = turn.segment, own_words([turn.segment])
+    words = r"\s+".join(map(re.escape, value.split()))
+    match = re.search(rf"(?<![^\W_]){words}(?![^\W_])", spoken) if words else None
+    start, end = 0, len(segment.text)
+    if match is not None:
+        start = segment.text.rfind("\n", 0, match.start()) + 1
+        end = next((place for place in [segment.text.find("\n", match.end())] if place >= 0), end)
     return Citation(
         segment.document_id, turn.document_key, segment.id, segment.start + start, segment.start + end,
         segment.text[start:end], 1.0,

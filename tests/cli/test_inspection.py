@@ -14,7 +14,7 @@ from memories import FOX, options
 from memgraph_rag import Memory
 from memgraph_rag.cli import render
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
-from memgraph_rag.types import Annotation
+from memgraph_rag.types import Annotation, TurnVerdicts
 
 
 def test_search_shows_where_and_why(cli, fox) -> None:
@@ -44,6 +44,17 @@ def test_search_tells_what_was_superseded(cli, tmp_path) -> None:
     shown = cli("search", "Where do I live?").stdout
     assert "[home: since 12 May 2024: Berlin; before: Paris]" in shown
     assert "[yesterday: 11 May 2024]" in shown
+
+
+def test_search_judges_turns_only_by_its_option(cli, tmp_path, monkeypatch) -> None:
+    with Memory(str(tmp_path / "notes.lbug"), embedder=FakeEmbedder(), model=FakeLanguageModel()) as memory:
+        turns = (("how do I get to work, the bike", "2026-05-02"), ("soaked at the tram stop", "2026-05-12"))
+        memory.session(user="ann").add([{"role": "user", "content": text, "time": day} for text, day in turns])
+    verdicts = TurnVerdicts((0.1, 0.9), True)
+    monkeypatch.setattr(FakeLanguageModel, "judge_turns", lambda *_: verdicts)
+    plain, judged = (cli.json("search", "How do I get to work?", *option)[0]["text"] for option in ((), ("--judge",)))
+    assert "bike" in plain
+    assert "tram" in judged
 
 
 def test_search_that_finds_nothing_says_so(cli, fox) -> None:

@@ -12,7 +12,8 @@ import pytest
 from memories import options
 
 from memgraph_rag import Memory
-from memgraph_rag.facts.likeness import newest_alike
+from memgraph_rag.facts.likeness import CANDIDATES, find_candidates
+from memgraph_rag.facts.told import find_told
 from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.types import Evidence, Segment
 
@@ -42,7 +43,8 @@ def results(*said: tuple[str, str, float], speaker: str = "user") -> tuple[list[
 
 
 def newest(*said: tuple[str, str, float], question: str = QUESTION, speaker: str = "user") -> str | None:
-    best = newest_alike(question, *results(*said, speaker=speaker), {})
+    told = find_told(question, *results(*said, speaker=speaker), {})
+    best = told.newest if told else None
     return best.segment.text.partition(": ")[2] if best else None
 
 
@@ -67,8 +69,21 @@ def test_words_of_machine_or_without_time_are_no_candidate() -> None:
     assert newest((BUS, "", 0.8)) is None
 
 
-def test_question_is_no_candidate() -> None:
+def test_later_question_hides_no_statement() -> None:
     assert newest((QUESTION, "12", 1.0), (BUS, "01", 0.8), *OTHERS) == BUS
+
+
+def test_request_may_hold_a_statement() -> None:
+    request = "Now I bike to the lab, can you draw a map?"
+    assert newest((request, "12", 0.8), (BUS, "01", 0.8), *OTHERS) == request
+
+
+def test_candidates_are_the_nearest_by_cosine() -> None:
+    said = [(f"Text {number}.", "03", number / 40) for number in range(30)]
+    candidates = find_candidates(QUESTION, *results(*said), {})
+    assert candidates is not None
+    assert list(candidates.texts) == [f"Text {number}." for number in range(29, 9, -1)]
+    assert len(candidates.texts) == CANDIDATES
 
 
 def test_a_question_that_names_a_speaker_has_no_answer_by_likeness() -> None:
@@ -77,8 +92,8 @@ def test_a_question_that_names_a_speaker_has_no_answer_by_likeness() -> None:
 
 def test_results_without_vectors_change_nothing() -> None:
     items, found = results((BUS, "01", 0.8), *OTHERS)
-    assert newest_alike(QUESTION, items, {key: SegmentMatch(key, 1.0, {}) for key in found}, {}) is None
-    assert newest_alike(QUESTION, [], {}, {}) is None
+    assert find_told(QUESTION, items, {key: SegmentMatch(key, 1.0, {}) for key in found}, {}) is None
+    assert find_told(QUESTION, [], {}, {}) is None
 
 
 def test_another_user_supersedes_nothing() -> None:
@@ -87,9 +102,10 @@ def test_another_user_supersedes_nothing() -> None:
     (other,) = theirs
     other = Evidence(replace(other.segment, id="t0", document_id="e"), "e", 1.0, {})
     known = {**found, "t0": more["s0"]}
-    best = newest_alike(QUESTION, [*items, other], known, {"d": "ann", "e": "tom"})
-    assert best is not None
-    assert best.segment.document_id == "d"
+    told = find_told(QUESTION, [*items, other], known, {"d": "ann", "e": "tom"})
+    assert told is not None
+    assert told.newest is not None
+    assert told.newest.segment.document_id == "d"
 
 
 def say(memory: Memory, text: str, day: str) -> None:

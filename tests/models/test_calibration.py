@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from architectures import write_checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,8 @@ from memgraph_rag.models.calibration.calibration import (
     Head,
     HeadCalibration,
     Origin,
+    TurnCalibration,
+    TurnOrigin,
     read_calibration,
     write_calibration,
 )
@@ -25,10 +28,17 @@ from memgraph_rag.models.calibration.fit import Reading, Verdicts, fit
 from memgraph_rag.models.calibration.labelled_questions import LabelledQuestion, LabelledSet, choose_questions
 from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.models.files import catalogue
-from memgraph_rag.models.files.catalogue import CATALOGUE, calibration_path, find_calibration, fingerprint
+from memgraph_rag.models.files.catalogue import (
+    CATALOGUE,
+    calibration_path,
+    find_calibration,
+    find_turn_calibration,
+    fingerprint,
+)
 from memgraph_rag.settings import Settings
 from memgraph_rag.testing import FakeEmbedder
 
+SMALL = "qwen2.5-coder-0.5b-instruct"
 LAYERS, HEADS, NODES = 3, 4, 12
 GOOD = (1, 2)
 QUESTION = "What did Peter eat in Mr. McGregor's garden?"
@@ -341,12 +351,37 @@ def test_calibration_is_found_in_three_places(folder, tmp_path, monkeypatch) -> 
         find(str(tmp_path / "none.json"))
 
 
+def turn_calibration(**changes: str) -> TurnCalibration:
+    given = {"model": SMALL, "fingerprint": fingerprint(SMALL, ""), **changes}
+    made = TurnOrigin(data=("ann",), turns=9, date="2026-11-27")
+    return TurnCalibration(**given, layers=2, weights=(0.5, -0.25), bias=0.125, made=made)
+
+
+def test_calibration_of_turns_is_found_for_packaged_weights(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(catalogue, "_SHIPPED", tmp_path)
+    assert find_turn_calibration(SMALL, "") is None
+    path = tmp_path / f"{SMALL}.turns.json"
+    path.write_text(turn_calibration().model_dump_json(), "utf-8")
+    assert find_turn_calibration(SMALL, "") == turn_calibration()
+    assert find_turn_calibration(SMALL, "", choice="none") is None
+    (tmp_path / "tiny.turns.json").write_text(turn_calibration().model_dump_json(), "utf-8")
+    assert find_turn_calibration("tiny", "") is None
+    path.write_text(turn_calibration(fingerprint="0" * 12).model_dump_json(), "utf-8")
+    with pytest.raises(ModelError, match="Expected a calibration of the model"):
+        find_turn_calibration(SMALL, "")
+
+
+def test_calibration_of_turns_is_a_logistic_of_states() -> None:
+    states = torch.tensor([[1.0, 2.0], [3.0, 0.0]])
+    assert turn_calibration().probabilities(states).tolist() == pytest.approx([1 / (1 + np.exp(-0.125)),
+                                                                               1 / (1 + np.exp(-1.625))])  # fmt: skip
+
+
 def test_other_weights_have_another_fingerprint(folder, tmp_path, monkeypatch) -> None:
     other = write_checkpoint("llama", tmp_path)
     assert len({fingerprint("tiny", str(folder)), fingerprint("tiny", str(other))}) == 2
     assert fingerprint("tiny", str(folder)) == fingerprint("other name", str(folder))
-    small = "qwen2.5-coder-0.5b-instruct"
-    assert fingerprint(small, "anywhere") == CATALOGUE[small].sha256[:12]
+    assert fingerprint(SMALL, "anywhere") == CATALOGUE[SMALL].sha256[:12]
     assert fingerprint("owner/not-here", "owner/not-here") == "0" * 12
 
 

@@ -23,6 +23,7 @@ def test_wrapper_passes_on_each_member_of_the_contract() -> None:
 def test_wrapper_passes_on_optional_members() -> None:
     model = FakeLanguageModel()
     assert ForwardingModel(model).read_written([], []) == []
+    assert ForwardingModel(model).judge_turns("Who?", ["Ann"]) == model.judge_turns("Who?", ["Ann"])
     with pytest.raises(AttributeError, match="colour"):
         _ = ForwardingModel(model).colour
 

@@ -16,6 +16,7 @@ from memgraph_rag.contracts import SearchMode
 from memgraph_rag.server.server import MemoryServer
 from memgraph_rag.server.tools import TOOLS
 from memgraph_rag.testing import FakeLanguageModel
+from memgraph_rag.types import TurnVerdicts
 
 IN_ONE_ERA = pytest.mark.parametrize("connect", ["2026-07-28"], indirect=True)
 """For what is the same whichever protocol it came by."""
@@ -120,6 +121,19 @@ async def test_recall_stays_within_its_budget(connect, memory) -> None:
     assert little["tokens"] <= 40
     assert len(little["passages"]) + little["left_out"] == len(everything["passages"])
     assert (len(least["passages"]), least["left_out"]) == (1, len(everything["passages"]) - 1)
+
+
+@IN_ONE_ERA
+@in_loop
+async def test_recall_judges_turns_only_if_asked(connect, memory, monkeypatch) -> None:
+    said = (("how do I get to work, the bike", "2026-05-02"), ("soaked at the tram stop", "2026-05-12"))
+    memory.session(user="ann").add([{"role": "user", "content": text, "time": day} for text, day in said])
+    monkeypatch.setattr(FakeLanguageModel, "judge_turns", lambda *_: TurnVerdicts((0.1, 0.9), True))
+    async with connect() as agent:
+        plain = await agent("recall", query="How do I get to work?")
+        judged = await agent("recall", query="How do I get to work?", judge=True)
+    assert "bike" in plain["passages"][0]["text"]
+    assert "tram" in judged["passages"][0]["text"]
 
 
 @IN_ONE_ERA

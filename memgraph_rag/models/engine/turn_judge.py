@@ -91,11 +91,12 @@ def judge_turns(model: TransformersModel, question: str, turns: Sequence[str]) -
     encode = model.tokens.encode
     prefix = [*model.tokens.turns.opening, *encode(_EXAMPLES).ids]
     asked = encode(f"Question: {_join_lines(question)}\n").ids
-    branches = [[*encode(f"Message: {_join_lines(turn)}").ids[:_MOST_TURN], *encode("\n").ids] for turn in turns]
-    check_question(len(asked), len(prefix) + len(asked) + _MOST_TURN, model.window)
+    newline = encode("\n").ids
+    branches = [[*encode(f"Message: {_join_lines(turn)}").ids[:_MOST_TURN], *newline] for turn in turns]
+    check_question(len(asked), len(prefix) + len(asked) + _MOST_TURN + len(newline), model.window)
     most = min(_MOST_TOKENS, model.window - len(prefix) - len(asked))
     probabilities: list[float] = []
-    read = 0
+    read = passes = 0
     for group in _groups(branches, most):
         past = RowCache(rows=0)
         past.add_row(model.read_prefix(prefix))
@@ -103,8 +104,8 @@ def judge_turns(model: TransformersModel, question: str, turns: Sequence[str]) -
         ends = [len(asked) + end - 1 for end in accumulate(map(len, group))]
         wanted = Pass(ids, past, among=_tree(len(asked), [len(branch) for branch in group]), logits_of=ends)
         probabilities += _read_verdicts(model, wanted).tolist()
-        read += len(ids)
-    usage = Usage(read, 0, 1 if read else 0, time.perf_counter() - started)
+        read, passes = read + len(ids), passes + 1
+    usage = Usage(read, 0, passes, time.perf_counter() - started)
     return TurnVerdicts(tuple(probabilities), model.turn_calibration is not None, usage)
 
 

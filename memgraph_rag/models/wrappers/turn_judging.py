@@ -10,10 +10,12 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 
 from memgraph_rag.contracts import LanguageModel, TurnJudge
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
+from memgraph_rag.models.wrappers.checked_models import is_usage
 from memgraph_rag.types import Prompt, TurnVerdicts, Usage
 
 __all__ = ["TurnJudging", "WrittenVerdicts"]
@@ -61,10 +63,13 @@ class TurnJudging:
         return TurnVerdicts(tuple(known[turn] for turn in turns), self._is_calibrated, usage)
 
     def _check(self, verdicts: object, count: int) -> tuple[float, ...]:
-        numbers = verdicts.probabilities if isinstance(verdicts, TurnVerdicts) else None
-        if numbers is None or len(numbers) != count or not all(0 <= number <= 1 for number in numbers):
+        numbers: list[float] = []
+        if isinstance(verdicts, TurnVerdicts) and is_usage(verdicts.usage):
+            with suppress(TypeError, ValueError):
+                numbers = [float(number) for number in verdicts.probabilities]
+        if len(numbers) != count or not all(0 <= number <= 1 for number in numbers):
             raise ModelError(
-                f"Expected {count} verdicts from 0 to 1 of {self._model.name}, got {show(numbers or verdicts)}. "
+                f"Expected {count} verdicts from 0 to 1 of {self._model.name}, got {show(verdicts)}. "
                 "Correct its method judge_turns.", model=self._model.name,
             )  # fmt: skip
         return tuple(numbers)
@@ -114,10 +119,6 @@ def _read_values(text: str) -> dict[str, str]:
 
 def _is_said(value: str, turn: str) -> bool:
     """Return whether a value is made of words of a turn: a model may write a value that nobody said."""
-    words = value.casefold().split()
+    words = [bare for word in value.casefold().split() if (bare := word.strip(".,;:!?\"'"))]
     said = " ".join(turn.casefold().split())
-    return (
-        bool(words)
-        and value.casefold().strip(" .") != _NOTHING
-        and any(word.strip(".,;:!?\"'") in said for word in words)
-    )
+    return value.casefold().strip(" .") != _NOTHING and any(word in said for word in words)

@@ -1,0 +1,234 @@
+"""A question about the present is answered from the turn that holds, by a scripted judge on an embedded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from memories import options
+
+from memgraph_rag import Answer, Memory
+from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY
+from memgraph_rag.testing import FakeLanguageModel
+from memgraph_rag.types import StopReason, TurnVerdicts
+
+QUESTION = "How do I get to work?"
+BIKE, PLAN, TRAM = "rode the Bike to work, soaked", "an E-scooter to work, maybe?", "so it's the Tram to work\nsee you"
+TOLD = {"Bike": 0.8, "Tram": 0.9, "scooter": 0.2}
+DAYS = ("2026-03-02", "2026-04-09", "2026-05-12")
+
+
+def say(memory: Memory, *said: tuple[str, str], user: str = "ann", role: str = "user") -> None:
+    turns = [{"role": role, "content": text, "time": f"{day}T08:40"} for text, day in said]
+    memory.session(user=user, session=f"{user} {role}").add(turns)
+
+
+@contextmanager
+def opened(model: FakeLanguageModel | None = None, **changes: Any) -> Iterator[Memory]:
+    model = model or FakeLanguageModel(told=TOLD)
+    with Memory(":memory:", **options(layers=(), model=model, **changes)) as memory:
+        yield memory
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    """A memory in which Ann rode a bike, thought of a scooter, and took the tram."""
+    with opened() as memory:
+        say(memory, *zip((BIKE, PLAN, TRAM), DAYS, strict=True))
+        yield memory
+
+
+def quotes_exactly(memory: Memory, answer: Answer) -> bool:
+    texts = {record.id: memory.get(record.key).text for record in memory.documents()}
+    return all(each.quote == texts[each.document_id][each.start : each.end] for each in answer.citations)
+
+
+# ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_answer_names_value_day_and_value_before(memory: Memory) -> None:
+    answer = memory.ask(QUESTION, user="ann")
+    assert answer.text == "Tram (told on 12 May 2026); before: Bike (told on 2 March 2026)."
+    assert (answer.short, answer.strategy, answer.abstained) == ("Tram", STRATEGY, False)
+    assert answer.stop_reason is StopReason.ANSWERABLE
+
+
+def test_detailed_answer_marks_its_citations(memory: Memory) -> None:
+    answer = memory.ask(QUESTION, user="ann", style="detailed")
+    assert answer.text == "Tram (told on 12 May 2026) [1]; before: Bike (told on 2 March 2026) [2]."
+
+
+def test_short_answer_is_the_value_and_cites_its_turn(memory: Memory) -> None:
+    answer = memory.ask(QUESTION, user="ann", style="short")
+    assert (answer.text, answer.short) == ("Tram", "Tram")
+    assert len(answer.citations) == 1
+
+
+def test_citations_are_the_lines_of_the_values(memory: Memory) -> None:
+    answer = memory.ask(QUESTION, user="ann")
+    assert [each.quote.partition("): ")[2] for each in answer.citations] == ["so it's the Tram to work", BIKE]
+    assert quotes_exactly(memory, answer)
+
+
+def test_citation_is_the_line_that_says_the_value_not_its_time() -> None:
+    with opened(FakeLanguageModel(['{"value": "12"}'], told={"tram": 0.9})) as memory:
+        say(memory, ("hi there\nthe tram 12 to work\nbye 121", DAYS[2]))
+        answer = memory.ask(QUESTION, user="ann")
+        assert [each.quote for each in answer.citations] == ["the tram 12 to work"]
+        assert quotes_exactly(memory, answer)
+
+
+def test_value_over_a_line_break_is_cited_with_both_lines() -> None:
+    with opened(FakeLanguageModel(['{"value": "tram to work"}'], told={"tram": 0.9})) as memory:
+        say(memory, ("hi\nit's the tram\nto work\nbye", DAYS[2]))
+        answer = memory.ask(QUESTION, user="ann")
+        assert [each.quote for each in answer.citations] == ["it's the tram\nto work"]
+        assert quotes_exactly(memory, answer)
+
+
+def test_same_value_before_is_left_out() -> None:
+    with opened() as memory:
+        say(memory, ("the Tram to work", DAYS[0]), ("that Tram to work is late", DAYS[2]))
+        answer = memory.ask(QUESTION, user="ann")
+        assert answer.text == "Tram (told on 12 May 2026)."
+        assert len(answer.citations) == 1
+
+
+def test_model_that_ignores_the_schema_answers_by_the_line_of_the_turn() -> None:
+    with opened(FakeLanguageModel(["I think you walk."], told=TOLD)) as memory:
+        say(memory, (BIKE, DAYS[0]))
+        assert memory.ask(QUESTION, user="ann").short == BIKE
+
+
+def test_trace_holds_the_turns_that_were_read(memory: Memory) -> None:
+    trace = memory.ask(QUESTION, user="ann").trace
+    assert [step.p_yes for step in trace] == [0.8, 0.9]
+    assert [step.stop for step in trace] == [None, StopReason.ANSWERABLE]
+    assert trace[0].score < trace[1].score
+    assert all(word in step.node.text for word, step in zip(("Bike", "Tram"), trace, strict=True))
+
+
+def test_usage_holds_the_cost_of_judge_and_copying(memory: Memory) -> None:
+    usage = memory.ask(QUESTION, user="ann").usage
+    assert usage.model_calls == 1 + 2  # one verdict on all turns, two values
+    assert memory.ask(QUESTION, user="ann").usage.model_calls == 2  # the verdicts are kept
+
+
+def test_stream_ends_with_the_answer(memory: Memory) -> None:
+    *_, text, answer = memory.stream(QUESTION, user="ann")
+    assert isinstance(answer, Answer)
+    assert text == answer.text
+
+
+def test_question_as_of_a_day_is_answered_from_what_was_said_by_then(memory: Memory) -> None:
+    answer = memory.ask(QUESTION, user="ann", at="2026-04-15")
+    assert answer.text == "Bike (told on 2 March 2026)."
+
+
+def test_kept_trace_holds_the_turns(memory: Memory) -> None:
+    answer = memory.ask(QUESTION, user="ann", keep_trace=True)
+    (kept,) = memory.questions()
+    assert (kept.answer.text, kept.answer.strategy) == (answer.text, STRATEGY)
+    assert [step.node.id for step in kept.answer.trace] == [step.node.id for step in answer.trace]
+
+
+# ── what was not told ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_was_never_told_in_chats_is_refused() -> None:
+    with opened() as memory:
+        say(memory, (PLAN, DAYS[1]), ("nice weather at work", DAYS[2]))
+        answer = memory.ask(QUESTION, user="ann")
+        assert (answer.text, answer.abstained, answer.short) == (NEVER_TOLD, True, "")
+        assert (answer.stop_reason, answer.citations, answer.trace) == (StopReason.NOTHING_FOUND, (), ())
+
+
+def test_strategy_reads_if_a_document_is_near() -> None:
+    with opened() as memory:
+        say(memory, (PLAN, DAYS[1]))
+        memory.add("To get to work take the ferry.", key="handbook")
+        answer = memory.ask(QUESTION)
+        assert answer.strategy != STRATEGY
+        assert "ferry" in answer.text
+
+
+def test_told_turn_answers_beside_a_document(memory: Memory) -> None:
+    memory.add("To get to work take the ferry.", key="handbook")
+    assert memory.ask(QUESTION).short == "Tram"
+
+
+def test_strategy_that_is_named_reads(memory: Memory) -> None:
+    assert memory.ask(QUESTION, user="ann", strategy="walk").strategy == "walk"
+
+
+def test_strategy_of_the_memory_reads() -> None:
+    with opened(strategy="walk") as memory:
+        say(memory, (BIKE, DAYS[0]))
+        assert memory.ask(QUESTION, user="ann").strategy == "walk"
+
+
+@pytest.mark.parametrize("question", ["How did I get to work before?", "How should I get to work?"])
+def test_strategy_reads_for_the_past_and_for_advice(memory: Memory, question: str) -> None:
+    assert memory.ask(question, user="ann").strategy != STRATEGY
+
+
+def test_strategy_reads_if_the_judge_is_not_calibrated() -> None:
+    with opened(FakeLanguageModel()) as memory:
+        say(memory, (BIKE, DAYS[0]))
+        assert memory.ask(QUESTION, user="ann").strategy != STRATEGY
+
+
+# ── whose turns ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Watching(FakeLanguageModel):
+    """Records all turns that it judges."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.judged: list[str] = []
+
+    def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:
+        self.judged += turns
+        return super().judge_turns(question, turns)
+
+
+def test_turns_of_another_user_are_never_read() -> None:
+    model = Watching(told=TOLD)
+    with opened(model) as memory:
+        say(memory, (BIKE, DAYS[0]))
+        say(memory, ("the Tram to work, as ever", DAYS[2]), user="tom")
+        say(memory, ("You take the Tram to work", DAYS[2]), role="assistant")
+        assert memory.ask(QUESTION, user="ann").text == "Bike (told on 2 March 2026)."
+        assert model.judged == [BIKE]
+
+
+def test_answer_that_is_added_back_is_no_evidence(memory: Memory) -> None:
+    answer = memory.ask(QUESTION, user="ann")
+    assert memory.add(answer.text, key="note").echoes > 0
+    keys = {evidence.document_key for evidence in memory.search(QUESTION, k=50)}
+    assert "note" not in keys
+    assert memory.ask(QUESTION, user="ann").text == answer.text
+
+
+class Forgetting(FakeLanguageModel):
+    """Forgets all of Ann's turns while it judges them."""
+
+    memory: Memory | None = None
+
+    def judge_turns(self, question: str, turns: Sequence[str]) -> TurnVerdicts:
+        if self.memory is not None:
+            for record in self.memory.documents():
+                self.memory.forget(record.key)
+        return super().judge_turns(question, turns)
+
+
+def test_turn_that_is_forgotten_while_the_judge_reads_is_not_quoted() -> None:
+    model = Forgetting(told=TOLD)
+    with opened(model) as memory:
+        say(memory, (BIKE, DAYS[0]))
+        model.memory = memory
+        answer = memory.ask(QUESTION, user="ann")
+        assert (answer.text, answer.citations, answer.trace) == (NEVER_TOLD, (), ())
