@@ -15,6 +15,7 @@ from functools import partial
 
 from memgraph_rag.answering.answer_style import WrittenAnswer, write_answer
 from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
+from memgraph_rag.answering.copying import can_copy
 from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
@@ -177,7 +178,7 @@ class Reading:
         The strategy reads if nothing was told, unless all that is near the question are turns of chats. It also reads
         if the judge is not calibrated, or if the model's window is too small to judge turns.
         """
-        if self._find_judge is None:
+        if self._find_judge is None or not can_copy(self._models.language, question):
             return None
         try:
             told, are_turns = search.find_told(question, extent, self._find_judge())

@@ -13,10 +13,11 @@ from typing import Any
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.types import Prompt, Usage
 
-__all__ = ["copy_changes", "copy_values", "phrases"]
+__all__ = ["can_copy", "copy_changes", "copy_values", "phrases"]
 
 _MOST_WORDS = 6  # of a value
 _MOST_TURN = 120  # words of a turn from which a value is copied
+_TOKENS_OF_TURN = 4 * _MOST_TURN  # at most, with the chat template around them
 _TOKENS = 48
 _WORD = re.compile(r"\S+")
 _EDGES = " .,;:!?()[]{}\"“”'‘’…*_`"
@@ -85,6 +86,12 @@ _CHANGES_INSTRUCTION = "\n\n".join(
         ),
     ]
 )
+
+
+def can_copy(model: LanguageModel, question: str) -> bool:
+    """Return whether the examples, a question and a turn fit the model's window."""
+    needed = sum(model.count_tokens([_INSTRUCTION, question])) + _TOKENS_OF_TURN + max(_TOKENS, _LISTED_TOKENS)
+    return needed <= model.window
 
 
 def copy_values(model: LanguageModel, question: str, turns: Sequence[str]) -> tuple[list[str], Usage]:

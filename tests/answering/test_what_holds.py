@@ -102,6 +102,46 @@ def test_model_that_ignores_the_schema_answers_by_the_line_of_the_turn() -> None
         assert memory.ask(QUESTION, user="ann").short == BIKE
 
 
+# ── several values ───────────────────────────────────────────────────────────────────────────────────────────
+
+LANGUAGES = "Which languages am I learning?"
+LEARNT = (("my first hour of Korean", DAYS[0]), ("Italian on top of Korean", DAYS[1]), ("Korean is over", DAYS[2]))
+
+
+def learning(*replies: str) -> FakeLanguageModel:
+    return FakeLanguageModel(replies, told={"Korean": 0.9})
+
+
+def test_question_for_several_values_lists_what_no_later_turn_ends() -> None:
+    replies = ('{"now": ["Korean"], "over": []}', '{"now": ["Italian"], "over": []}', '{"now": [], "over": ["Korean"]}')
+    with opened(learning(*replies)) as memory:
+        say(memory, *LEARNT)
+        answer = memory.ask(LANGUAGES, user="ann")
+        assert (answer.text, answer.short) == ("Italian (told on 9 April 2026).", "Italian")
+        assert [each.quote.partition("): ")[2] for each in answer.citations] == [LEARNT[1][0]]
+        assert len(answer.trace) == 3
+
+
+def test_question_for_several_values_lists_all_that_hold() -> None:
+    replies = ('{"now": ["Korean"], "over": []}', '{"now": ["Italian", "Korean"], "over": []}')
+    with opened(learning(*replies)) as memory:
+        say(memory, *LEARNT[:2])
+        assert memory.ask(LANGUAGES, user="ann", style="short").text == "Italian, Korean"
+
+
+def test_values_that_no_turn_says_are_not_listed() -> None:
+    with opened(learning('{"now": ["Finnish", "Korean"], "over": []}')) as memory:
+        say(memory, LEARNT[0])
+        assert memory.ask(LANGUAGES, user="ann", style="short").text == "Korean"
+
+
+def test_question_for_one_value_is_not_answered_by_a_list(memory: Memory) -> None:
+    assert memory.ask("Which bus do I take to work?", user="ann", style="short").text == "Tram"
+
+
+# ── what was read ────────────────────────────────────────────────────────────────────────────────────────────
+
+
 def test_trace_holds_the_turns_that_were_read(memory: Memory) -> None:
     trace = memory.ask(QUESTION, user="ann").trace
     assert [step.p_yes for step in trace] == [0.8, 0.9]
@@ -232,3 +272,9 @@ def test_turn_that_is_forgotten_while_the_judge_reads_is_not_quoted() -> None:
         model.memory = memory
         answer = memory.ask(QUESTION, user="ann")
         assert (answer.text, answer.citations, answer.trace) == (NEVER_TOLD, (), ())
+
+
+def test_strategy_reads_if_the_examples_do_not_fit_the_window() -> None:
+    with opened(FakeLanguageModel(told=TOLD, window=800)) as memory:
+        say(memory, *zip((BIKE, PLAN, TRAM), DAYS, strict=True))
+        assert memory.ask(QUESTION, user="ann").strategy != STRATEGY
