@@ -17,7 +17,7 @@ from datetime import date
 from memgraph_rag.answering.copying import copy_changes, copy_values
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.facts.own_words import own_words
-from memgraph_rag.facts.told import Told
+from memgraph_rag.facts.told import LEAST_LISTED, Told
 from memgraph_rag.types import AnswerStyle, Citation, Evidence, Step, StopReason, Usage, written_day
 
 __all__ = ["NEVER_TOLD", "STRATEGY", "HoldingAnswer", "answer_from_turns", "asks_for_several", "trace_turns"]
@@ -64,7 +64,11 @@ def trace_turns(question: str, told: Told) -> tuple[Step, ...]:
     newest = told.newest
     if newest is None:
         return ()
-    turns = told.stating[-_MOST_CHANGES:] if asks_for_several(question) else [*told.before(newest)[:1], newest]
+    turns = (
+        told.stating(LEAST_LISTED)[-_MOST_CHANGES:]
+        if asks_for_several(question)
+        else [*told.before(newest)[:1], newest]
+    )
     places = [list(told.turns).index(turn) for turn in turns]
     holding = told.holding
     return tuple(
@@ -111,7 +115,7 @@ def _copy_newest(
 
 def _list_values(model: LanguageModel, question: str, told: Told) -> tuple[list[Evidence], list[str], Usage] | None:
     """Return the turn and the name of each value that no later turn ends; None if no turn adds one."""
-    turns = told.stating[-_MOST_CHANGES:]
+    turns = _listing(told)
     changes, usage = copy_changes(model, question, [own_words([turn.segment])[0] for turn in turns])
     held: list[tuple[Evidence, str]] = []
     for turn, (now, over) in zip(turns, changes, strict=True):
@@ -119,6 +123,11 @@ def _list_values(model: LanguageModel, question: str, told: Told) -> tuple[list[
         held = [(other, value) for other, value in held if not any(_same(value, each) for each in (*over, *added))]
         held += [(turn, value) for value in dict.fromkeys(added)]
     return ([turn for turn, _ in held], [value for _, value in held], usage) if held else None
+
+
+def _listing(told: Told) -> list[Evidence]:
+    """Return the newest turns that may add or end one of several values, in the order of time."""
+    return told.stating(LEAST_LISTED)[-_MOST_CHANGES:]
 
 
 def _write(style: AnswerStyle, turns: Sequence[Evidence], values: Sequence[str], *, separator: str) -> str:

@@ -18,10 +18,13 @@ from memgraph_rag.facts.likeness import LEAST, find_candidates, likely
 from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.types import Evidence, Usage
 
-__all__ = ["LEAST_TOLD", "Told", "find_told"]
+__all__ = ["LEAST_LISTED", "LEAST_TOLD", "Told", "find_told"]
 
 LEAST_TOLD = 0.5
 """A judge's largest probability below which nothing was told; see ``benchmarks/fit_turns.py``."""
+
+LEAST_LISTED = 0.3
+"""A judge's probability from which a turn counts for a question for several values; chosen on the tuning histories."""
 
 _SHARPNESS = 1.5  # power of a judge's probabilities: a doubtful later turn hides an earlier statement less
 
@@ -64,10 +67,9 @@ class Told:
         """Whether a turn states what is asked, by a judge."""
         return bool(self.turns) and float(self.likely.max()) >= LEAST_TOLD
 
-    @property
-    def stating(self) -> list[Evidence]:
-        """The turns that likely state what is asked, in the order of time."""
-        return [turn for turn, p in zip(self.turns, self.likely, strict=True) if p >= LEAST_TOLD]
+    def stating(self, least: float = LEAST_TOLD) -> list[Evidence]:
+        """Return the turns that state what is asked with at least this probability, in the order of time."""
+        return [turn for turn, p in zip(self.turns, self.likely, strict=True) if p >= least]
 
     def with_certain(self, segment_ids: Collection[str]) -> Told:
         """Return this with the probability 1 for the turns with these ids."""
@@ -77,7 +79,7 @@ class Told:
     def before(self, turn: Evidence) -> list[Evidence]:
         """Return the turns before a turn that likely state what is asked, the newest first."""
         earlier = self.turns[: list(self.turns).index(turn)]
-        return [each for each in reversed(self.stating) if each in earlier]
+        return [each for each in reversed(self.stating()) if each in earlier]
 
 
 def find_told(
