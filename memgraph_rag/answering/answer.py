@@ -92,6 +92,7 @@ class Reading:
         self._extract = extract
         self._remarks = remarks
         self._find_judge = find_judge
+        self._trusts_judge = True  # until the judge says that it is not calibrated
 
     def run(
         self,
@@ -178,13 +179,16 @@ class Reading:
         The strategy reads if nothing was told, unless all that is near the question are turns of chats. It also reads
         if the judge is not calibrated, or if the model's window is too small to judge turns.
         """
-        if self._find_judge is None or not can_copy(self._models.language, question):
+        if self._find_judge is None or not self._trusts_judge or not can_copy(self._models.language, question):
             return None
         try:
             told, are_turns = search.find_told(question, extent, self._find_judge())
         except (QuestionError, WindowExceeded):
             return None
-        return told if told is not None and told.is_calibrated and (told.is_told or are_turns) else None
+        if told is None:
+            return None
+        self._trusts_judge = told.is_calibrated
+        return told if told.is_calibrated and (told.is_told or are_turns) else None
 
     def _tell(
         self, question: str, told: Told, style: AnswerStyle, snapshot: GraphSnapshot, *, started: float, begun: int

@@ -278,3 +278,17 @@ def test_strategy_reads_if_the_examples_do_not_fit_the_window() -> None:
     with opened(FakeLanguageModel(told=TOLD, window=800)) as memory:
         say(memory, *zip((BIKE, PLAN, TRAM), DAYS, strict=True))
         assert memory.ask(QUESTION, user="ann").strategy != STRATEGY
+
+
+def test_judge_that_is_not_calibrated_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def judge_turns(self: FakeLanguageModel, question: str, turns: Sequence[str]) -> TurnVerdicts:
+        asked.append(question)
+        return TurnVerdicts((0.9,) * len(turns), is_calibrated=False)
+
+    monkeypatch.setattr(FakeLanguageModel, "judge_turns", judge_turns)
+    with opened() as memory:
+        say(memory, *zip((BIKE, PLAN, TRAM), DAYS, strict=True))
+        strategies = {memory.ask(question, user="ann").strategy for question in (QUESTION, "How do I get home?")}
+    assert (asked, strategies) == ([QUESTION], {"walk"})
