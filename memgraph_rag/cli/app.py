@@ -58,7 +58,9 @@ COMMANDS = {
     ),
     "ask": Command("ask", "ask", "Ask a question. The answer cites exact spans of the stored documents."),
     "search": Command(
-        "inspection", "search", "Find the passages that are relevant to a query. The language model is not used."
+        "inspection",
+        "search",
+        "Find the passages that are relevant to a query. Without --judge the language model is not used.",
     ),
     "show": Command(
         "inspection",
