@@ -147,6 +147,7 @@ def recall(
     judge: Annotated[
         bool,
         Field(
+            strict=True,
             description="If the query asks how something is now, let a language model find the user's message that "
             "says it, and return it first. It takes a second or more."
         ),
