@@ -149,7 +149,7 @@ def recall(
         Field(
             strict=True,
             description="If the query asks how something is now, let a language model find the user's message that "
-            "says it, and return it first. It takes a second or more."
+            "says it, and return it first. It takes a second or more.",
         ),
     ] = False,
 ) -> Recalled:
