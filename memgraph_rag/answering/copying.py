@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memgraph_rag.contracts import LanguageModel
@@ -101,18 +101,12 @@ def copy_values(model: LanguageModel, question: str, turns: Sequence[str]) -> tu
         WindowExceeded: the examples and a turn do not fit the window.
         ModelUnavailable: the server did not answer.
     """
-    values, usage = [], Usage()
-    for turn in turns:
-        line = " ".join(turn.split()[:_MOST_TURN])
-        choices = phrases(line)
-        if not choices:
-            values.append("")
-            continue
-        prompt = Prompt(_INSTRUCTION, (_INPUT.format(question=question, turn=line),))
-        (written,) = model.generate([prompt], max_tokens=_TOKENS, schema=_schema({"value": {"enum": choices}}))
-        usage += written.usage
-        values.append(_read_value(written.text, choices) or line)
-    return values, usage
+
+    def form(choices: Sequence[str]) -> Mapping[str, Any]:
+        return {"value": {"enum": choices}}
+
+    written, usage = _write_each(model, _INSTRUCTION, question, turns, form, most_words=_MOST_WORDS, tokens=_TOKENS)
+    return [_read_value(text, choices) or line for line, choices, text in written], usage
 
 
 def copy_changes(
@@ -120,25 +114,37 @@ def copy_changes(
 ) -> tuple[list[tuple[list[str], list[str]]], Usage]:
     """Return for each turn the values that it adds to what answers a question, and those that it ends; and the cost.
 
-    Raises:
-        WindowExceeded: the examples and a turn do not fit the window.
-        ModelUnavailable: the server did not answer.
+    Errors are those of ``copy_values``.
     """
-    changes, usage = [], Usage()
+
+    def form(choices: Sequence[str]) -> Mapping[str, Any]:
+        listed = {"type": "array", "items": {"enum": choices}, "maxItems": _MOST_LISTED}
+        return {"now": listed, "over": listed}
+
+    written, usage = _write_each(
+        model, _CHANGES_INSTRUCTION, question, turns, form, most_words=_MOST_LISTED_WORDS, tokens=_LISTED_TOKENS
+    )
+    return [_read_changes(text, choices) for _, choices, text in written], usage
+
+
+def _write_each(
+    model: LanguageModel, instruction: str, question: str, turns: Sequence[str],
+    form: Callable[[Sequence[str]], Mapping[str, Any]], *, most_words: int, tokens: int,
+) -> tuple[list[tuple[str, list[str], str]], Usage]:  # fmt: skip
+    """Return (line, phrases, JSON that the model writes about it) of each turn, and the cost; empty without phrases."""
+    written, usage = [], Usage()
     for turn in turns:
         line = " ".join(turn.split()[:_MOST_TURN])
-        choices = phrases(line, most=_MOST_LISTED_WORDS)
-        if not choices:
-            changes.append(([], []))
+        if not (choices := phrases(line, most=most_words)):
+            written.append(("", [], ""))
             continue
-        listed = {"type": "array", "items": {"enum": choices}, "maxItems": _MOST_LISTED}
-        prompt = Prompt(_CHANGES_INSTRUCTION, (_INPUT.format(question=question, turn=line),))
-        (written,) = model.generate(
-            [prompt], max_tokens=_LISTED_TOKENS, schema=_schema({"now": listed, "over": listed})
-        )
-        usage += written.usage
-        changes.append(_read_changes(written.text, choices))
-    return changes, usage
+        properties = form(choices)
+        schema = {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+        prompt = Prompt(instruction, (_INPUT.format(question=question, turn=line),))
+        (generation,) = model.generate([prompt], max_tokens=tokens, schema=schema)
+        written.append((line, choices, generation.text))
+        usage += generation.usage
+    return written, usage
 
 
 def phrases(line: str, *, most: int = _MOST_WORDS) -> list[str]:
@@ -154,15 +160,6 @@ def phrases(line: str, *, most: int = _MOST_WORDS) -> list[str]:
         for _, end in words[place : place + most]
     )
     return [run for run in dict.fromkeys(runs) if run]
-
-
-def _schema(properties: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def _read_value(text: str, choices: Sequence[str]) -> str:
