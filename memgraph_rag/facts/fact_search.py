@@ -6,14 +6,15 @@ Invariant: without facts, and for a query that does not ask for the present, the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, TurnJudge
 from memgraph_rag.facts.asked_attributes import asks_for_now
-from memgraph_rag.facts.fact_index import FactIndex, find_user
+from memgraph_rag.facts.fact_index import Fact, FactIndex, find_user
 from memgraph_rag.facts.holding import POOL, arrange, stating_segments
 from memgraph_rag.facts.told import Told, find_told
+from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import Evidence, Extent
 
@@ -56,10 +57,7 @@ class FactSearch(SegmentSearch):
         pool, matches = self.search_core(
             query, max(k, POOL) if facts else k, mode, extent, most_said=max(k, most_said) if asks_now else k
         )
-        users = self.facts.users if facts or not asks_now else self._users_of(pool)
-        told = find_told(query, pool, matches, users, judge) if asks_now else None
-        if told is not None and told.is_judged:
-            told = told.with_certain(stating_segments(query, facts, extent))
+        told = self._told_in(query, pool, matches, facts, extent, judge) if asks_now else None
         newest = told.newest if told else None
         if not pool or not (facts or newest):
             return pool[:k]
@@ -75,11 +73,25 @@ class FactSearch(SegmentSearch):
         """
         if not asks_for_now(question):
             return None, False
-        pool, matches = self.search_core(question, JUDGED_POOL, "graph", extent, most_said=JUDGED_POOL)
-        told = find_told(question, pool, matches, self._users_of(pool), judge)
-        if told is not None and told.is_judged:
-            told = told.with_certain(stating_segments(question, self.facts.refresh(self._version), extent))
+        pool, matches = self.search_core(question, 1, "graph", extent, most_said=JUDGED_POOL)
+        told = self._told_in(question, pool, matches, self.facts.refresh(self._version), extent, judge)
         return told, all(item.segment.speaker for item in pool)
+
+    def _told_in(
+        self,
+        question: str,
+        pool: Sequence[Evidence],
+        matches: Mapping[str, SegmentMatch],
+        facts: Sequence[Fact],
+        extent: Extent,
+        judge: TurnJudge | None,
+    ) -> Told | None:
+        """Return what a person told of a question in a pool of results, by a judge or by likeness."""
+        users = self.facts.users if facts else self._users_of(pool)
+        told = find_told(question, pool, matches, users, judge)
+        if told is None or not told.is_judged:
+            return told
+        return told.with_certain(stating_segments(question, facts, extent))
 
     def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
         """Return the users of the documents with a spoken result, by document id."""

@@ -78,8 +78,8 @@ class Told:
 
     def before(self, turn: Evidence) -> list[Evidence]:
         """Return the turns before a turn that likely state what is asked, the newest first."""
-        earlier = self.turns[: list(self.turns).index(turn)]
-        return [each for each in reversed(self.stating()) if each in earlier]
+        place = self.turns.index(turn)
+        return [each for each, p in zip(self.turns[:place], self.likely, strict=False) if p >= LEAST_TOLD][::-1]
 
 
 def find_told(
