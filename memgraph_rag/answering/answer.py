@@ -179,7 +179,7 @@ class Reading:
         The strategy reads if nothing was told, unless all that is near the question are turns of chats. It also reads
         if the judge is not calibrated, or if the model's window is too small to judge turns.
         """
-        if self._find_judge is None or not self._trusts_judge or not can_copy(self._models.language, question):
+        if self._find_judge is None or not self._trusts_judge:
             return None
         try:
             told, are_turns = search.find_told(question, extent, self._find_judge())
@@ -188,7 +188,8 @@ class Reading:
         if told is None:
             return None
         self._trusts_judge = told.is_calibrated
-        return told if told.is_calibrated and (told.is_told or are_turns) else None
+        is_certain = told.is_calibrated and (told.is_told or are_turns)
+        return told if is_certain and can_copy(self._models.language, question) else None
 
     def _tell(
         self, question: str, told: Told, style: AnswerStyle, snapshot: GraphSnapshot, *, started: float, begun: int
