@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from datetime import date
 
 from memgraph_rag.answering.copying import copy_changes, copy_values
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.facts.told import LEAST_LISTED, Told
-from memgraph_rag.types import AnswerStyle, Citation, Evidence, Step, StopReason, Usage, written_day
+from memgraph_rag.lexical.timestamps import day_of
+from memgraph_rag.types import AnswerStyle, Citation, Evidence, Step, StopReason, Usage
 
 __all__ = ["NEVER_TOLD", "STRATEGY", "HoldingAnswer", "answer_from_turns", "asks_for_several", "trace_turns"]
 
@@ -64,12 +64,8 @@ def trace_turns(question: str, told: Told) -> tuple[Step, ...]:
     newest = told.newest
     if newest is None:
         return ()
-    turns = (
-        told.stating(LEAST_LISTED)[-_MOST_CHANGES:]
-        if asks_for_several(question)
-        else [*told.before(newest)[:1], newest]
-    )
-    places = [list(told.turns).index(turn) for turn in turns]
+    turns = _listing(told) if asks_for_several(question) else [*told.before(newest)[:1], newest]
+    places = [told.turns.index(turn) for turn in turns]
     holding = told.holding
     return tuple(
         Step(
@@ -134,17 +130,10 @@ def _write(style: AnswerStyle, turns: Sequence[Evidence], values: Sequence[str],
     if style == "short":
         return ", ".join(values)
     parts = [
-        f"{value} (told{_on_day(turn)}){f' [{number}]' if style == 'detailed' else ''}"
+        f"{value} (told on {day_of(turn.segment.time)}){f' [{number}]' if style == 'detailed' else ''}"
         for number, (turn, value) in enumerate(zip(turns, values, strict=True), 1)
     ]
     return f"{separator.join(parts)}."
-
-
-def _on_day(turn: Evidence) -> str:
-    try:
-        return f" on {written_day(date.fromisoformat(turn.segment.time[:10]))}"
-    except ValueError:
-        return ""
 
 
 def _same(first: str, second: str) -> bool:
