@@ -3,7 +3,7 @@
 It holds no algorithm of its own: it runs the strategy, checks the limits after each forward pass, and records the
 trace. Invariants: the trace holds exactly the nodes that the session read, in order; a step names the nodes that were
 dropped before it. If the nodes that were read do not support an answer, the answer says what was searched for, or who
-else said it (``refusal``).
+else said it (``refusal``); a strategy that follows a paper answers as the paper does.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from memgraph_rag.answering.answer_style import WrittenAnswer, write_answer
 from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
 from memgraph_rag.answering.copying import can_copy
 from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
+from memgraph_rag.answering.lacking_layers import find_lacking_layers
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
 from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY, answer_from_turns, trace_turns
@@ -36,6 +37,7 @@ from memgraph_rag.facts.fact_search import FactSearch
 from memgraph_rag.facts.remarks import Remarks
 from memgraph_rag.facts.told import Told
 from memgraph_rag.ingestion.given_answers import GivenAnswers
+from memgraph_rag.strategies import follows_paper
 from memgraph_rag.types import (
     Answer,
     AnswerStyle,
@@ -131,14 +133,14 @@ class Reading:
         trace: list[Step] = []
         stop: StopReason | None = None
         refusal: Refusal | None = None
-        was_checked = False
+        checks, was_checked = not follows_paper(strategy), False
         with self._models.language.open_session(question) as session:
             context = self._context(graph, bounded, extent, session, limits)
             for steps in _passes(strategy, question, context):
                 trace += steps
                 yield from steps
                 stop = steps[-1].stop or _find_reached_limit(limits, trace, session, time.perf_counter() - started)
-                if stop is None and not was_checked and len(trace) >= ENOUGH_TO_TELL:
+                if stop is None and checks and not was_checked and len(trace) >= ENOUGH_TO_TELL:
                     was_checked, refusal = True, rules.apply(question, self._evidence(trace, graph))
                 if stop is not None or refusal is not None:
                     break
@@ -146,10 +148,10 @@ class Reading:
             if not trace:
                 refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
             evidence = self._evidence([] if refusal else trace, graph)
-            if refusal is None and not was_checked:
+            if refusal is None and checks and not was_checked:
                 refusal = rules.apply(question, evidence)
             written = WrittenAnswer()
-            if refusal is None and (stop is StopReason.ANSWERABLE or _supports(session, trace)):
+            if refusal is None and (not checks or stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 written = yield from write_answer(
                     session, question, style, evidence.quotes, max_tokens=self._answer_tokens
                 )
@@ -169,6 +171,7 @@ class Reading:
                 warnings=(
                     *find_warnings(written.text, written.citations, evidence),
                     *_warn_ungraded(session, trace, self._models.language.name),
+                    *find_lacking_layers(strategy, trace, snapshot.graph, extent),
                 ),
                 short=written.short,
             )

@@ -52,7 +52,12 @@ class ReadingContext:
 
 
 class Strategy(Protocol):
-    """A way to choose and read nodes of the graph for a question."""
+    """A way to choose and read nodes of the graph for a question.
+
+    A strategy may have two more attributes. ``requires`` names the layers that it reads: ``evaluate`` builds them, and
+    ``ask`` says which are missing. ``follows_paper``, if true, leaves it to the strategy alone whether the question is
+    answered: the library's own rules of refusal do not apply (``answering.refusal``).
+    """
 
     @property
     def name(self) -> str:

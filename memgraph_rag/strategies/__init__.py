@@ -7,7 +7,7 @@ the contract; users may bring their own.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from memgraph_rag.contracts import Strategy
@@ -20,7 +20,15 @@ from memgraph_rag.strategies.qrmem import Qrmem
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
 
-__all__ = ["CORE", "DEFAULT", "ablations_of", "find_strategy", "known_strategies"]
+__all__ = [
+    "CORE",
+    "DEFAULT",
+    "ablations_of",
+    "find_strategy",
+    "follows_paper",
+    "known_strategies",
+    "required_layers",
+]
 
 DEFAULT = "walk"
 
@@ -73,6 +81,16 @@ def ablations_of(name: str) -> Mapping[str, Mapping[str, Any]]:
             f"Expected a strategy with ablations, out of {', '.join(names)}, got {show(name)}.", name=name
         )
     return ablations
+
+
+def required_layers(strategy: Strategy) -> Sequence[str]:
+    """Return the names of the layers that a strategy reads, of documents and of the memory; empty if it names none."""
+    return getattr(strategy, "requires", ())
+
+
+def follows_paper(strategy: Strategy) -> bool:
+    """Whether the strategy alone decides to answer, as in its paper, without the library's rules of refusal."""
+    return bool(getattr(strategy, "follows_paper", False))
 
 
 def _find_factory(wanted: object) -> Callable[..., Strategy] | None:

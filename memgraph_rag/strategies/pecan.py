@@ -55,6 +55,8 @@ class Pecan:
     """
 
     name = "pecan"
+    requires = ("points",)
+    follows_paper = True
     ablations: ClassVar = {
         "without_graph": {"shape": "tree"},
         "without_stop": {"count": _AVERAGE_NODES},

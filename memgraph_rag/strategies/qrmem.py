@@ -118,6 +118,8 @@ class Qrmem(_Navigator):
     """
 
     name = "qrmem"
+    requires = ("relations",)
+    follows_paper = True
     ablations: ClassVar = {
         "without_update": {"updates": 0},
         "without_open_entities": {"open_entities": False},
@@ -160,6 +162,8 @@ class EntityTrial(_Navigator):
     """
 
     name = "qrmem_te"
+    requires = ("entities",)
+    follows_paper = True
 
     def __init__(
         self, *, yes_threshold: float | None = None, rounds: int = _ROUNDS, start_tokens: int = START_TOKENS
@@ -186,6 +190,8 @@ class GraphExpansion:
     """
 
     name = "qrmem_ges"
+    requires = ("relations",)
+    follows_paper = True
     quotes_unread = True
 
     def __init__(self, *, rounds: int = _ROUNDS, threshold: float = 0.3, k: int = 5) -> None:

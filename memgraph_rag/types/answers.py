@@ -261,6 +261,8 @@ class WarningKind(str, Enum):
     """A document that was read speaks to a language model. It may be written to steer the answer."""
     UNGRADED_YES = "ungraded_yes"
     """P(Yes) in the trace is only 1 or 0: the model's server returns no log-probabilities."""
+    LACKING_LAYER = "lacking_layer"
+    """The strategy reads a layer that was not built: the answer does not show what the strategy can do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +270,8 @@ class AnswerWarning:
     """A sign that an answer may not be what its sources say. Patterns find it; its absence proves nothing.
 
     Attributes:
-        quote: the link, the line of the document, or the name of the model.
-        document_key: key of the document that addresses a model; empty for other kinds.
+        quote: the link, the line of the document, the name of the model, or the name of the layer.
+        document_key: key of the document that addresses a model, or of the first that lacks the layer; else empty.
     """
 
     kind: WarningKind
@@ -282,6 +284,10 @@ class AnswerWarning:
             return f"No cited sentence contains the link {self.quote}."
         if self.kind is WarningKind.UNGRADED_YES:
             return f"{self.quote} says Yes or No without a probability: its server returns no log-probabilities."
+        if self.kind is WarningKind.LACKING_LAYER:
+            where = self.document_key or "this memory"
+            built = f"deepen(layers=[{self.quote!r}])"
+            return f"The strategy reads the layer {self.quote}, which {where} lacks. Build it with {built}."
         return f"{self.document_key} addresses the model that reads it: “{self.quote}”"
 
     def as_dict(self) -> dict[str, Any]:

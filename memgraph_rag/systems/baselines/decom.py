@@ -40,6 +40,7 @@ class Decom:
     """
 
     name = "decom"
+    follows_paper = True
 
     def __init__(self, *, k: int = 5) -> None:
         self._k = k

@@ -25,6 +25,7 @@ class FullContext:
     """
 
     name = "full_context"
+    follows_paper = True
 
     def __init__(self, *, keep: Literal["beginning", "end"] = "beginning") -> None:
         self._keep = keep

@@ -44,6 +44,7 @@ class LLMLingua:
     """
 
     name = "llmlingua"
+    follows_paper = True
 
     def __init__(self, *, candidates: int = 16, target_tokens: int = 1024, coarse: float = 2.0) -> None:
         self._candidates = candidates

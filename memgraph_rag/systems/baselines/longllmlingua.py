@@ -43,6 +43,7 @@ class LongLLMLingua:
     """
 
     name = "longllmlingua"
+    follows_paper = True
 
     def __init__(
         self, *, candidates: int = 16, target_tokens: int = 1024, coarse: float = 2.0, spread: float = 0.3

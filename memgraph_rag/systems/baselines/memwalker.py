@@ -44,6 +44,8 @@ class MemWalker:
     """
 
     name = "memwalker"
+    requires = ("points",)
+    follows_paper = True
 
     def __init__(self, *, shown: int = 8, leaves: int = 8, yes_threshold: float | None = None) -> None:
         self._shown = max(2, shown)

@@ -32,6 +32,7 @@ class SlidingWindow:
     """
 
     name = "sliding_window"
+    follows_paper = True
 
     def __init__(self, *, window_tokens: int = 1024) -> None:
         self._window_tokens = window_tokens

@@ -25,6 +25,7 @@ class Summary:
     """A strategy that reads the highest information points, as far as window and budget hold them."""
 
     name = "summary"
+    follows_paper = True
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each highest point of the documents, in order, until the window is full.

@@ -48,6 +48,8 @@ class GraphragDrift:
     """
 
     name = "graphrag_drift"
+    requires = ("communities",)
+    follows_paper = True
 
     def __init__(
         self,

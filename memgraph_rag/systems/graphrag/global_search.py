@@ -64,6 +64,8 @@ class GraphragGlobal:
     """
 
     name = "graphrag_global"
+    requires = ("communities",)
+    follows_paper = True
 
     def __init__(
         self,

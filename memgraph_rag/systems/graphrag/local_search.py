@@ -37,6 +37,8 @@ class GraphragLocal:
     """
 
     name = "graphrag_local"
+    requires = ("communities",)
+    follows_paper = True
 
     def __init__(self, *, most_tokens: int = 2048, entities: int = 20) -> None:
         self._most_tokens = most_tokens

@@ -55,6 +55,8 @@ class HippoRag:
     """
 
     name = "hipporag"
+    requires = ("relations",)
+    follows_paper = True
 
     def __init__(self, *, k: int = _K) -> None:
         self._k = k
@@ -76,6 +78,8 @@ class HippoRag2:
     """
 
     name = "hipporag2"
+    requires = ("relations",)
+    follows_paper = True
     ablations: ClassVar = {"without_filter": {"filters": False}}
 
     def __init__(self, *, k: int = _K, filters: bool = True) -> None:

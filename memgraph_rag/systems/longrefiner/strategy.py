@@ -62,6 +62,8 @@ class LongRefiner:
     """
 
     name = "longrefiner"
+    requires = ("outline",)
+    follows_paper = True
     ablations: ClassVar = {
         "without_structure": {"with_structure": False},
         "without_query_analysis": {"with_query_analysis": False},

@@ -30,6 +30,8 @@ class Raptor:
     """
 
     name = "raptor"
+    requires = ("clusters",)
+    follows_paper = True
 
     def __init__(self, *, budget_tokens: int | None = 2000, most_nodes: int | None = 20) -> None:
         self._budget_tokens = budget_tokens
@@ -63,6 +65,8 @@ class RaptorTraversal:
     """
 
     name = "raptor_traversal"
+    requires = ("clusters",)
+    follows_paper = True
 
     def __init__(self, *, k: int = 5) -> None:
         self._k = k

@@ -35,6 +35,8 @@ class Sprag:
     """
 
     name = "sprag"
+    requires = ("context",)
+    follows_paper = True
 
     def __init__(self, runs: RunParameters | str = "balanced") -> None:
         self._mode = Runs(runs)
