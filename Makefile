@@ -38,7 +38,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check quick-tests test tests test-all test-rest full-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-library bench-expansion bench-extraction bench-walks bench-turns bench-updates bench-whole
-.PHONY: release-check gpu scorecard scorecard-full bench-systems clean distclean
+.PHONY: release-check gpu scorecard scorecard-full bench-answers bench-systems clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -154,25 +154,25 @@ SCORES ?= evaluation$(call apart,$(SETS)/musique)
 # LoCoMo is CC BY-NC: the sample has none of it, a folder of full sets may.
 SEARCHED = $(call there,musique hotpotqa 2wiki 2wiki_hipporag locomo qasper quality fairytaleqa)
 there = $(notdir $(wildcard $(addprefix $(SETS)/,$(1))))
-BASELINES = $(addprefix --strategies ,top_k full_context sliding_window summary decom llmlingua longllmlingua memwalker) \
-  $(addprefix --set ,top_k.mode=graph top_k.mode=keywords top_k.mode=vector full_context.keep=end)
-ABLATIONS = $(addprefix --ablate ,pecan qrmem longrefiner)
+TABLES = pecan-1 pecan-2 pecan-ablation pecan-fig3 pecan-fig4 qrmem-1 qrmem-2 qrmem-fig4 raptor-quality hipporag2-recall \
+  graphrag-levels longrefiner-3
+IN_SMALL = --data $(SETS)/fairytaleqa --documents 1 --limit 2 --no-plots
 
-scorecard: $(VENV)/.has-evaluation ## Is the memory better than its baselines? The small form
+scorecard: $(VENV)/.has-evaluation ## The tables of the papers in small: two questions of one story, in at most 40 minutes
+	@for table in $(filter-out hipporag2-recall,$(TABLES)); do \
+	  $(EVALUATE) --table $$table $(IN_SMALL) --out $(SCORES)/tables || exit 1; done
+	@$(EVALUATE) --table hipporag2-recall --data $(SETS)/musique_tune --openie $(SETS)/musique_tune/openie_gpt35.jsonl \
+	  --no-plots --out $(SCORES)/tables
+
+scorecard-full: $(VENV)/.has-evaluation ## The tables of the papers, on all sets of theirs in SETS: days without a GPU
+	@for table in $(TABLES); do $(EVALUATE) --table $$table --data $(SETS) --out $(SCORES)/tables; done
+
+bench-answers: $(VENV)/.has-evaluation ## Is the memory better than reading hits, or the whole? The small form
 	@$(EVALUATE) $(addprefix --data $(SETS)/,$(SEARCHED)) --limit 50 --out $(SCORES)/search
 	@$(EVALUATE) $(addprefix --data $(SETS)/,fairytaleqa quality qasper) --documents 1 --limit 5 \
 	  --strategies walk --strategies pecan --set top_k.mode=graph --strategies full_context --max-tokens 4000 --out $(SCORES)/documents
 	@$(EVALUATE) $(addprefix --data $(SETS)/,musique hotpotqa 2wiki) --limit 5 --layers entities \
 	  --strategies walk --set top_k.mode=graph --strategies top_k --out $(SCORES)/corpora
-
-scorecard-full: $(VENV)/.has-evaluation ## All questions, all baselines and ablations: days without a GPU
-	@$(EVALUATE) $(addprefix --data $(SETS)/,$(SEARCHED)) --out $(SCORES)/search
-	@$(EVALUATE) $(addprefix --data $(SETS)/,$(call there,fairytaleqa quality qasper locomo)) \
-	  --strategies walk --strategies pecan $(BASELINES) $(ABLATIONS) --out $(SCORES)/documents
-	@$(EVALUATE) $(addprefix --data $(SETS)/,musique hotpotqa 2wiki) \
-	  --strategies walk --strategies pecan $(BASELINES) --out $(SCORES)/corpora
-	@$(EVALUATE) $(addprefix --data $(SETS)/,musique hotpotqa 2wiki) --setting closed \
-	  --strategies walk --strategies pecan $(BASELINES) $(ABLATIONS) --out $(SCORES)/closed
 
 SYSTEMS = walk pecan qrmem raptor raptor_traversal sprag longrefiner top_k full_context
 BUILT = entities outline context points clusters relations

@@ -6,19 +6,22 @@ be loaded, or that offers a name of another system, is left out with a warning; 
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from memgraph_rag.contracts import System
 from memgraph_rag.display import show
-from memgraph_rag.errors import MemgraphRagWarning
+from memgraph_rag.errors import MemgraphRagWarning, SettingsError
 
-__all__ = ["GROUP", "Part", "find_parts", "load_systems"]
+__all__ = ["GROUP", "Part", "find_parts", "load_systems", "make_part"]
 
 GROUP = "memgraph_rag.systems"
+
+T = TypeVar("T")
 
 Part = Literal["strategies", "layers", "memory_layers", "modes"]
 
@@ -46,6 +49,22 @@ def find_parts(part: Part) -> dict[str, Callable[..., Any]]:
     The parts of the core are not included. No factory is called.
     """
     return {name: maker for system in load_systems() for name, maker in _parts(system, part).items()}
+
+
+def make_part(name: str, factory: Callable[..., T], arguments: Mapping[str, Any]) -> T:
+    """Return what a factory makes of these arguments.
+
+    Raises:
+        SettingsError: the factory does not take these arguments.
+    """
+    try:
+        inspect.signature(factory).bind(**arguments)
+    except TypeError as error:
+        known = ", ".join(inspect.signature(factory).parameters) or "none"
+        raise SettingsError(
+            f"Expected arguments of {name} out of {known}, got {', '.join(map(show, arguments))}.", name=name
+        ) from error
+    return factory(**arguments)
 
 
 def _parts(system: System, part: Part) -> Mapping[str, Callable[..., Any]]:

@@ -1,49 +1,62 @@
 """The command ``memgraph-rag evaluate``: score strategies and searches on questions with known answers, and their cost.
 
-It opens the memories and writes the files; the package ``evaluation`` asks and scores. Invariant: each outcome is
-stored at once, so an interrupted run continues where it stopped.
+It opens the memories and writes the files; the package ``evaluation`` asks and scores. Invariants: each outcome is
+stored at once, so an interrupted run continues where it stopped; what cannot be built or asked is refused before
+anything is built.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from memgraph_rag.cli import json_output
+from memgraph_rag.cli.add import OpenIEFile
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.cli.sanitize import plain
-from memgraph_rag.contracts import MODES, Layer, Strategy
+from memgraph_rag.contracts import MODES, Layer, MemoryLayer, SearchMode, Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.evaluation.dataset import Folder, closed, read_folder
 from memgraph_rag.evaluation.machine import machine_line, model_line, version_line
-from memgraph_rag.evaluation.outcomes import Outcomes
+from memgraph_rag.evaluation.methods import Build, Method, builds_of
+from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes
 from memgraph_rag.evaluation.plots import draw, require_matplotlib
 from memgraph_rag.evaluation.report import Scorecard, intervals_line
 from memgraph_rag.evaluation.runs import Run
 from memgraph_rag.evaluation.scores import require_rouge
-from memgraph_rag.ingestion.layer_choice import relations_with_pool
+from memgraph_rag.evaluation.table_report import compare_with_paper
+from memgraph_rag.evaluation.tables import find_table, known_tables
+from memgraph_rag.ingestion.layer_choice import make_layer
+from memgraph_rag.ingestion.memory_layers import known_memory_layers, split_layers
+from memgraph_rag.layers.openie import OpenIE
 from memgraph_rag.memory import DEFAULT_LAYERS, Memory
+from memgraph_rag.plugins import find_parts, make_part
 from memgraph_rag.search.modes import find_mode
-from memgraph_rag.strategies import DEFAULT, ablations_of, find_strategy
-from memgraph_rag.strategies.qrmem import Qrmem
+from memgraph_rag.settings import Settings
+from memgraph_rag.strategies import DEFAULT, ablations_of, find_strategy, known_strategies, required_layers
 from memgraph_rag.types import Limits
 
 __all__ = ["evaluate"]
 
-_POOL_QUESTIONS = 3
-"""Questions for each batch; the paper gives no number."""
-
 
 def evaluate(
     place: Place,
-    data: Annotated[list[Path], typer.Option(help="A folder with docs.jsonl and questions.jsonl; repeatable.")],
+    data: Annotated[
+        list[Path],
+        typer.Option(help="A folder of questions (docs.jsonl, questions.jsonl, or a paper's own files); repeatable."),
+    ],
+    table: Annotated[
+        str | None,
+        typer.Option(help=f"Make a table of a paper, out of {', '.join(known_tables())}, or of a file of TOML."),
+    ] = None,
     strategies: Annotated[list[str] | None, typer.Option(help="Name of a reading strategy; repeatable.")] = None,
     modes: Annotated[
         list[str] | None,
@@ -59,8 +72,9 @@ def evaluate(
         list[str] | None,
         typer.Option(
             "--set",
-            metavar="STRATEGY.ARGUMENT=VALUE",
-            help="Answer with another argument of a strategy too: qrmem.rounds=4, top_k.mode=graph; repeatable.",
+            metavar="NAME.ARGUMENT=VALUE",
+            help="Answer with another argument of a strategy too (top_k.mode=graph), or build a layer with another "
+            "argument (points.edge_mass=1); repeatable.",
         ),
     ] = None,
     setting: Annotated[
@@ -75,8 +89,12 @@ def evaluate(
     ] = None,
     layers: Annotated[
         list[str] | None,
-        typer.Option(help="Layer to build from the documents; repeatable. Entities by default."),
+        typer.Option(help="Layer to build from the documents; repeatable. By default those that are read."),
     ] = None,
+    builder: Annotated[
+        str | None, typer.Option(help="Language model that builds the layers, named as --model is; by default --model.")
+    ] = None,
+    openie: OpenIEFile = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many tokens.")] = None,
     max_nodes: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many nodes.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for outcomes, summary, table and plots.")] = Path("evaluation"),
@@ -85,77 +103,88 @@ def evaluate(
 ) -> None:
     """Score searches and strategies on folders of questions. A second run does only the missing work.
 
-    With strategies, searches are scored only in the --modes that are named. A question that ended in an error is not
-    asked again.
+    With strategies, searches are scored only in the --modes that are named. The layers that a strategy reads are built.
+    A question that ended in an error is not asked again.
     """
+    of_paper = None if table is None else find_table(table)
+    if of_paper is not None:
+        _refuse_beside_table(strategies, modes, ablate, changes, layers)
+        methods = [_with_required_layers(method, are_given=False) for method in of_paper.methods()]
+        setting = of_paper.setting
+    else:
+        methods = _methods(strategies or (), modes or (), ablate or (), changes or (), layers)
     if setting not in ("corpus", "closed"):
         raise typer.BadParameter(f"Expected corpus or closed, got {show(setting)}.", param_hint="--setting")
-    readings = _readings(strategies or (), ablate or (), changes or ())
-    _check_modes(modes or ())
-    _check_packages(with_answers=bool(readings), with_plots=plots)
-    folders = [read_folder(path) for path in data]
+    asks = any(method.strategy for method in methods)
+    _check_packages(with_answers=asks, with_plots=plots)
+    folders = [read_folder(path) for path in (of_paper.folders(data) if of_paper else data)]
     chosen = [folder.about(documents).limited(limit) for folder in folders]
     chosen = [closed(folder) if setting == "closed" else folder.needed() for folder in chosen]
-    for folder in chosen if readings else ():
-        _require_answers(folder)
-    names = layers or DEFAULT_LAYERS
-    has_pool = _has_pool(names, readings.values())
-    built = _with_pool(names, place) if has_pool else names
-    outcomes = Outcomes(out)
+    for folder in chosen:
+        _check(folder, methods, asks=asks)
     limits = Limits(tokens=max_tokens, nodes=max_nodes)
     scorecards, headers = [], []
     with Bars() as bars:
+        evaluation = _Evaluation(place, builder, openie, out, Outcomes(out), limits, bars)
         for folder in chosen:
-            with _open(place, folder, out, built, bars) as memory:
-                run = Run(folder, memory, outcomes, limits, bars)
-                scorecards.append(_score(run, modes or (), readings))
-                headers.append(_header(memory, limits, with_model=bool(readings), has_pool=has_pool))
-    _write(scorecards, headers[0], out, with_plots=plots)
+            scorecard, header = evaluation.score(folder, methods)
+            scorecards.append(scorecard)
+            headers.append(header)
+    name = "summary" if table is None else Path(table).stem
+    shown = compare_with_paper(of_paper, scorecards) if of_paper else "\n".join(card.markdown() for card in scorecards)
+    _write(scorecards, f"```\n{headers[0]}\n```\n\n{shown}", out, name, with_plots=plots)
     if as_json:
         json_output.write_json([row for scorecard in scorecards for row in scorecard.rows()])
     else:
-        typer.echo(plain((out / "summary.md").read_text(encoding="utf-8")))
+        typer.echo(plain((out / f"{name}.md").read_text(encoding="utf-8")))
 
 
-def _require_answers(folder: Folder) -> None:
-    """Check, before anything is built, that a folder has questions to score.
-
-    Raises:
-        DocumentError: no question of the folder has answers, options, or is marked as unanswerable.
-    """
-    if not any(question.can_be_asked for question in folder.questions):
-        raise DocumentError(
-            f"Expected questions with answers, options or unanswerable in {folder.name}, got {len(folder.questions)} "
-            "without. Leave out --strategies to score searches.",
-            name=folder.name,
+def _refuse_beside_table(*options: Sequence[str] | None) -> None:
+    if any(options):
+        raise typer.BadParameter(
+            "Expected --table alone, got --strategies, --modes, --ablate, --set or --layers too. Write them into a "
+            "table of your own.",
+            param_hint="--table",
         )
 
 
-def _check_modes(modes: Sequence[str]) -> None:
-    """Refuse unknown names of modes before anything is built."""
-    for mode in modes:
-        if mode not in MODES:
-            find_mode(mode)
-
-
-def _readings(strategies: Sequence[str], ablate: Sequence[str], changes: Sequence[str]) -> dict[str, Strategy]:
-    """Return the strategies that answer, by their labels in the tables.
+def _methods(
+    strategies: Sequence[str],
+    modes: Sequence[str],
+    ablate: Sequence[str],
+    changes: Sequence[str],
+    layers: Sequence[str] | None,
+) -> list[Method]:
+    """Return the methods that the options name: first searches, then strategies.
 
     Raises:
-        StrategyError: no such strategy, ablation or argument.
-        SettingsError: a change does not have the form ``STRATEGY.ARGUMENT=VALUE``.
+        StrategyError: no such strategy or ablation.
+        SettingsError: a change does not have the form ``NAME.ARGUMENT=VALUE``, or ``layers`` lacks one that is read.
     """
-    readings = {name: find_strategy(name) for name in (*strategies, *ablate)}
+    named: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in (*strategies, *ablate)}
     for name in ablate:
-        for part, arguments in ablations_of(name).items():
-            readings[f"{name} {part}"] = find_strategy(name, **arguments)
+        named |= {f"{name} {part}": (name, {**arguments}) for part, arguments in ablations_of(name).items()}
+    of_layers: dict[str, dict[str, Any]] = {name: {} for name in layers or DEFAULT_LAYERS}
     for change in changes:
-        target, is_change, value = change.partition("=")
-        name, is_target, argument = target.partition(".")
-        if not (is_change and is_target):
-            raise SettingsError(f"Expected --set STRATEGY.ARGUMENT=VALUE, such as qrmem.rounds=4, got {show(change)}.")
-        readings[f"{name} {argument}={value}"] = find_strategy(name, **{argument: _value(value)})
-    return readings
+        name, argument, value = _parse_change(change)
+        if name in known_strategies():
+            named[f"{name} {argument}={value}"] = (name, {argument: _value(value)})
+        else:
+            of_layers.setdefault(name, {})[argument] = _value(value)
+    build = Build(of_layers)
+    searches = [Method(f"search {mode}", mode=mode, build=build) for mode in modes or (() if named else MODES)]
+    answers = [
+        Method(label, strategy=name, arguments=arguments, build=build) for label, (name, arguments) in named.items()
+    ]
+    return [_with_required_layers(method, are_given=layers is not None) for method in (*searches, *answers)]
+
+
+def _parse_change(change: str) -> tuple[str, str, str]:
+    target, is_change, value = change.partition("=")
+    name, is_target, argument = target.partition(".")
+    if not (is_change and is_target):
+        raise SettingsError(f"Expected --set NAME.ARGUMENT=VALUE, such as qrmem.rounds=4, got {show(change)}.")
+    return name, argument, value
 
 
 def _value(text: str) -> Any:
@@ -166,6 +195,53 @@ def _value(text: str) -> Any:
         return text
 
 
+def _with_required_layers(method: Method, *, are_given: bool) -> Method:
+    """Return the method with the layers that it reads.
+
+    Raises:
+        SettingsError: the layers of the build are given, and lack one that the method reads.
+    """
+    reader = _reader(method, "")
+    missing = [layer for layer in required_layers(reader) if layer not in method.build.layers]
+    if missing and are_given:
+        raise SettingsError(
+            f"Expected the layer {missing[0]}, which {method.label} reads, got {', '.join(method.build.layers)}. Add "
+            f"--layers {missing[0]}, or leave out --layers.",
+            layers=missing[0],
+        )
+    layers = {**method.build.layers, **{layer: {} for layer in missing}}
+    return replace(method, build=replace(method.build, layers=layers))
+
+
+def _reader(method: Method, dataset: str) -> Strategy | SearchMode | str:
+    """Return the strategy or the search mode of a method for a set; a mode of the core is its name."""
+    arguments = method.arguments_for(dataset)
+    if method.strategy:
+        return find_strategy(method.strategy, **arguments)
+    if method.mode in MODES:
+        return method.mode
+    mode = find_mode(method.mode)
+    return make_part(method.mode, find_parts("modes")[method.mode], arguments) if arguments else mode
+
+
+def _check(folder: Folder, methods: Sequence[Method], *, asks: bool) -> None:
+    """Check, before anything is built, that each method can be made, and that a folder has questions to score.
+
+    Raises:
+        DocumentError: no question of the folder has answers, options, or is marked as unanswerable.
+        StrategyError: a strategy does not exist.
+        SettingsError: a mode or a layer does not exist, or an argument is unknown.
+    """
+    for method in methods:
+        _reader(method, folder.name)
+    if asks and not any(question.can_be_asked for question in folder.questions):
+        raise DocumentError(
+            f"Expected questions with answers, options or unanswerable in {folder.name}, got {len(folder.questions)} "
+            "without. Leave out --strategies to score searches.",
+            name=folder.name,
+        )
+
+
 def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
     """Check, before any question is asked, that the packages for scores and plots are installed."""
     if with_answers:
@@ -174,47 +250,82 @@ def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
         require_matplotlib()
 
 
-def _has_pool(layers: Sequence[str], readings: Iterable[Strategy]) -> bool:
-    """Return whether the relations layer also writes a pool of questions, which ``qrmem`` with updates reads.
+@dataclass(frozen=True)
+class _Evaluation:
+    """What all folders of one call of the command share."""
 
-    ``qrmem`` without updates reads the graph without that pool. Source: QRMeM, memory construction, step 3.
+    place: Place
+    builder: str | None
+    openie: str | None
+    out: Path
+    outcomes: Outcomes
+    limits: Limits
+    bars: Bars
 
-    Raises:
-        SettingsError: ``qrmem`` with and without updates would read the same graph.
-    """
-    with_pool = {reading.updates > 0 for reading in readings if isinstance(reading, Qrmem)}
-    if "relations" not in layers or True not in with_pool:
-        return False
-    if False in with_pool:
-        raise SettingsError(
-            "Expected qrmem with updates or without (its ablation without_update) on one graph of relations, got both: "
-            "only the first has a pool of questions. Evaluate each with an --out of its own."
-        )
-    return True
+    def score(self, folder: Folder, methods: Sequence[Method]) -> tuple[Scorecard, str]:
+        """Add a folder's documents, ask its questions by all methods, and return the scores and a header."""
+        found: dict[str, list[Outcome]] = {}
+        buildings: list[Building] = []
+        headers: list[str] = []
+        for key, build in builds_of(methods).items():
+            if self.builder is not None:
+                with self._open(folder, build, model=self.builder) as (memory, memory_layers):
+                    Run(folder, memory, self.outcomes, self.limits, self.bars, memory_layers).add()
+            with self._open(folder, build) as (memory, memory_layers):
+                run = Run(folder, memory, self.outcomes, self.limits, self.bars, memory_layers)
+                run.add()
+                for method in (method for method in methods if method.build.key == key):
+                    found[method.label] = _outcomes_of(run, method)
+                buildings += self.outcomes.buildings(memory.namespace)
+                headers.append(_header(memory, self.limits, with_model=any(method.strategy for method in methods)))
+        in_order = [outcome for method in methods for outcome in found[method.label]]
+        return Scorecard(folder, in_order, buildings, ours=("search graph", DEFAULT)), headers[0]
+
+    @contextmanager
+    def _open(
+        self, folder: Folder, build: Build, *, model: str | None = None
+    ) -> Iterator[tuple[Memory, list[str | MemoryLayer]]]:
+        """Open the memory of a folder and a build, in a namespace of its own; the layers of the memory come beside it.
+
+        The store is that of ``place``, or a file in the folder for results.
+
+        Args:
+            model: the language model; by default that of ``place``.
+        """
+        name = " ".join(filter(None, (self.place.namespace, folder.name, build.key)))
+        store = self.place.store or str(self.out / "memories.lbug")
+        settings = self.place.settings().model_copy(update=dict(build.settings))
+        layers = [
+            OpenIE(self.openie) if self.openie and name == "relations" else _layer(name, settings, arguments)
+            for name, arguments in build.layers.items()
+        ]
+        of_documents, of_memory = split_layers(layers)
+        required = [name for layer in _made(of_memory) for name in layer.requires]
+        place = replace(self.place, store=store, namespace=name, model=model or self.place.model)
+        layers = tuple(dict.fromkeys((*of_documents, *required)))
+        with place.open(progress=self.bars, layers=layers, **build.settings) as memory:
+            yield memory, of_memory
 
 
-def _with_pool(layers: Sequence[str], place: Place) -> list[str | Layer]:
-    """Return the layers, with the relations layer replaced by one that writes a pool of questions."""
-    pooling = relations_with_pool(place.settings(), _POOL_QUESTIONS)
-    return [pooling if name == "relations" else name for name in layers]
+def _layer(name: str, settings: Settings, arguments: Mapping[str, Any]) -> str | Layer | MemoryLayer:
+    """Return a layer built with arguments; its name if there are none."""
+    if not arguments:
+        return name
+    if maker := known_memory_layers().get(name):
+        return make_part(name, maker, arguments)
+    return make_layer(name, settings, arguments)
 
 
-def _open(place: Place, folder: Folder, out: Path, layers: Sequence[str | Layer], bars: Bars) -> Memory:
-    """Open the memory of a folder: a namespace with the folder's name, in the store of ``place`` or in ``out``."""
-    prefix = f"{place.namespace} " if place.namespace else ""
-    store = place.store or str(out / "memories.lbug")
-    return replace(place, store=store, namespace=f"{prefix}{folder.name}").open(progress=bars, layers=layers)
+def _made(layers: Sequence[str | MemoryLayer]) -> list[MemoryLayer]:
+    return [known_memory_layers()[layer]() if isinstance(layer, str) else layer for layer in layers]
 
 
-def _score(run: Run, modes: Sequence[str], readings: Mapping[str, Strategy]) -> Scorecard:
-    """Add the folder's documents, ask its questions, and return the scores."""
-    run.add()
-    scores = [score for mode in modes or (() if readings else MODES) for score in run.search(mode)]
-    scores += [score for label, strategy in readings.items() for score in run.ask(label, strategy)]
-    return Scorecard(run.folder, scores, run.outcomes.buildings(run.folder.name), ours=("search graph", DEFAULT))
+def _outcomes_of(run: Run, method: Method) -> list[Outcome]:
+    reader = _reader(method, run.folder.name)
+    return run.ask(method, reader) if method.strategy else run.search(method, reader)  # pyright: ignore[reportArgumentType]
 
 
-def _header(memory: Memory, limits: Limits, *, with_model: bool, has_pool: bool) -> str:
+def _header(memory: Memory, limits: Limits, *, with_model: bool) -> str:
     lines = [version_line("torch", "transformers", "ladybug"), machine_line()]
     if with_model:
         given = [f"{value} {name} at most" for name, value in asdict(limits).items() if value]
@@ -222,16 +333,14 @@ def _header(memory: Memory, limits: Limits, *, with_model: bool, has_pool: bool)
         settings = (
             f"window {memory.settings.window}, answers of at most {memory.settings.answer_tokens} tokens, {bounds}"
         )
-        if has_pool:
-            settings += f", a pool of {_POOL_QUESTIONS} questions a batch for relations"
         lines.append(f"language model {memory.language_model.name}, {settings}")
     return "\n".join([*lines, model_line(memory), intervals_line()])
 
 
-def _write(scorecards: list[Scorecard], header: str, out: Path, *, with_plots: bool) -> None:
+def _write(scorecards: list[Scorecard], shown: str, out: Path, name: str, *, with_plots: bool) -> None:
+    """Write the figures to ``NAME.json`` and the Markdown to ``NAME.md``, and the plots beside them."""
     rows = [row for scorecard in scorecards for row in scorecard.rows()]
-    (out / "summary.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    tables = "\n".join(scorecard.markdown() for scorecard in scorecards)
-    (out / "summary.md").write_text(f"```\n{header}\n```\n\n{tables}", encoding="utf-8")
+    (out / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    (out / f"{name}.md").write_text(shown, encoding="utf-8")
     if with_plots:
         draw(rows, out)

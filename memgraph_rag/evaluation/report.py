@@ -227,7 +227,7 @@ class Scorecard:
             rows.append(
                 [f"{method} ({number})", *("–" if figure is None else f"{figure:.1f}" for figure in figures), *spent]
             )
-        return _table(("method (questions)", *metrics, *costs), rows)
+        return as_markdown(("method (questions)", *metrics, *costs), rows)
 
     def _differences(self, metrics: Sequence[str], methods: Sequence[str]) -> list[str]:
         rows = []
@@ -238,7 +238,7 @@ class Scorecard:
                     significant = "yes" if difference.is_significant else "no"
                     rows.append([method, metric, difference.best, f"{difference.interval:+.1f}", significant])
         columns = ("ours", "metric", "best of the others", "ours less that", "0 outside the interval")
-        return [_table(columns, rows)] if rows else []
+        return [as_markdown(columns, rows)] if rows else []
 
     def _tera(self, cost: Cost) -> float:
         return round(tera_flops(self._parameters, _tokens(cost)), 3)
@@ -253,5 +253,5 @@ def _tokens(cost: Cost) -> float:
     return cost.prompt_tokens + cost.generated_tokens
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def as_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from memgraph_rag.contracts import SearchMode
 from memgraph_rag.evaluation.dataset import Folder, Question, Span
 from memgraph_rag.evaluation.metrics import coverage, distinct, recall, within_budget
 from memgraph_rag.memory import Memory
@@ -29,7 +30,7 @@ Piece = tuple[Span, int]
 
 
 def find_pieces(
-    memory: Memory, folder: Folder, question: Question, mode: str, cutoffs: Sequence[int]
+    memory: Memory, folder: Folder, question: Question, mode: str | SearchMode, cutoffs: Sequence[int]
 ) -> tuple[list[Piece], float]:
     """Return the segments that the metrics of a question need, best first, and the seconds of the first search.
 
@@ -62,7 +63,7 @@ def evidence_shares(
     return shares
 
 
-def _timed(memory: Memory, question: Question, mode: str, k: int) -> tuple[list[Piece], float]:
+def _timed(memory: Memory, question: Question, mode: str | SearchMode, k: int) -> tuple[list[Piece], float]:
     started = time.perf_counter()
     results = memory.search(question.text, k=k, mode=mode, documents=question.documents)  # pyright: ignore[reportArgumentType]
     seconds = time.perf_counter() - started

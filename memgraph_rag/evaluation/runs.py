@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from memgraph_rag import __version__
-from memgraph_rag.contracts import Strategy
+from memgraph_rag.contracts import MemoryLayer, SearchMode, Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, ModelError, QuestionError
 from memgraph_rag.evaluation.dataset import Folder, Question
+from memgraph_rag.evaluation.methods import Method
 from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, key_of
 from memgraph_rag.evaluation.retrieval import CUTOFFS, find_pieces
 from memgraph_rag.memory import Memory
@@ -23,8 +24,8 @@ from memgraph_rag.types import Action, Document, Failure, Limits, Receipt, Usage
 __all__ = ["Run", "added", "prompt_of"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_REVISION = 4
-"""Raised where the same documents and settings give other outcomes: 4, the walk asks after three nodes."""
+_REVISION = 5
+"""Raised where the same documents and settings give other outcomes: 5, papers' strategies are not refused."""
 
 _OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks", "stemming")
 """Settings that an answer depends on, in addition to the stored documents."""
@@ -34,18 +35,24 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Run:
-    """A run over one folder in one memory. ``limits`` apply to each question."""
+    """A run over one folder in one memory.
+
+    Attributes:
+        limits: of each question.
+        memory_layers: layers of the memory to build after the documents.
+    """
 
     folder: Folder
     memory: Memory
     outcomes: Outcomes
     limits: Limits
     progress: Progress
+    memory_layers: Sequence[str | MemoryLayer] = ()
 
     def add(self) -> None:
-        """Add the folder's missing documents, replace changed ones, and store the cost of both.
+        """Add the folder's missing documents, replace changed ones, build layers of the memory, and store the cost.
 
-        The cost is stored also if an error ends this method, but not if no document was added or replaced.
+        The cost is stored also if an error ends this method, but not if nothing was added, replaced or built.
 
         Raises:
             DocumentError: the memory holds other documents too, and a question is about all documents.
@@ -59,12 +66,23 @@ class Run:
                     stored, segments = stored + 1, segments + receipt.counts["Segment"]
                     usage += receipt.usage
                 self.progress(f"adding {self.folder.name}", done, len(documents))
+            for receipt in self._build_memory_layers():
+                usage += receipt.usage
         finally:
-            if stored:
+            if stored or usage.model_calls:
                 seconds = time.perf_counter() - started
                 costs = (usage.prompt_tokens, usage.generated_tokens, usage.model_calls)
-                self.outcomes.keep_building(Building(self.folder.name, stored, segments, *costs, seconds))
+                self.outcomes.keep_building(Building(self.memory.namespace, stored, segments, *costs, seconds))
         self._check()
+
+    def _build_memory_layers(self) -> Iterator[Receipt]:
+        """Build the layers of the memory that are missing, and yield the receipt of each.
+
+        Raises:
+            MemgraphRagError: a layer cannot be built.
+        """
+        if self.memory_layers:
+            yield from _receipts(self.memory.deepen(layers=self.memory_layers))
 
     def _check(self) -> None:
         """Check that the namespace holds no other documents, which questions about all documents would find."""
@@ -79,7 +97,7 @@ class Run:
                 key=others[0],
             )
 
-    def search(self, mode: str) -> list[Outcome]:
+    def search(self, method: Method, mode: str | SearchMode) -> list[Outcome]:
         """Return the outcome of a search for each question with known evidence.
 
         Kept outcomes are not searched again.
@@ -91,16 +109,16 @@ class Run:
 
         asked = [question for question in self.folder.questions if question.has_evidence]
         settings = [self.memory.embedder.name, self.memory.settings.stemming, CUTOFFS[self.folder.kind]]
-        return self._each(f"search {mode}", asked, settings, find)
+        return self._each(method, asked, settings, find)
 
-    def ask(self, label: str, strategy: Strategy) -> list[Outcome]:
+    def ask(self, method: Method, strategy: Strategy) -> list[Outcome]:
         """Ask each question whose answer can be scored, and return the outcomes.
 
         Kept outcomes are not asked for again, not even those with an error. A model error or a question error ends only
         its question: the outcome has it in ``error``. Any other error ends the run.
 
         Args:
-            label: name of the strategy in the tables.
+            method: what the strategy was built from.
             strategy: reads for the answers.
         """
 
@@ -127,11 +145,11 @@ class Run:
             {name: value for name, value in asdict(self.limits).items() if value},
         ]
         settings += [str(getattr(self.memory.settings, name)) for name in _OF_ANSWERS]
-        return self._each(label, asked, settings, answer)
+        return self._each(method, asked, settings, answer)
 
     def _each(
         self,
-        method: str,
+        method: Method,
         questions: Sequence[Question],
         settings: Sequence[object],
         give: Callable[[Question, Outcome], Outcome],
@@ -140,15 +158,14 @@ class Run:
         content = _Content(self.memory)
         for done, question in enumerate(questions, 1):
             asked = [question.id, prompt_of(question), question.documents]
-            key = key_of(
-                __version__, _REVISION, self.folder.name, asked, method, settings, content.of(question.documents)
-            )
+            told = [method.told(self.folder.name), *settings]
+            key = key_of(__version__, _REVISION, self.folder.name, asked, told, content.of(question.documents))
             outcome = self.outcomes.find(key)
             if outcome is None:
-                outcome = give(question, Outcome(key, self.folder.name, question.id, method, ()))
+                outcome = give(question, Outcome(key, self.folder.name, question.id, method.label, ()))
                 self.outcomes.keep(outcome)
-            outcomes.append(outcome)
-            self.progress(f"{self.folder.name}: {method}", done, len(questions))
+            outcomes.append(replace(outcome, method=method.label))
+            self.progress(f"{self.folder.name}: {method.label}", done, len(questions))
         return outcomes
 
 
@@ -182,7 +199,11 @@ def added(memory: Memory, documents: Iterable[Document | str]) -> Iterator[Recei
     Raises:
         MemgraphRagError: a document cannot be added. The documents before it are stored.
     """
-    for outcome in memory.add_many(documents):
+    yield from _receipts(memory.add_many(documents))
+
+
+def _receipts(outcomes: Iterable[Receipt | Failure]) -> Iterator[Receipt]:
+    for outcome in outcomes:
         if isinstance(outcome, Failure):
             raise outcome.error
         yield outcome

@@ -7,6 +7,8 @@ layer is built.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from memgraph_rag.contracts import Layer
 from memgraph_rag.display import show
@@ -15,10 +17,10 @@ from memgraph_rag.facts.layer import FactsLayer
 from memgraph_rag.layers.entities import EntitiesLayer
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.relations import RelationsLayer
-from memgraph_rag.plugins import find_parts
+from memgraph_rag.plugins import find_parts, make_part
 from memgraph_rag.settings import Settings
 
-__all__ = ["CORE_LAYERS", "DEFAULT_LAYERS", "choose_layers", "known_layers", "layers_to_deepen", "relations_with_pool"]
+__all__ = ["CORE_LAYERS", "DEFAULT_LAYERS", "choose_layers", "known_layers", "layers_to_deepen", "make_layer"]
 
 CORE_LAYERS = ("entities", "facts", "points", "relations")
 """The layers of the core, in the order of building: cheap layers first."""
@@ -70,7 +72,7 @@ def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: I
     while waiting:
         name = waiting.pop(0)
         if name not in layers:
-            layers[name] = available[name] if name in available else _built_in(name, settings, available)
+            layers[name] = available[name] if name in available else make_layer(name, settings, {}, others=available)
             waiting += layers[name].requires
     return _in_order(layers)
 
@@ -111,29 +113,28 @@ def _checked(item: object) -> Layer:
     return item  # pyright: ignore[reportReturnType] - it has all that a layer must have
 
 
-def relations_with_pool(settings: Settings, questions: int) -> Layer:
-    """Return the layer of relations that proposes this number of questions for each batch.
+def make_layer(name: str, settings: Settings, arguments: Mapping[str, Any], *, others: Iterable[str] = ()) -> Layer:
+    """Return a layer of documents by its name, built with these arguments.
+
+    Args:
+        others: further names, for the message of an error.
 
     Raises:
-        SettingsError: rouge-score is not installed.
+        SettingsError: no layer has that name, or it does not take these arguments.
     """
-    return RelationsLayer(batch_tokens=settings.batch_tokens, pool_questions=questions)
-
-
-def _built_in(name: str, settings: Settings, available: Mapping[str, Layer]) -> Layer:
-    makers: dict[str, Callable[[], Layer]] = {
+    makers: dict[str, Callable[..., Layer]] = {
         "entities": EntitiesLayer,
         "facts": FactsLayer,
-        "points": lambda: PointsLayer(batch_tokens=settings.batch_tokens),
-        "relations": lambda: RelationsLayer(batch_tokens=settings.batch_tokens),
+        "points": partial(PointsLayer, batch_tokens=settings.batch_tokens),
+        "relations": partial(RelationsLayer, batch_tokens=settings.batch_tokens),
     }
     maker = makers.get(name) or find_parts("layers").get(name)
     if maker is None:
-        known = dict.fromkeys((*known_layers(), *available))
+        known = dict.fromkeys((*known_layers(), *others))
         raise SettingsError(
             f"Expected layers out of {', '.join(known)}, got {show(name)}. Name one of them.", layers=name
         )
-    return maker()
+    return make_part(name, maker, arguments)
 
 
 def _in_order(layers: Mapping[str, Layer]) -> list[Layer]:

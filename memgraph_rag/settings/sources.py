@@ -25,7 +25,18 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # pyright: ignore[reportMissingImports] - only Python 3.10 has it
 
-__all__ = ["APP", "FILE_NAME", "Given", "Origin", "Value", "project_file", "read_all", "stanza_folder", "user_file"]
+__all__ = [
+    "APP",
+    "FILE_NAME",
+    "Given",
+    "Origin",
+    "Value",
+    "project_file",
+    "read_all",
+    "read_toml",
+    "stanza_folder",
+    "user_file",
+]
 
 APP = "memgraph_rag"
 FILE_NAME = f"{APP}.toml"
@@ -128,21 +139,12 @@ def stanza_folder() -> Path | None:
     return Path(folder) if folder else None
 
 
-def _working_directory() -> Path | None:
-    """Return the working directory; None if it was deleted."""
-    try:
-        return Path.cwd()
-    except OSError:
-        return None
+def read_toml(path: Path) -> dict[str, object]:
+    """Return the contents of a file of TOML.
 
-
-def _from_toml(path: Path, groups: Collection[str], *, is_project: bool) -> dict[str, Value]:
-    table = _parse_toml(path)
-    origin = Origin("file", path=path, is_project=is_project)
-    return {name: Value(_from_folder(path.parent, name, value), origin) for name, value in _flatten(table, groups)}
-
-
-def _parse_toml(path: Path) -> dict[str, object]:
+    Raises:
+        SettingsError: the file cannot be read, or it is not TOML.
+    """
     try:
         if path.is_file():
             return tomllib.loads(path.read_text("utf-8"))
@@ -155,6 +157,20 @@ def _parse_toml(path: Path) -> dict[str, object]:
             settings_file=path,
         ) from error
     raise _unreadable(path, "a folder, or no file at all")
+
+
+def _working_directory() -> Path | None:
+    """Return the working directory; None if it was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
+def _from_toml(path: Path, groups: Collection[str], *, is_project: bool) -> dict[str, Value]:
+    table = read_toml(path)
+    origin = Origin("file", path=path, is_project=is_project)
+    return {name: Value(_from_folder(path.parent, name, value), origin) for name, value in _flatten(table, groups)}
 
 
 def _from_dotenv(path: Path, variables: Mapping[str, str]) -> dict[str, Value]:

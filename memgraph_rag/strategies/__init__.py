@@ -13,7 +13,7 @@ from typing import Any, cast
 from memgraph_rag.contracts import Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError
-from memgraph_rag.plugins import find_parts
+from memgraph_rag.plugins import find_parts, make_part
 from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.qrmem import Qrmem
@@ -51,12 +51,13 @@ def find_strategy(wanted: str | Strategy, **arguments: Any) -> Strategy:
     """Return a new strategy by its name, built with these arguments, or a given strategy object unchanged.
 
     Raises:
-        StrategyError: no strategy has that name, or it does not take these arguments; or the object is not a strategy,
-            or its ``read`` does not take a question and a context.
+        StrategyError: no strategy has that name; or the object is not a strategy, or its ``read`` does not take a
+            question and a context.
+        SettingsError: the strategy of that name does not take these arguments.
     """
     factory = _find_factory(wanted)
     if factory is not None:
-        return _build(str(wanted), factory, arguments)
+        return make_part(str(wanted), factory, arguments)
     if isinstance(getattr(wanted, "name", None), str) and callable(getattr(wanted, "read", None)):
         strategy = cast("Strategy", wanted)
         _check_signature(strategy)
@@ -97,17 +98,6 @@ def _find_factory(wanted: object) -> Callable[..., Strategy] | None:
     if not isinstance(wanted, str):
         return None
     return CORE.get(wanted) or known_strategies().get(wanted)  # loads no system for a strategy of the core
-
-
-def _build(name: str, factory: Callable[..., Strategy], arguments: Mapping[str, Any]) -> Strategy:
-    try:
-        inspect.signature(factory).bind(**arguments)
-    except TypeError as error:
-        known = ", ".join(inspect.signature(factory).parameters)
-        raise StrategyError(
-            f"Expected arguments of {name} out of {known}, got {', '.join(map(show, arguments))}.", name=name
-        ) from error
-    return factory(**arguments)
 
 
 def _check_signature(strategy: Strategy) -> None:

@@ -82,23 +82,88 @@ def test_a_reader_and_read_only_reach_the_memory(cli, story: Path, tmp_path: Pat
     assert opened[-1]["read_only"] is True
 
 
-RELATED = ("--layers", "relations", "--limit", 2, "--no-plots")
+def test_layers_that_a_strategy_reads_are_built(cli, story: Path, tmp_path: Path, opened):
+    options = ("--data", story, "--out", tmp_path / "out", "--no-plots")
+    cli("evaluate", *options, "--strategies", "pecan", "--strategies", "graphrag_global")
+    assert opened[-1]["layers"] == ("entities", "points")
+    status = cli.json("status", "--store", tmp_path / "out" / "memories.lbug", "--namespace", "story")
+    assert status["counts"]["Overview"] > 0
 
 
-def test_relations_for_qrmem_have_a_pool_of_questions(cli, story: Path, tmp_path: Path, opened):
-    out = tmp_path / "out"
-    shown = cli("evaluate", "--data", story, "--out", out, *RELATED, "--strategies", "qrmem").stdout
-    assert [layer._pool_questions for layer in opened[-1]["layers"]] == [3]
-    assert "a pool of 3 questions a batch" in " ".join(shown.split())
-    cli("evaluate", "--data", story, "--out", tmp_path / "without", *RELATED, "--set", "qrmem.updates=0")
-    assert opened[-1]["layers"] == ["relations"]
-
-
-@pytest.mark.parametrize("without", [("--ablate", "qrmem"), ("--set", "qrmem.updates=0")])
-def test_qrmem_and_its_graph_without_pool_need_two_runs(cli, story: Path, tmp_path: Path, without):
-    both = ("evaluate", "--data", story, "--out", tmp_path / "out", *RELATED, "--strategies", "qrmem", *without)
-    assert "--out of its own" in " ".join(cli(*both, status=1).stderr.split())
+def test_given_layers_without_one_that_is_read_are_refused(cli, story: Path, tmp_path: Path):
+    options = ("--data", story, "--out", tmp_path / "out", "--layers", "entities", "--strategies", "pecan")
+    assert "--layers points" in " ".join(cli("evaluate", *options, status=1).stderr.split())
     assert not (tmp_path / "out").exists()
+
+
+def test_argument_of_a_layer_builds_a_memory_of_its_own(cli, story: Path, tmp_path: Path, opened):
+    options = ("--data", story, "--out", tmp_path / "out", "--no-plots", "--strategies", "qrmem")
+    cli("evaluate", *options, "--set", "relations.pool_questions=3")
+    assert [layer._pool_questions for layer in opened[-1]["layers"] if not isinstance(layer, str)] == [3]
+    assert opened[-1]["namespace"].startswith("story ")
+
+
+TABLE = """
+title = "Two ways to read"
+source = "A paper, table 1"
+sets = ["story"]
+metrics = ["F1", "ROUGE-L"]
+builds.paper.settings.segment_tokens = 20
+builds.plain.layers.points.edge_mass = 1.0
+[[rows]]
+method = "PECAN"
+strategy = "pecan"
+arguments_of.story.yes_threshold = 0.9
+printed.story.F1 = 61.1
+[[rows]]
+method = "Whole"
+strategy = "full_context"
+build = "plain"
+sweep.keep = ["beginning", "end"]
+[[rows]]
+method = "BM25"
+mode = "keywords"
+"""
+
+
+def test_table_of_a_paper_stands_beside_our_figures(cli, story: Path, tmp_path: Path, opened):
+    (tmp_path / "own.toml").write_text(TABLE)
+    options = ("--data", story, "--table", tmp_path / "own.toml", "--out", tmp_path / "out", "--no-plots")
+    lines = cli("evaluate", *options).stdout.splitlines()
+    assert "| method (questions) | F1 | paper | ROUGE-L | paper | nodes | tokens read | s |" in lines
+    (pecan,) = [line for line in lines if line.startswith("| PECAN (2) |")]
+    assert pecan.split(" | ")[2] == "61.1"
+    swept = [line.split(" (")[0] for line in lines if line.startswith("| Whole")]
+    assert swept == ["| Whole keep=beginning", "| Whole keep=end"]
+    assert len({place["namespace"] for place in opened}) == 2
+    assert opened[0]["segment_tokens"] == 20
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong", "said"),
+    [
+        ('build = "plain"', 'build = "none"', "no build has the name none"),
+        ("mode =", 'strategy = "walk"\nmode =', "one of the two"),
+        ("metrics =", "metric =", "metric"),
+    ],
+)
+def test_faulty_table_is_refused_before_anything_is_built(cli, story: Path, tmp_path: Path, part, wrong, said):
+    (tmp_path / "own.toml").write_text(TABLE.replace(part, wrong))
+    options = ("--data", story, "--table", tmp_path / "own.toml", "--out", tmp_path / "out")
+    refused = " ".join(cli("evaluate", *options, status=1).stderr.split())
+    assert "Expected a table" in refused
+    assert said in refused
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_table_is_refused_with_the_known_ones(cli, story: Path, tmp_path: Path):
+    refused = cli("evaluate", "--data", story, "--table", "pecan-9", "--out", tmp_path / "out", status=1)
+    assert "pecan-1" in refused.stderr
+
+
+def test_table_stands_alone(cli, story: Path):
+    refused = cli("evaluate", "--data", story, "--table", "pecan-1", "--modes", "graph", status=2)
+    assert "Write them into a table" in " ".join(refused.stderr.split())
 
 
 def test_searches_alone_need_no_language_model_and_are_of_every_mode(cli, story: Path, tmp_path: Path, opened):

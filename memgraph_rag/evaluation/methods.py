@@ -1,0 +1,82 @@
+"""A method is one line of a table, as data: a strategy or a search mode, and how documents are stored for it.
+
+It knows names and arguments, no strategy and no memory. Invariant: two methods with equal arguments and equal builds
+share their outcomes, whatever their labels are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Arguments", "Build", "Method", "builds_of"]
+
+Arguments = Mapping[str, Any]
+"""Keyword arguments, as JSON values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """How documents are stored for a method.
+
+    Attributes:
+        layers: the layers to build, each with its arguments.
+        settings: settings of the memory that differ from those of the run.
+    """
+
+    layers: Mapping[str, Arguments] = field(default_factory=dict)
+    settings: Arguments = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Six hex digits for the settings and the arguments of layers; empty if there are none.
+
+        Builds with the same key share one memory, with the layers of all of them.
+        """
+        changed = {name: arguments for name, arguments in self.layers.items() if arguments}
+        if not changed and not self.settings:
+            return ""
+        told = json.dumps([changed, self.settings], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(told.encode()).hexdigest()[:6]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A line of a table. Exactly one of ``strategy`` and ``mode`` is filled.
+
+    Attributes:
+        label: the name in the table, unique in a run; that of a search begins with "search ".
+        strategy: the name of the strategy that answers.
+        mode: the name of the search mode.
+        arguments: of the strategy or of the mode.
+        arguments_of: further arguments for some sets, by the name of the set's folder.
+        build: how documents are stored for it.
+    """
+
+    label: str
+    strategy: str = ""
+    mode: str = ""
+    arguments: Arguments = field(default_factory=dict)
+    arguments_of: Mapping[str, Arguments] = field(default_factory=dict)
+    build: Build = field(default_factory=Build)
+
+    def arguments_for(self, dataset: str) -> dict[str, Any]:
+        """Return the arguments for a set. In the closed setting, the set has the arguments of its folder."""
+        return {**self.arguments, **self.arguments_of.get(dataset.removesuffix(" closed"), {})}
+
+    def told(self, dataset: str) -> list[Any]:
+        """Return all that tells this method from others in a set, except its label, as JSON values."""
+        return [self.strategy, self.mode, self.arguments_for(dataset), self.build.key]
+
+
+def builds_of(methods: Iterable[Method]) -> dict[str, Build]:
+    """Return one build for each key: with the layers that any method of that key needs, in their first order."""
+    builds: dict[str, Build] = {}
+    for method in methods:
+        build = method.build
+        known = builds.get(build.key, Build(settings=build.settings))
+        builds[build.key] = Build({**known.layers, **build.layers}, build.settings)
+    return builds

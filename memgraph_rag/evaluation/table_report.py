@@ -1,0 +1,64 @@
+"""Shows the scores of a run in the form of a paper's table, with the figures that the paper prints beside ours.
+
+It knows scorecards, no memory. Invariant: a figure that was not measured, or that the paper does not print, is a dash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from memgraph_rag.evaluation.report import Scorecard, as_markdown
+from memgraph_rag.evaluation.tables import Table
+
+__all__ = ["compare_with_paper"]
+
+_COSTS = {"nodes": "nodes", "prompt_tokens": "tokens read", "tera_flops": "TFLOP", "seconds": "s"}
+
+
+def compare_with_paper(table: Table, scorecards: Sequence[Scorecard]) -> str:
+    """Return a table of a paper in Markdown: title, source, and for each set the methods in the paper's order.
+
+    A column of our figures, with their intervals, is followed by a column of the paper's figures. Costs are means of a
+    question.
+    """
+    parts = [f"# {table.title}", f"{table.source}. {table.note}".strip()]
+    for scorecard in scorecards:
+        parts += [f"## {scorecard.dataset}", _of_set(table, scorecard), *_costs_of_building(scorecard)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _of_set(table: Table, scorecard: Scorecard) -> str:
+    metrics = [
+        metric
+        for metric in table.metrics
+        if any(scorecard.figure(method, metric) for method in scorecard.methods)
+        or any(table.printed(method, scorecard.dataset, metric) is not None for method in scorecard.methods)
+    ]
+    columns = ["method (questions)"]
+    for metric in metrics:
+        columns += [metric, "paper"]
+    columns += [_COSTS[cost] for cost in table.costs]
+    return as_markdown(columns, [list(_row(table, scorecard, method, metrics)) for method in scorecard.methods])
+
+
+def _row(table: Table, scorecard: Scorecard, method: str, metrics: Sequence[str]) -> Iterator[str]:
+    number = max((len(scorecard.pairs(method, metric)) for metric in metrics), default=0)
+    yield f"{method.removeprefix('search ')} ({number})"
+    for metric in metrics:
+        figure, printed = scorecard.figure(method, metric), table.printed(method, scorecard.dataset, metric)
+        yield "–" if figure is None else f"{figure:.1f}"
+        yield "–" if printed is None else f"{printed:.1f}"
+    cost = scorecard.cost(method)
+    for name in table.costs:
+        value = getattr(cost, name)
+        yield "–" if value is None else f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
+
+
+def _costs_of_building(scorecard: Scorecard) -> list[str]:
+    built = scorecard.building()
+    if built is None:
+        return []
+    return [
+        f"Building, a document: {built.prompt_tokens:,.0f} tokens read, {built.generated_tokens:,.0f} written, "
+        f"{built.model_calls:.1f} model calls, {built.seconds:.1f} s."
+    ]

@@ -1,0 +1,158 @@
+"""The tables of the papers as files: the methods of each with their arguments, and the figures that the paper prints.
+
+A table is one file of TOML in the folder ``tables``; users may give a file of their own. Invariant: a file that holds
+an unknown name or value is refused before anything is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import SettingsError
+from memgraph_rag.evaluation.methods import Build, Method
+from memgraph_rag.settings.sources import read_toml
+
+__all__ = ["Row", "Table", "find_table", "known_tables"]
+
+_FOLDER = Path(__file__).with_name("tables")
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class BuildOfTable(_Record):
+    """How documents are stored for some rows: see ``methods.Build``."""
+
+    layers: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+    settings: Mapping[str, Any] = Field(default_factory=dict)
+
+
+class Row(_Record):
+    """One method of a table; see ``methods.Method``.
+
+    Attributes:
+        method: the name in the paper's table.
+        build: the name of the build.
+        sweep: values of arguments; the row becomes one row for each combination.
+        printed: the paper's figures, by set and metric.
+    """
+
+    method: str
+    strategy: str = ""
+    mode: str = ""
+    arguments: Mapping[str, Any] = Field(default_factory=dict)
+    arguments_of: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+    build: str = "paper"
+    sweep: Mapping[str, Sequence[Any]] = Field(default_factory=dict)
+    printed: Mapping[str, Mapping[str, float]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _names_one_way(self) -> Row:
+        if bool(self.strategy) == bool(self.mode):
+            raise ValueError(f"{self.method} needs a strategy or a mode, one of the two")
+        return self
+
+
+class WinRates(_Record):
+    """The judge's part of a table: each method's answers are compared with those of one method, by each criterion."""
+
+    against: str
+    criteria: Sequence[str]
+
+
+class Table(_Record):
+    """A table of a paper.
+
+    Attributes:
+        title: what the table shows.
+        source: paper, number of the table or figure, and the models of the printed figures.
+        note: how our run differs from the paper's.
+        sets: the names of the folders of the paper's sets.
+        setting: "corpus" or "closed"; see ``dataset.closed``.
+        metrics: metrics to show, in this order.
+        costs: costs to show; see ``report.Cost``.
+        builds: ways to store documents, by name; the first one is the paper's.
+        rows: the methods, in the order of the paper.
+        win_rates: what a judge compares; None without a judge.
+    """
+
+    title: str
+    source: str
+    note: str = ""
+    sets: Sequence[str]
+    setting: Literal["corpus", "closed"] = "corpus"
+    metrics: Sequence[str]
+    costs: Sequence[str] = ("nodes", "prompt_tokens", "seconds")
+    builds: Mapping[str, BuildOfTable] = Field(default_factory=dict)
+    rows: Sequence[Row] = Field(min_length=1)
+    win_rates: WinRates | None = None
+
+    @model_validator(mode="after")
+    def _names_builds(self) -> Table:
+        if unknown := {row.build for row in self.rows} - {*self.builds, "paper"}:
+            raise ValueError(f"no build has the name {sorted(unknown)[0]}")
+        return self
+
+    def methods(self) -> list[Method]:
+        """Return the methods in the order of the rows. A row with a sweep gives one method for each combination."""
+        return [method for row in self.rows for method in self._methods_of(row)]
+
+    def folders(self, paths: Iterable[Path]) -> list[Path]:
+        """Return these folders of questions; in place of a folder of folders, those of its folders that are ``sets``."""
+        found = []
+        for path in paths:
+            inside = [path / name for name in self.sets if (path / name).is_dir()]
+            found += inside or [path]
+        return found
+
+    def printed(self, label: str, dataset: str, metric: str) -> float | None:
+        """Return the paper's figure for a method in a set, or None if the paper has none."""
+        name = label.removeprefix("search ")
+        row = next((row for row in self.rows if row.method == name), None)
+        return row.printed.get(dataset.removesuffix(" closed"), {}).get(metric) if row else None
+
+    def _methods_of(self, row: Row) -> list[Method]:
+        of_table = self.builds.get(row.build, BuildOfTable())
+        build = Build(of_table.layers, of_table.settings)
+        methods = []
+        for values in product(*row.sweep.values()):
+            swept = dict(zip(row.sweep, values, strict=True))
+            name = " ".join([row.method, *(f"{argument}={value}" for argument, value in swept.items())])
+            label = f"search {name}" if row.mode else name
+            arguments = {**row.arguments, **swept}
+            methods.append(Method(label, row.strategy, row.mode, arguments, row.arguments_of, build))
+        return methods
+
+
+def known_tables() -> list[str]:
+    """Return the names of the tables of this library, in alphabetical order."""
+    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+
+
+def find_table(name: str) -> Table:
+    """Return a table by its name, or from the path of a file of TOML.
+
+    Raises:
+        SettingsError: no table has this name, the file cannot be read, or it holds something else than a table.
+    """
+    path = Path(name) if name.endswith(".toml") else _FOLDER / f"{name}.toml"
+    if not path.is_file():
+        raise SettingsError(
+            f"Expected a table out of {', '.join(known_tables())}, or a file of TOML, got {show(name)}.", table=name
+        )
+    try:
+        return Table.model_validate(read_toml(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the table"
+        raise SettingsError(
+            f"Expected a table in {show(path)}, got an error at {show(place)}: {show(first['msg'])}. Correct the file.",
+            table=name,
+        ) from error
