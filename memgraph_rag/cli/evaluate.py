@@ -27,7 +27,7 @@ from memgraph_rag.evaluation.outcomes import Outcomes
 from memgraph_rag.evaluation.plots import draw, require_matplotlib
 from memgraph_rag.evaluation.report import Scorecard, intervals_line
 from memgraph_rag.evaluation.runs import Run
-from memgraph_rag.evaluation.scores import require_rouge
+from memgraph_rag.evaluation.scores import require_metrics
 from memgraph_rag.ingestion.layer_choice import relations_with_pool
 from memgraph_rag.memory import DEFAULT_LAYERS, Memory
 from memgraph_rag.search.modes import find_mode
@@ -169,7 +169,7 @@ def _value(text: str) -> Any:
 def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
     """Check, before any question is asked, that the packages for scores and plots are installed."""
     if with_answers:
-        require_rouge()
+        require_metrics()
     if with_plots:
         require_matplotlib()
 
