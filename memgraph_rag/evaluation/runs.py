@@ -62,9 +62,16 @@ class Run:
         finally:
             if stored:
                 seconds = time.perf_counter() - started
-                costs = (usage.prompt_tokens, usage.generated_tokens, usage.model_calls)
-                self.outcomes.keep_building(Building(self.folder.name, stored, segments, *costs, seconds))
+                costs = (usage.prompt_tokens, usage.generated_tokens, usage.model_calls, seconds, self._count(usage))
+                self.outcomes.keep_building(Building(self.folder.name, stored, segments, *costs))
         self._check()
+
+    def _count(self, usage: Usage) -> float | None:
+        """Return 10^12 operations of the language model; None if a model on a server did the work."""
+        if not usage.model_calls:
+            return 0.0
+        operations = getattr(self.memory.language_model, "operations", None)
+        return operations.tera_flops(usage) if operations else None
 
     def _check(self) -> None:
         """Check that the namespace holds no other documents, which questions about all documents would find."""
@@ -117,7 +124,8 @@ class Run:
                 outcome, found=cited, answer=given.text, short=given.short, abstained=given.abstained,
                 stop=given.stop_reason.value,
                 prompt_tokens=usage.prompt_tokens, generated_tokens=usage.generated_tokens,
-                model_calls=usage.model_calls, seconds=usage.seconds, parameters=self.memory.language_model.parameters,
+                model_calls=usage.model_calls, seconds=usage.seconds, tera_flops=self._count(usage),
+                nodes=len(given.trace), node_tokens=sum(step.node.tokens for step in given.trace),
             )  # fmt: skip
 
         asked = [question for question in self.folder.questions if question.can_be_asked]
