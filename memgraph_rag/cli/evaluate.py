@@ -31,7 +31,7 @@ from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes
 from memgraph_rag.evaluation.plots import draw, require_matplotlib
 from memgraph_rag.evaluation.report import Scorecard, intervals_line
 from memgraph_rag.evaluation.runs import Run
-from memgraph_rag.evaluation.scores import require_rouge
+from memgraph_rag.evaluation.scores import require_metrics
 from memgraph_rag.evaluation.table_report import compare_with_paper
 from memgraph_rag.evaluation.tables import find_table, known_tables
 from memgraph_rag.ingestion.layer_choice import make_layer
@@ -245,7 +245,7 @@ def _check(folder: Folder, methods: Sequence[Method], *, asks: bool) -> None:
 def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
     """Check, before any question is asked, that the packages for scores and plots are installed."""
     if with_answers:
-        require_rouge()
+        require_metrics()
     if with_plots:
         require_matplotlib()
 

@@ -59,7 +59,8 @@ class TurnJudge(Protocol):
 class LanguageModel(Protocol):
     """A model that writes, reads and answers. It loads its weights, or calls its server, at first use.
 
-    A model that is also a ``TurnJudge`` judges turns itself; any other model judges them by ``generate``.
+    A model that is also a ``TurnJudge`` judges turns itself; any other model judges them by ``generate``. A model with
+    an attribute ``operations`` (``types.Operations``) has its floating-point operations counted in an evaluation.
     """
 
     @property
@@ -70,11 +71,6 @@ class LanguageModel(Protocol):
     @property
     def window(self) -> int:
         """The most tokens that the model can hold at once."""
-        ...
-
-    @property
-    def parameters(self) -> int:
-        """The number of weights; reading it loads them. 0 if a server does not report it."""
         ...
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:

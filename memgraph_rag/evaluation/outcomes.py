@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,11 @@ class Outcome:
         method: "search" and a mode, such as "search graph", or the label of a strategy.
         found: spans that a search found, or that an answer cites (with 0 tokens), best first.
         error: the error of a question without an answer, else empty.
-        parameters: number of weights of the language model; 0 without a model.
         short: the short phrase of the answer; empty if there is none.
+        nodes: the number of nodes that the strategy read. None for a search, and for an outcome of an older release.
+        node_tokens: the tokens of these nodes.
+        tera_flops: 10^12 floating-point operations of the language model. None if they are unknown: for a model on a
+            server, and for an outcome of an older release.
     """
 
     key: str
@@ -48,13 +51,15 @@ class Outcome:
     generated_tokens: int = 0
     model_calls: int = 0
     seconds: float = 0.0
-    parameters: int = 0
     short: str = ""
+    nodes: int | None = None
+    node_tokens: int | None = None
+    tera_flops: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """The cost of one run of adding documents."""
+    """The cost of one run of adding documents; ``tera_flops`` as for an ``Outcome``."""
 
     dataset: str
     documents: int
@@ -63,6 +68,7 @@ class Building:
     generated_tokens: int
     model_calls: int
     seconds: float
+    tera_flops: float | None = None
 
 
 class Outcomes:
@@ -118,7 +124,8 @@ def key_of(*inputs: object) -> str:
 
 def _outcome(row: Mapping[str, Any]) -> Outcome:
     pieces = tuple(((key, start, end), tokens) for (key, start, end), tokens in row["found"])
-    return Outcome(**{**row, "found": pieces})
+    known = {field.name: row[field.name] for field in fields(Outcome) if field.name in row}  # older rows have others
+    return Outcome(**{**known, "found": pieces})
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -17,19 +17,25 @@ from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, ratio_dif
 from memgraph_rag.evaluation.outcomes import Building, Outcome
 from memgraph_rag.evaluation.scores import Scores, scores_of
 
-__all__ = ["Cost", "Difference", "Scorecard", "intervals_line", "tera_flops"]
+__all__ = ["Cost", "Difference", "Scorecard", "intervals_line"]
 
 _LESS_IS_BETTER = {"refused"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Mean costs of a question, or of a document when documents are added."""
+    """Mean costs of a question, or of a document when documents are added.
+
+    A number is None if an outcome does not have it (``Outcome``).
+    """
 
     prompt_tokens: float
     generated_tokens: float
     model_calls: float
     seconds: float
+    tera_flops: float | None
+    nodes: float | None = None
+    node_tokens: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +50,6 @@ class Difference:
     def is_significant(self) -> bool:
         """Whether 0 is outside the 95 % interval."""
         return self.interval.low > 0 or self.interval.high < 0
-
-
-def tera_flops(parameters: int, tokens: float) -> float:
-    """Return 2 × parameters × tokens / 10^12: the papers' formula (PECAN, section 4.2), without the cost of attention.
-
-    >>> tera_flops(1_500_000_000, 1000)
-    3.0
-    """
-    return 2 * parameters * tokens / 1e12
 
 
 class Scorecard:
@@ -74,7 +71,6 @@ class Scorecard:
         ours: Sequence[str],
     ) -> None:
         self.dataset = folder.name
-        self._parameters = 0
         self._ours = ours
         self._buildings = buildings
         of = {question.id: question for question in folder.questions}
@@ -83,7 +79,6 @@ class Scorecard:
         self._scores: dict[str, dict[str, Scores]] = defaultdict(dict)  # by method, then question
         for outcome in outcomes:
             self._outcomes[outcome.method].append(outcome)
-            self._parameters = max(self._parameters, outcome.parameters)
             self._scores[outcome.method][outcome.question] = scores_of(folder, of[outcome.question], outcome)
 
     @property
@@ -144,8 +139,11 @@ class Scorecard:
     def cost(self, method: str) -> Cost:
         """Return the mean cost of a question by a method. A question that ended in an error counts with cost 0."""
         outcomes = self._outcomes[method]
-        names = ("prompt_tokens", "generated_tokens", "model_calls", "seconds")
-        return Cost(*(float(np.mean([getattr(outcome, name) for outcome in outcomes])) for name in names))
+        means = {
+            field.name: _mean([0 if outcome.error else getattr(outcome, field.name) for outcome in outcomes])
+            for field in fields(Cost)
+        }
+        return Cost(**means)  # type: ignore[arg-type]
 
     def building(self) -> Cost | None:
         """Return the mean cost of adding a document with its layers, or None if no document was added."""
@@ -153,7 +151,10 @@ class Scorecard:
         if not count:
             return None
         names = ("prompt_tokens", "generated_tokens", "model_calls", "seconds")
-        return Cost(*(sum(getattr(building, name) for building in self._buildings) / count for name in names))
+        means = {name: sum(getattr(building, name) for building in self._buildings) / count for name in names}
+        operations = [building.tera_flops for building in self._buildings]
+        known = [number for number in operations if number is not None]
+        return Cost(**means, tera_flops=sum(known) / count if len(known) == len(operations) else None)
 
     def questions_to_pay(self, method: str, whole: str = "full_context") -> float | None:
         """Return the number of questions on a document after which a method has saved the tokens of building it.
@@ -183,7 +184,8 @@ class Scorecard:
                     {"dataset": self.dataset, "strategy": method, "metric": metric, **figure._asdict()}
                     | {"n": len(self.pairs(method, metric)), "prompt_tokens": round(cost.prompt_tokens, 1)}
                     | {"generated_tokens": round(cost.generated_tokens, 1), "seconds": round(cost.seconds, 3)}
-                    | {"model_calls": round(cost.model_calls, 1), "tera_flops": self._tera(cost)}
+                    | {"model_calls": round(cost.model_calls, 1), "tera_flops": _round(cost.tera_flops, 3)}
+                    | {"nodes": _round(cost.nodes, 1), "node_tokens": _round(cost.node_tokens, 1)}
                 )
         return rows
 
@@ -200,7 +202,7 @@ class Scorecard:
         if (built := self.building()) is not None:
             parts.append(
                 f"Building, a document: {built.prompt_tokens:,.0f} tokens read, {built.generated_tokens:,.0f} written, "
-                f"{built.model_calls:.1f} model calls, {built.seconds:.1f} s, {self._tera(built):.1f} TFLOP."
+                f"{built.model_calls:.1f} model calls, {built.seconds:.1f} s, {_show(built.tera_flops)} TFLOP."
             )
             paid = {method: self.questions_to_pay(method) for method in self.methods if method in self._ours}
             parts += [
@@ -217,15 +219,17 @@ class Scorecard:
 
     def _table(self, metrics: Sequence[str], methods: Sequence[str]) -> str:
         asked = not methods[0].startswith("search ")
-        costs = ("tokens read", "written", "model calls", "s", "TFLOP") if asked else ("s",)
+        costs = ("nodes", "their tokens", "tokens read", "written", "model calls", "s", "TFLOP") if asked else ("s",)
         rows = []
         for method in methods:
             cost, number = self.cost(method), max(len(self.pairs(method, metric)) for metric in metrics)
             figures = [self.figure(method, metric) for metric in metrics]
-            spent = [f"{cost.prompt_tokens:,.0f}", f"{cost.generated_tokens:.0f}", f"{cost.model_calls:.1f}"]
-            spent = [*spent, f"{cost.seconds:.1f}", f"{self._tera(cost):.1f}"] if asked else [f"{cost.seconds:.3f}"]
             rows.append(
-                [f"{method} ({number})", *("–" if figure is None else f"{figure:.1f}" for figure in figures), *spent]
+                [
+                    f"{method} ({number})",
+                    *("–" if figure is None else f"{figure:.1f}" for figure in figures),
+                    *(_show_costs(cost) if asked else [f"{cost.seconds:.3f}"]),
+                ]
             )
         return as_markdown(("method (questions)", *metrics, *costs), rows)
 
@@ -240,9 +244,6 @@ class Scorecard:
         columns = ("ours", "metric", "best of the others", "ours less that", "0 outside the interval")
         return [as_markdown(columns, rows)] if rows else []
 
-    def _tera(self, cost: Cost) -> float:
-        return round(tera_flops(self._parameters, _tokens(cost)), 3)
-
 
 def intervals_line() -> str:
     """Return a line that says how the intervals are computed."""
@@ -251,6 +252,33 @@ def intervals_line() -> str:
 
 def _tokens(cost: Cost) -> float:
     return cost.prompt_tokens + cost.generated_tokens
+
+
+def _show_costs(cost: Cost) -> list[str]:
+    """Return the cells of a question's costs in a table."""
+    return [
+        _show(cost.nodes),
+        _show(cost.node_tokens, ",.0f"),
+        f"{cost.prompt_tokens:,.0f}",
+        f"{cost.generated_tokens:.0f}",
+        f"{cost.model_calls:.1f}",
+        f"{cost.seconds:.1f}",
+        _show(cost.tera_flops),
+    ]
+
+
+def _mean(numbers: Sequence[float | None]) -> float | None:
+    """Return the mean; None if a number is unknown."""
+    known = [number for number in numbers if number is not None]
+    return float(np.mean(known)) if len(known) == len(numbers) else None
+
+
+def _round(number: float | None, digits: int) -> float | None:
+    return None if number is None else round(number, digits)
+
+
+def _show(number: float | None, form: str = ".1f") -> str:
+    return "–" if number is None else format(number, form)
 
 
 def as_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

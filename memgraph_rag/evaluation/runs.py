@@ -71,9 +71,16 @@ class Run:
         finally:
             if stored or usage.model_calls:
                 seconds = time.perf_counter() - started
-                costs = (usage.prompt_tokens, usage.generated_tokens, usage.model_calls)
-                self.outcomes.keep_building(Building(self.memory.namespace, stored, segments, *costs, seconds))
+                costs = (usage.prompt_tokens, usage.generated_tokens, usage.model_calls, seconds, self._count(usage))
+                self.outcomes.keep_building(Building(self.memory.namespace, stored, segments, *costs))
         self._check()
+
+    def _count(self, usage: Usage) -> float | None:
+        """Return 10^12 operations of the language model; None if a model on a server did the work."""
+        if not usage.model_calls:
+            return 0.0
+        operations = getattr(self.memory.language_model, "operations", None)
+        return operations.tera_flops(usage) if operations else None
 
     def _build_memory_layers(self) -> Iterator[Receipt]:
         """Build the layers of the memory that are missing, and yield the receipt of each.
@@ -135,7 +142,8 @@ class Run:
                 outcome, found=cited, answer=given.text, short=given.short, abstained=given.abstained,
                 stop=given.stop_reason.value,
                 prompt_tokens=usage.prompt_tokens, generated_tokens=usage.generated_tokens,
-                model_calls=usage.model_calls, seconds=usage.seconds, parameters=self.memory.language_model.parameters,
+                model_calls=usage.model_calls, seconds=usage.seconds, tera_flops=self._count(usage),
+                nodes=len(given.trace), node_tokens=sum(step.node.tokens for step in given.trace),
             )  # fmt: skip
 
         asked = [question for question in self.folder.questions if question.can_be_asked]

@@ -3,8 +3,9 @@
 It knows text and numbers, no memory. Invariant: every score is a pair (what was gained, out of what), so that a figure
 over questions is the sum of the first over the sum of the second.
 
-F1 and exact match are of the answer's phrase, as LongBench and HotpotQA have them; containment and ROUGE-L are of its
-sentence. ROUGE-L is the F-measure of ``rouge-score``, without stemming.
+F1 and exact match are of the answer's phrase, as LongBench and HotpotQA have them; containment, ROUGE-L and BLEU-4 are
+of its sentence. ROUGE-L is the F-measure of ``rouge-score``, without stemming. BLEU-4 is that of a sentence, by
+``sacrebleu``: the n-grams that a sentence can have are counted, and counts of 0 are smoothed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,17 @@ from memgraph_rag.evaluation.dataset import Folder, Question, Span
 from memgraph_rag.evaluation.outcomes import Outcome
 from memgraph_rag.evaluation.retrieval import CUTOFFS, evidence_shares
 
-__all__ = ["Scores", "chosen_option", "containment", "exact_match", "f1", "require_rouge", "rouge_l", "scores_of"]
+__all__ = [
+    "Scores",
+    "bleu",
+    "chosen_option",
+    "containment",
+    "exact_match",
+    "f1",
+    "require_metrics",
+    "rouge_l",
+    "scores_of",
+]
 
 Scores = Mapping[str, tuple[float, float]]
 
@@ -50,7 +61,8 @@ def scores_of(folder: Folder, question: Question, outcome: Outcome) -> Scores:
     elif question.answers and not question.unanswerable:
         phrase = (outcome.short or reply) if reply else ""
         for name, metric, text in (("F1", f1, phrase), ("EM", exact_match, phrase),
-                                   ("containment", containment, reply), ("ROUGE-L", rouge_l, reply)):  # fmt: skip
+                                   ("containment", containment, reply), ("ROUGE-L", rouge_l, reply),
+                                   ("BLEU-4", bleu, reply)):  # fmt: skip
             scores[name] = (max(metric(text, answer) for answer in question.answers), 1.0)
     if question.has_evidence and reply:
         scores["citation precision"] = _cited(folder, question, [span for span, _ in outcome.found])
@@ -122,6 +134,15 @@ def rouge_l(reply: str, answer: str) -> float:
     return float(_rouge().score(answer, reply)["rougeL"].fmeasure)
 
 
+def bleu(reply: str, answer: str) -> float:
+    """Return BLEU of a reply for an answer, from 0 to 1: exponential smoothing, n-grams up to 4 and up to its length.
+
+    Raises:
+        SettingsError: sacrebleu is not installed.
+    """
+    return float(_bleu().sentence_score(reply, [answer]).score) / 100
+
+
 def chosen_option(reply: str, options: Sequence[str]) -> int | None:
     """Return the place of the option that a reply names, or None if it names none, or several equally well.
 
@@ -146,23 +167,32 @@ def _normal(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def require_rouge() -> None:
-    """Check, before any question is asked, that the package for ROUGE is installed.
+def require_metrics() -> None:
+    """Check, before any question is asked, that the packages for ROUGE and BLEU are installed.
 
     Raises:
-        SettingsError: rouge-score is not installed.
+        SettingsError: rouge-score or sacrebleu is not installed.
     """
-    if find_spec("rouge_score") is None:
-        raise SettingsError(
-            "Expected the package rouge-score for the scores of answers, got none. "
-            'Install it: pip install "memgraph_rag[evaluation]", or leave out --strategies to score searches.',
-            package="rouge-score",
-        )
+    for package in ("rouge-score", "sacrebleu"):
+        if find_spec(package.replace("-", "_")) is None:
+            raise SettingsError(
+                f"Expected the package {package} for the scores of answers, got none. "
+                'Install it: pip install "memgraph_rag[evaluation]", or leave out --strategies to score searches.',
+                package=package,
+            )
 
 
 @cache
 def _rouge() -> Any:
-    require_rouge()
+    require_metrics()
     from rouge_score.rouge_scorer import RougeScorer  # loads nltk, which takes a second
 
     return RougeScorer(["rougeL"])
+
+
+@cache
+def _bleu() -> Any:
+    require_metrics()
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(effective_order=True)

@@ -105,7 +105,7 @@ class Table(_Record):
         return [method for row in self.rows for method in self._methods_of(row)]
 
     def folders(self, paths: Iterable[Path]) -> list[Path]:
-        """Return these folders of questions; in place of a folder of folders, those of its folders that are ``sets``."""
+        """Return the folders of questions: a folder of folders gives those of its folders that are ``sets``."""
         found = []
         for path in paths:
             inside = [path / name for name in self.sets if (path / name).is_dir()]

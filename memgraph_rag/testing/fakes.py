@@ -101,7 +101,6 @@ class FakeLanguageModel:
         self.calibration = calibration
         self.attends = attends
         self.window = window
-        self.parameters = 1_000_000
         self._replies = deque(replies)
         self._yes = tuple(yes)
         self._answers = (answer,) if isinstance(answer, str) else tuple(answer or ())

@@ -38,7 +38,16 @@ from memgraph_rag.types.documents import (
     owner_of,
 )
 from memgraph_rag.types.facts import Rival, Standing
-from memgraph_rag.types.generation import Generation, LayerRows, OverviewRows, Prompt, TurnVerdicts, Usage
+from memgraph_rag.types.generation import (
+    Generation,
+    LayerRows,
+    Operations,
+    OverviewRows,
+    Prompt,
+    TurnVerdicts,
+    Usage,
+    count_attended,
+)
 from memgraph_rag.types.graph import (
     CONTEXT,
     OPEN_KIND,
@@ -121,6 +130,7 @@ __all__ = [
     "Neighbour",
     "Neighbourhood",
     "Node",
+    "Operations",
     "Overview",
     "OverviewRows",
     "PointLayer",
@@ -153,6 +163,7 @@ __all__ = [
     "WarningKind",
     "annotation_id",
     "as_line",
+    "count_attended",
     "ends_of",
     "entity_id",
     "is_storable",

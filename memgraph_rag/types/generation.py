@@ -16,17 +16,32 @@ from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.plain import plain_fields
 from memgraph_rag.types.sections import Section
 
-__all__ = ["Generation", "LayerRows", "OverviewRows", "Prompt", "TurnVerdicts", "Usage"]
+__all__ = [
+    "Generation",
+    "LayerRows",
+    "Operations",
+    "OverviewRows",
+    "Prompt",
+    "TurnVerdicts",
+    "Usage",
+    "count_attended",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The cost of a piece of work: model tokens read and written, model calls, seconds."""
+    """The cost of a piece of work: model tokens read and written, model calls, seconds.
+
+    Attributes:
+        attended_tokens: the sum of ``count_attended`` over all passes; 0 for a model on a server. It serves to count
+            operations. Neither JSON nor the store holds it, so it does not count in comparisons.
+    """
 
     prompt_tokens: int = 0
     generated_tokens: int = 0
     model_calls: int = 0
     seconds: float = 0.0
+    attended_tokens: int = field(default=0, compare=False)
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -34,11 +49,45 @@ class Usage:
             self.generated_tokens + other.generated_tokens,
             self.model_calls + other.model_calls,
             self.seconds + other.seconds,
+            self.attended_tokens + other.attended_tokens,
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all fields for JSON, with the seconds rounded to three digits."""
-        return {**plain_fields(self), "seconds": round(self.seconds, 3)}
+        """Return the tokens, calls and seconds for JSON, with the seconds rounded to three digits."""
+        return {**plain_fields(self, without=("attended_tokens",)), "seconds": round(self.seconds, 3)}
+
+
+def count_attended(tokens: int, *, before: int = 0) -> int:
+    """Return the sum, over tokens that follow ``before`` others, of the tokens that each attends to, itself included.
+
+    Several passes over parts of a text give the same sum as one pass over the text.
+
+    >>> count_attended(3), count_attended(1) + count_attended(2, before=1)
+    (6, 6)
+    """
+    return tokens * before + tokens * (tokens + 1) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """The floating-point operations of a language model.
+
+    Attributes:
+        of_token: the products with the weights, for a token that is read or written.
+        of_attended: the attention of a token to one token, in all layers: the score and the value.
+    """
+
+    of_token: int
+    of_attended: int
+
+    def tera_flops(self, usage: Usage) -> float:
+        """Return the operations of a piece of work, in 10^12.
+
+        >>> Operations(3_000_000_000, 100_000).tera_flops(Usage(900, 100, attended_tokens=500_000))
+        3.05
+        """
+        tokens = usage.prompt_tokens + usage.generated_tokens
+        return (self.of_token * tokens + self.of_attended * usage.attended_tokens) / 1e12
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,3 +55,13 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match="Expected a folder"):
         Outcomes(tmp_path / "file")
+
+
+def test_outcomes_of_an_older_release_are_read(tmp_path: Path):
+    row = {"key": "k1", "dataset": "story", "question": "q1", "method": "pecan", "found": [[["s", 0, 9], 3]]}
+    (tmp_path / "outcomes.jsonl").write_text(json.dumps(row | {"prompt_tokens": 7, "parameters": 1_500_000_000}) + "\n")
+    building = {"dataset": "story", "documents": 1, "segments": 2, "prompt_tokens": 3, "generated_tokens": 4}
+    (tmp_path / "buildings.jsonl").write_text(json.dumps(building | {"model_calls": 5, "seconds": 6.5}) + "\n")
+    kept = Outcomes(tmp_path)
+    assert kept.find("k1") == Outcome("k1", "story", "q1", "pecan", ((("s", 0, 9), 3),), prompt_tokens=7)
+    assert kept.buildings("story") == [Building("story", 1, 2, 3, 4, 5, 6.5)]

@@ -8,7 +8,7 @@ import pytest
 
 from memgraph_rag.evaluation.dataset import Folder, Question
 from memgraph_rag.evaluation.outcomes import Building, Outcome
-from memgraph_rag.evaluation.report import Scorecard, tera_flops
+from memgraph_rag.evaluation.report import Scorecard
 from memgraph_rag.types import Document
 
 COUNT = 12
@@ -20,10 +20,12 @@ FOLDER = Folder("run", "span", [Document("Tom ran.", key="d")], QUESTIONS, {})
 
 def outcomes(method: str, right: int, *, tokens: int, metric_text: str = "Tom", **more: object) -> list[Outcome]:
     """So many right answers, the others wrong."""
-    outcome = Outcome("", "run", "", method, ((("d", 0, 8), 0),), prompt_tokens=tokens, model_calls=2, seconds=1.5)
+    outcome = Outcome(
+        "", "run", "", method, ((("d", 0, 8), 0),), prompt_tokens=tokens, model_calls=2, seconds=1.5,
+        nodes=4, node_tokens=80, tera_flops=tokens / 500,
+    )  # fmt: skip
     return [
-        replace(outcome, question=f"q{n}", answer=metric_text if n < right else "Ann", parameters=1_000_000_000, **more)
-        for n in range(COUNT)
+        replace(outcome, question=f"q{n}", answer=metric_text if n < right else "Ann", **more) for n in range(COUNT)
     ]
 
 
@@ -34,7 +36,7 @@ def scorecard(**right: int) -> Scorecard:
         for method, count in right.items()
         for outcome in outcomes(method, count, tokens=tokens.get(method, 800))
     ]
-    return Scorecard(FOLDER, of, [Building("run", 1, 4, 4000, 1000, 7, 60.0)], ours=("pecan",))
+    return Scorecard(FOLDER, of, [Building("run", 1, 4, 4000, 1000, 7, 60.0, 10.0)], ours=("pecan",))
 
 
 def test_ours_is_compared_with_the_best_of_the_others_by_question() -> None:
@@ -56,7 +58,7 @@ def test_rows_hold_the_figure_with_what_it_cost() -> None:
     assert (row["dataset"], row["value"], row["n"]) == ("run", 50.0, COUNT)
     assert row["low"] < 50 < row["high"]
     assert (row["prompt_tokens"], row["seconds"], row["model_calls"]) == (500.0, 1.5, 2.0)
-    assert row["tera_flops"] == tera_flops(1_000_000_000, 500) == 1.0
+    assert (row["nodes"], row["node_tokens"], row["tera_flops"]) == (4.0, 80.0, 1.0)
     assert rows["pecan", "citation precision"]["value"] == 100
     assert not any(metric.startswith("abstention") for _, metric in rows), "every question has an answer"
 
@@ -80,3 +82,18 @@ def test_errors_are_told_and_count_as_wrong() -> None:
     assert figure is not None
     assert figure.value == 0
     assert "pecan: 12 questions ended in an error." in card.markdown()
+
+
+def test_unknown_costs_are_shown_as_unknown() -> None:
+    unknown = outcomes("pecan", 3, tokens=5, nodes=None, node_tokens=None, tera_flops=None)
+    card = Scorecard(FOLDER, unknown, [Building("run", 1, 4, 4000, 1000, 7, 60.0)], ours=("pecan",))
+    assert {row["tera_flops"] for row in card.rows()} == {row["nodes"] for row in card.rows()} == {None}
+    assert "| – | – | 5 | 0 | 2.0 | 1.5 | – |" in card.markdown()
+    assert "60.0 s, – TFLOP." in card.markdown()
+
+
+def test_error_costs_no_operations() -> None:
+    known, failed = outcomes("pecan", 3, tokens=500), outcomes("pecan", 0, tokens=0, error="ModelError: x")
+    failed = [replace(outcome, nodes=None, node_tokens=None, tera_flops=None) for outcome in failed]
+    cost = Scorecard(FOLDER, [*known[:6], *failed[6:]], [], ours=()).cost("pecan")
+    assert (cost.nodes, cost.tera_flops) == (2.0, 0.5)

@@ -10,7 +10,7 @@ from tables import table
 
 from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.outcomes import Outcome
-from memgraph_rag.evaluation.scores import chosen_option, containment, exact_match, f1, rouge_l, scores_of
+from memgraph_rag.evaluation.scores import bleu, chosen_option, containment, exact_match, f1, rouge_l, scores_of
 
 OPTIONS = ("A boy", "A girl", "Nobody at all", "A boy and a girl")
 
@@ -42,6 +42,12 @@ def test_text_metrics():
     assert (exact_match("The Fox.", "fox"), exact_match("a fox ran", "fox")) == (1, 0)
     assert (containment("A red fox ran", "the fox"), containment("foxes", "fox"), containment("x", "the")) == (1, 0, 0)
     assert rouge_l("the fox ran home", "the fox home") == pytest.approx(6 / 7)
+
+
+def test_bleu_counts_n_grams_that_a_sentence_can_have():
+    assert bleu("the fox ran home", "the fox ran home") == bleu("Fox", "Fox") == pytest.approx(1)
+    assert bleu("the fox ran off", "the fox ran home") == pytest.approx((3 / 4 * 2 / 3 * 1 / 2 * 1 / 2) ** 0.25)
+    assert bleu("", "fox") == 0
 
 
 def test_an_answer_is_scored_by_what_the_question_has(story: Path):

@@ -8,6 +8,7 @@ import torch
 
 from memgraph_rag.errors import QuestionError, WindowExceeded
 from memgraph_rag.models.engine import language_model, prompts
+from memgraph_rag.types import count_attended
 
 QUESTION = "What did Peter eat in Mr. McGregor's garden?"
 NODES = [
@@ -142,6 +143,7 @@ def test_what_is_guessed_saves_passes_and_changes_nothing(small, temperature, mo
     assert texts[0] == texts[1]
     assert rest[0] == pytest.approx(rest[1], rel=1e-5)
     assert (alone.generated_tokens, alone.prompt_tokens) == (guessed.generated_tokens, guessed.prompt_tokens)
+    assert alone.attended_tokens == guessed.attended_tokens
     if temperature < 1:  # else it says what stands nowhere
         assert guessed.model_calls < 0.5 * alone.model_calls
 
@@ -173,3 +175,18 @@ def test_different_questions_attend_differently(small):
         with small.open_session(question) as session:
             scores.append(session.append(NODES).tolist())
     assert len({*scores[0], *scores[1]}) == 6
+
+
+def test_session_counts_what_each_token_attends_to(small):
+    first, both = (len(Plain(small, QUESTION, NODES[:count]).ids) for count in (1, 3))
+    probe = len(small.tokens.turns.reply)
+    with small.open_session(QUESTION) as session:
+        session.append(NODES[:1])
+        session.append(NODES[1:])
+        read = session.usage.attended_tokens
+        session.reply("Who ate?", max_tokens=3)
+        usage = session.usage
+    probes = sum(count_attended(probe, before=tokens) for tokens in (first, both))
+    assert read == count_attended(both) + probes
+    request = usage.prompt_tokens - both - 2 * probe
+    assert usage.attended_tokens - read == count_attended(request + usage.generated_tokens, before=both)

@@ -47,9 +47,6 @@ class EndpointModel:
         journal: stores finished results of ``generate``; its owner clears it.
     """
 
-    parameters = 0
-    """The number of weights: 0, because a server does not say it."""
-
     def __init__(
         self,
         endpoint: Endpoint,

@@ -49,11 +49,6 @@ class PenAndEye:
         """The number of tokens that both models may hold at a time: the smaller of their windows."""
         return min(self.pen.window, self.eye.window)
 
-    @property
-    def parameters(self) -> int:
-        """The number of weights of both models, as far as known. Reading it loads the weights of the eye."""
-        return self.pen.parameters + self.eye.parameters
-
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text for the eye, which counts exactly."""
         return self.eye.count_tokens(texts)

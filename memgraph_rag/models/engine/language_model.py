@@ -38,11 +38,11 @@ from memgraph_rag.models.engine.shared_batches import Pass, SharedPasses
 from memgraph_rag.models.engine.shared_writing import SharedWriting
 from memgraph_rag.models.engine.tokens import Encoded, Tokens
 from memgraph_rag.models.engine.turn_judge import judge_turns
-from memgraph_rag.models.engine.weights import find_number_format, first_layers, read_weights
+from memgraph_rag.models.engine.weights import count_operations, find_number_format, first_layers, read_weights
 from memgraph_rag.models.engine.window import check_window
 from memgraph_rag.models.files.journal import Journal, journal_key
 from memgraph_rag.models.files.model_files import model_files
-from memgraph_rag.types import Generation, Prompt, TurnVerdicts, Usage
+from memgraph_rag.types import Generation, Operations, Prompt, TurnVerdicts, Usage, count_attended
 
 __all__ = ["TransformersModel"]
 
@@ -113,10 +113,10 @@ class TransformersModel:
         """The format in which the linear layers compute, such as "bfloat16". For "auto" the processor is measured."""
         return find_number_format(self._dtype_name, self.device, self._config)
 
-    @property
-    def parameters(self) -> int:
-        """The number of weights of the model. Reading it loads the weights."""
-        return self.network.num_parameters()
+    @cached_property
+    def operations(self) -> Operations:
+        """The floating-point operations of a token and of its attention. This loads no weights."""
+        return count_operations(self._config)
 
     def open_session(self, question: str) -> KVSession:
         """Return a reading session that holds the question and no node. The question is read with the first node.
@@ -409,11 +409,12 @@ class TransformersModel:
         meter = AttentionMeter(Spans([row.spans], length=len(row.ids), device=self.device))
         self.forward([[*new, *[0] * more]], past, meter=meter)
         measured = meter.mean()[0, len(new) - len(text.ids) : len(new)].cpu().numpy()
-        usage = Usage(len(row.ids) + len(text.ids), 0, 1, time.perf_counter() - started)
-        return measured, "end", usage
+        tokens = len(row.ids) + len(text.ids)
+        return measured, "end", Usage(tokens, 0, 1, time.perf_counter() - started, count_attended(tokens))
 
     def _build_generation(self, row: BatchRow) -> Generation:
         text, offsets = self.tokens.decode_with_offsets(row.written)
         measured = np.array(row.attention, np.float32).reshape(len(row.written), len(row.spans))
-        usage = Usage(len(row.ids), len(row.written), 1, row.seconds)
+        attended = count_attended(len(row.ids) + len(row.written))
+        usage = Usage(len(row.ids), len(row.written), 1, row.seconds, attended)
         return Generation(text, offsets, measured, row.finish, usage)  # type: ignore[arg-type]

@@ -64,11 +64,6 @@ class PlainModel:
         """Return the number of tokens of each text, without special tokens. This loads no weights."""
         return self.tokens.count(texts)
 
-    @property
-    def parameters(self) -> int:
-        """The number of weights of the model. Reading it loads the weights."""
-        return self.network.num_parameters()
-
     def open_session(self, question: str) -> PlainSession:
         """Return a reading session that holds the question and no node.
 

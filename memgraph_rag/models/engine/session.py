@@ -29,7 +29,7 @@ from memgraph_rag.models.engine.prompt_lookup import PromptLookup
 from memgraph_rag.models.engine.sampling import Sampler, share_of_yes
 from memgraph_rag.models.engine.shared_batches import Pass
 from memgraph_rag.models.engine.window import ANSWER_ROOM, check_nodes, check_question, check_request
-from memgraph_rag.types import Usage, Vector
+from memgraph_rag.types import Usage, Vector, count_attended
 
 if TYPE_CHECKING:
     from memgraph_rag.models.calibration.calibration import HeadCalibration
@@ -98,7 +98,7 @@ class KVSession:
         cache = self.model.borrow_cache()
         cache.add_row(self.model.read_prefix(self._ids[:first]))
         self.model.read(Pass(self._ids[first:], cache, None))
-        self.usage += Usage(len(self._ids), 0, 1, time.perf_counter() - started)
+        self.usage += Usage(len(self._ids), 0, 1, time.perf_counter() - started, count_attended(len(self._ids)))
         return cache
 
     @property
@@ -249,7 +249,7 @@ class KVSession:
             while len(written) < max_tokens and (token := draw(logits[0])) not in self._tokens.ends:
                 written.append(token)
                 self._lookup.extend([token])
-                self.usage += Usage(0, 1)
+                self.usage += Usage(0, 1, attended_tokens=length + len(turn) + len(written))
                 text = self._tokens.decode(written)
                 if not text.endswith("\ufffd"):
                     yield text[len(shown) :]
@@ -277,9 +277,10 @@ class KVSession:
             logits_of: the indices of the tokens whose logits are returned; by default the last token.
             reads: whether ``usage`` counts these tokens as read.
         """
-        started = time.perf_counter()
+        started, before = time.perf_counter(), self._cache.get_seq_length()
         logits = self.model.read(Pass(ids, self._cache, meter, logits_of=logits_of))
-        self.usage += Usage(len(ids) if reads else 0, 0, 1, time.perf_counter() - started)
+        counted = len(ids) if reads else 0
+        self.usage += Usage(counted, 0, 1, time.perf_counter() - started, count_attended(counted, before=before))
         return logits
 
     def __enter__(self) -> Self:

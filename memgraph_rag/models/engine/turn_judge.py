@@ -20,7 +20,7 @@ from memgraph_rag.models.engine.kv_cache import RowCache
 from memgraph_rag.models.engine.sampling import share_of_yes
 from memgraph_rag.models.engine.shared_batches import Pass
 from memgraph_rag.models.engine.window import check_question
-from memgraph_rag.types import TurnVerdicts, Usage
+from memgraph_rag.types import TurnVerdicts, Usage, count_attended
 
 if TYPE_CHECKING:
     from memgraph_rag.models.engine.language_model import TransformersModel
@@ -96,7 +96,7 @@ def judge_turns(model: TransformersModel, question: str, turns: Sequence[str]) -
     check_question(len(asked), len(prefix) + len(asked) + _MOST_TURN + len(newline), model.window)
     most = min(_MOST_TOKENS, model.window - len(prefix) - len(asked))
     probabilities: list[float] = []
-    read = passes = 0
+    read = passes = attended = 0
     for group in _groups(branches, most):
         past = RowCache(rows=0)
         past.add_row(model.read_prefix(prefix))
@@ -105,7 +105,9 @@ def judge_turns(model: TransformersModel, question: str, turns: Sequence[str]) -
         wanted = Pass(ids, past, among=_tree(len(asked), [len(branch) for branch in group]), logits_of=ends)
         probabilities += _read_verdicts(model, wanted).tolist()
         read, passes = read + len(ids), passes + 1
-    usage = Usage(read, 0, passes, time.perf_counter() - started)
+        attended += count_attended(len(asked), before=len(prefix))
+        attended += sum(count_attended(len(branch), before=len(prefix) + len(asked)) for branch in group)
+    usage = Usage(read, 0, passes, time.perf_counter() - started, attended)
     return TurnVerdicts(tuple(probabilities), model.turn_calibration is not None, usage)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from copy import copy
+from math import prod
 from typing import Any
 
 import torch
@@ -20,8 +21,31 @@ from memgraph_rag.models.engine.hardware import INT4, INT8, find_dtype, multipli
 from memgraph_rag.models.engine.int8_linear import is_faster, use_int8
 from memgraph_rag.models.files.loading_bars import without_loading_bars
 from memgraph_rag.models.files.model_files import require_all_weights
+from memgraph_rag.types import Operations
 
-__all__ = ["find_number_format", "first_layers", "read_weights"]
+__all__ = ["count_operations", "find_number_format", "first_layers", "read_weights"]
+
+
+def count_operations(config: PretrainedConfig) -> Operations:
+    """Return the floating-point operations of a decoder with this configuration, for each token.
+
+    All matrices are counted but the embedding table, so the logits of each token are counted too. Of a mixture of
+    experts, the experts of a token are counted. Attention is counted as if no layer had a sliding window. Norms,
+    activations and position embeddings are left out. No weights are loaded.
+    """
+    with torch.device("meta"):
+        network = AutoModelForCausalLM.from_config(config)
+    shapes = [
+        weights.shape
+        for module in network.modules()
+        if not isinstance(module, torch.nn.Embedding)
+        for weights in module.parameters(recurse=False)
+    ]
+    matrices = sum(prod(shape) for shape in shapes if len(shape) == 2)
+    experts = sum(prod(shape[1:]) for shape in shapes if len(shape) == 3)
+    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    active = matrices + experts * (getattr(config, "num_experts_per_tok", None) or 1)
+    return Operations(2 * active, 4 * config.num_hidden_layers * config.num_attention_heads * width)
 
 
 def find_number_format(name: str, device: torch.device, config: PretrainedConfig) -> str:

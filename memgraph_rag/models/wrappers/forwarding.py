@@ -1,7 +1,7 @@
 """A language model that passes every call on to another model: the base class of wrappers.
 
 The module knows only the contract. Invariant: a wrapper has every member of its model, including the optional members
-of the contract (``read_written``, ``calibration``). A subclass overrides the members that it changes.
+of the contract (``read_written``, ``operations``, ``calibration``). A subclass overrides the members that it changes.
 """
 
 from __future__ import annotations
@@ -34,11 +34,6 @@ class ForwardingModel:
     def window(self) -> int:
         """The number of tokens that the model may hold at a time; see ``LanguageModel.window``."""
         return self.unwrapped.window
-
-    @property
-    def parameters(self) -> int:
-        """The number of weights of the model; see ``LanguageModel.parameters``."""
-        return self.unwrapped.parameters
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text; see ``LanguageModel.count_tokens``."""

@@ -18,7 +18,7 @@ from memgraph_rag.errors import StrategyError
 from memgraph_rag.models.endpoints.pen_and_eye import PenAndEyeSession
 from memgraph_rag.models.engine.window import check_window
 from memgraph_rag.strategies.attention import require_attention
-from memgraph_rag.types import Usage, Vector
+from memgraph_rag.types import Usage, Vector, count_attended
 
 if TYPE_CHECKING:
     from memgraph_rag.models.engine.session import KVSession
@@ -63,7 +63,7 @@ class TokenLosses:
             logits = model.forward([ids], RowCache(), logits_of=places)[0].float()
             next_logits = logits[list(range(len(places))), ids[places.start + 1 :]]
             losses[len(own.ids) - len(places) :] = (logits.logsumexp(dim=-1) - next_logits).cpu().numpy()
-            self._session.usage += Usage(len(ids), 0, 1, time.perf_counter() - started)
+            self._session.usage += Usage(len(ids), 0, 1, time.perf_counter() - started, count_attended(len(ids)))
         return np.array(own.offsets, np.int64).reshape(-1, 2), losses
 
 
