@@ -77,7 +77,7 @@ _COMPILED = tuple((form, re.compile(pattern + r"$", re.IGNORECASE)) for form, pa
 
 
 def asked_attribute(question: str) -> AskedAttribute | None:
-    """What the question asks for; None where it asks for no attribute.
+    """Return what the question asks for; None if it asks for no attribute.
 
     >>> asked_attribute("Where do I live now?")
     AskedAttribute(attribute='home', speaker='', is_past=False)
@@ -129,7 +129,7 @@ def asks_for_now(question: str) -> bool:
 
 
 def _of_asker(question: str) -> tuple[str, str]:
-    """The question as if the one that it names had asked it, and who that is; empty where it names nobody."""
+    """Return the question as the person that it names would ask it, and the person; empty if it names nobody."""
     for pattern, own in zip(_OF_ANOTHER, ("do I", "my"), strict=True):
         match = pattern.search(question)
         if match is not None and match.start() > 0:

@@ -77,7 +77,7 @@ _ARTICLE = re.compile(r"^(?:(?:a|an|the|my|our|some|called|named)\s+)+", re.IGNO
 
 
 def attribute_form(name: str) -> str:
-    """The one form of an attribute's name.
+    """Return the one form of an attribute's name.
 
     >>> attribute_form("new mobile phone"), attribute_form("favorite Color"), attribute_form("sister's dog")
     ('phone', 'favourite colour', 'sister dog')
@@ -106,7 +106,7 @@ def has_many_values(attribute: str) -> bool:
 
 
 def value_form(value: str) -> str:
-    """A value as it is compared: without case, article and punctuation.
+    """Return a value as it is compared: without case, article and punctuation.
 
     >>> value_form("a Golden  Retriever!") == value_form("golden retriever")
     True

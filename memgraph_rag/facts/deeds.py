@@ -91,7 +91,7 @@ _EMPTY = frozenset("it them that this these those one so there him her they thin
 
 
 def deeds(clause: str) -> list[Deed]:
-    """What the speaker says to have done, or never to have done, in a clause; several where it lists several.
+    """Return what the speaker did, or never did, by a clause; several deeds if it lists several.
 
     >>> deeds("Tom and I ate oysters last month"), deeds("Not once have I eaten any oysters")
     ([Deed(form='eat oyster', is_denied=False)], [Deed(form='eat oyster', is_denied=True)])
@@ -114,7 +114,7 @@ def deeds(clause: str) -> list[Deed]:
 
 
 def asked_deed(question: str) -> str:
-    """The form of the deed that a question asks after ("Have I ever eaten oysters?"); empty where it asks after none.
+    """Return the form of the deed that a question asks after ("Have I ever eaten oysters?"); empty without one.
 
     >>> asked_deed("Have I ever been to Japan?"), asked_deed("Where do I live?")
     ('go japan', '')
@@ -130,7 +130,7 @@ def asked_deed(question: str) -> str:
 
 
 def deed_form(words: str) -> str:
-    """The form of a deed from its verb on; empty where it is none.
+    """Return the form of a deed from its verb on; empty if it is none.
 
     >>> deed_form("visited Japan last week") == deed_form("been to Japan")
     True
@@ -166,7 +166,7 @@ def denies(never: str, done: str) -> bool:
 
 
 def _listed(rest: str, *, is_denied: bool, is_perfect: bool) -> list[Deed]:
-    """The deeds of "written any routes or handled requests"."""
+    """Return the deeds of a list such as "written any routes or handled requests"."""
     after = _AUXILIARY.sub("", re.sub(r"\s+", " ", _TIMES.sub(" ", rest)).strip())
     is_base = bool(light := _LIGHT.match(after))
     after = _AUXILIARY.sub("", after[light.end() :]) if light else after

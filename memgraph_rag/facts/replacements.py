@@ -77,7 +77,7 @@ _PLACE = re.compile(rf"^{_PLACED} ", re.IGNORECASE)
 
 
 def replacement_in(clause: str) -> Replacement | None:
-    """What a clause says to have taken whose place; None where it says no such thing.
+    """Return what took the place of what, by a clause; None if the clause says no such thing.
 
     >>> replacement_in("I gave up the flute for the cello")
     Replacement(former='the flute', value='the cello', now='I gave up the flute for the cello', is_of_thing=False)
@@ -97,7 +97,7 @@ def replacement_in(clause: str) -> Replacement | None:
 
 
 def _stopped(match: re.Match[str]) -> Replacement | None:
-    """What "my bank is no longer X but Y" and "I no longer work for X but for Y" say."""
+    """Return what "my bank is no longer X but Y" and "I no longer work for X but for Y" say."""
     parts = _VERB_AND_PLACE.match(match["former"] or match["other"])
     head = match["head"]
     if parts is None or (head.casefold() in ("i", "we") and not parts["verb"]):
@@ -107,7 +107,7 @@ def _stopped(match: re.Match[str]) -> Replacement | None:
 
 
 def _checked(former: str, value: str, now: str, *, is_of_thing: bool) -> Replacement | None:
-    """The two values without what follows them, where both can be values; no value where the clause tells it alone."""
+    """Return the two values without the words that follow them; None if one of them can be no value."""
     former, value = until_end(_OLD.sub("", former)), until_end(_OLD.sub("", value))
     if not is_value(former, is_family=True) or (value and not is_value(value, is_family=True)):
         return None

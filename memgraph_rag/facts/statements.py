@@ -52,7 +52,7 @@ class Statement:
 
 
 def statements(text: str) -> list[Statement]:
-    """What a person says of itself in a text, in order.
+    """Return what a person says of itself in a text, in order.
 
     >>> [(said.attribute, said.value) for said in statements("Hi! I moved to Berlin, and my dog's name is Rex.")]
     [('home', 'Berlin'), ('dog name', 'Rex')]
@@ -70,13 +70,13 @@ def statements(text: str) -> list[Statement]:
 
 
 def _denied(clause: Clause) -> Iterator[Statement]:
-    """The value that a clause takes back: "That was wrong: I did not move to Bonn"."""
+    """Yield the value that a clause takes back: "That was wrong: I did not move to Bonn"."""
     if read := _read(_DENIED.sub(lambda match: match["have"] or "", clause.text, count=1)):
         yield Statement(*read, "denial", clause.start, clause.end)
 
 
 def _with_former(before: Clause | None, clause: Clause) -> Clause:
-    """A clause behind the one that says what it gives up: "I no longer use Vim, I use Helix now"."""
+    """Return a clause, behind the one before it if that gives something up: "I no longer use Vim, I use Helix now"."""
     if before is None or not _STOPPED.search(before.text):
         return clause
     both = Clause(f"{before.text}, {clause.text}", before.start, clause.end)
@@ -106,11 +106,11 @@ def _stated(clause: Clause) -> Iterator[Statement]:
 
 
 def _former(told: Replacement | None, value: str) -> str:
-    """The value that was given up for the one that was read; empty where none was."""
+    """Return the value that was given up for the one that was read; empty if there is none."""
     is_same = told is not None and {*value_form(told.value).split()} <= {*value_form(value).split()}
     return told.former if told is not None and is_same and value_form(told.former) != value_form(value) else ""
 
 
 def _read(clause: str) -> tuple[str, str] | None:
-    """The attribute and the value of a clause; None also where the speaker denies it."""
+    """Return the attribute and the value of a clause; None also if the speaker denies it."""
     return None if _DENIED.search(clause) else read_value(clause)

@@ -67,7 +67,7 @@ _WORD = re.compile(r"[\w@.'’+#/:$€£%-]+")
 
 
 def until_end(words: str) -> str:
-    """The first noun phrase, without adverbs before it and without what follows it in the sentence.
+    """Return the first noun phrase, without adverbs before it and without what follows it in the sentence.
 
     >>> until_end("now a Pixel because it broke"), until_end("Dr. Weber these days")
     ('a Pixel', 'Dr. Weber')
