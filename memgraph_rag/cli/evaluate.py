@@ -117,7 +117,7 @@ def evaluate(
         raise typer.BadParameter(f"Expected corpus or closed, got {show(setting)}.", param_hint="--setting")
     asks = any(method.strategy for method in methods)
     _check_packages(with_answers=asks, with_plots=plots)
-    folders = [read_folder(path) for path in (of_paper.folders(data) if of_paper else data)]
+    folders = of_paper.folders(data) if of_paper else [read_folder(path) for path in data]
     chosen = [folder.about(documents).limited(limit) for folder in folders]
     chosen = [closed(folder) if setting == "closed" else folder.needed() for folder in chosen]
     for folder in chosen:

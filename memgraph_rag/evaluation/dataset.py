@@ -1,6 +1,7 @@
 """A folder of evaluation data: documents, questions, their answers, and the places of the evidence.
 
-It knows the format (``docs.jsonl``, ``questions.jsonl``, optionally ``turns.jsonl``), but no store and no metric.
+It knows the format (``docs.jsonl``, ``questions.jsonl``, optionally ``turns.jsonl``), but no store and no metric. Sets
+in the formats of their authors come as rows of this format from ``paper_formats``.
 Invariant: a folder has one kind of evidence: turns if it has them, else documents, else spans.
 """
 
@@ -18,6 +19,7 @@ from typing import Any, Literal
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.evaluation.paper_formats import read_paper_set
 from memgraph_rag.types import Document, Turn
 
 __all__ = ["Folder", "Question", "Span", "closed", "read_folder", "read_time"]
@@ -139,10 +141,11 @@ class Folder:
 def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
     """Return the documents and questions of a folder, or of a file of questions.
 
-    A file ``turns.jsonl`` next to the questions makes conversations.
+    A file ``turns.jsonl`` next to the questions makes conversations. Without ``docs.jsonl``, a set in the format of its
+    authors is read, such as ``hotpot_dev_distractor_v1.json`` (``read_paper_set``).
 
     Args:
-        path: a folder with ``questions.jsonl``, or a file of questions.
+        path: a folder with ``questions.jsonl``, a file of questions, or a published set's file or folder.
         documents: by default ``docs.jsonl`` next to the questions.
 
     Raises:
@@ -150,8 +153,11 @@ def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
             or as evidence) is missing. The ids of evidence turns are not checked.
     """
     questions = path / "questions.jsonl" if path.is_dir() or not path.suffix else path
-    name = questions.resolve().parent.name if questions.name == "questions.jsonl" else questions.stem
-    rows, asked = _rows(documents or questions.with_name("docs.jsonl")), _rows(questions)
+    if documents is None and not questions.with_name("docs.jsonl").is_file():
+        name, rows, asked = read_paper_set(path)
+    else:
+        name = questions.resolve().parent.name if questions.name == "questions.jsonl" else questions.stem
+        rows, asked = _rows(documents or questions.with_name("docs.jsonl")), _rows(questions)
     beside = questions.with_name("turns.jsonl")
     try:
         conversations = dict(_conversations(rows, _rows(beside))) if beside.is_file() else {}
@@ -219,7 +225,7 @@ def _check(folder: Folder, path: Path) -> None:
             )
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _rows(path: Path) -> list[Mapping[str, Any]]:
     try:
         with path.open(encoding="utf-8") as lines:
             return [json.loads(line) for line in lines if line.strip()]
@@ -268,7 +274,7 @@ def _texts(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _conversations(
-    rows: Sequence[dict[str, Any]], turns: Sequence[dict[str, Any]]
+    rows: Sequence[Mapping[str, Any]], turns: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[str, tuple[Document, list[tuple[int, str]]]]]:
     """Yield each conversation by key, as the library renders chat messages, with the start and id of each turn.
 

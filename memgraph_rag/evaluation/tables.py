@@ -7,6 +7,7 @@ an unknown name or value is refused before anything is built.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.methods import Build, Method
 from memgraph_rag.settings.sources import read_toml
 
@@ -104,13 +106,19 @@ class Table(_Record):
         """Return the methods in the order of the rows. A row with a sweep gives one method for each combination."""
         return [method for row in self.rows for method in self._methods_of(row)]
 
-    def folders(self, paths: Iterable[Path]) -> list[Path]:
-        """Return the folders of questions: a folder of folders gives those of its folders that are ``sets``."""
-        found = []
+    def folders(self, paths: Iterable[Path]) -> list[Folder]:
+        """Read folders of questions. A folder that holds folders with names of ``sets`` gives each of those.
+
+        The contents of a folder with such a name have that name, whatever its file is called.
+
+        Raises:
+            DocumentError: see ``dataset.read_folder``.
+        """
+        found: list[Path] = []
         for path in paths:
-            inside = [path / name for name in self.sets if (path / name).is_dir()]
-            found += inside or [path]
-        return found
+            found += [path / name for name in self.sets if (path / name).is_dir()] or [path]
+        folders = [(path.resolve().name, read_folder(path)) for path in found]
+        return [replace(folder, name=name) if name in self.sets else folder for name, folder in folders]
 
     def printed(self, label: str, dataset: str, metric: str) -> float | None:
         """Return the paper's figure for a method in a set, or None if the paper has none."""

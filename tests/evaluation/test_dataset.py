@@ -116,7 +116,7 @@ def test_one_answer_is_not_its_letters(paragraphs: Path, answers: object, expect
 
 
 def test_files_that_are_missing_or_no_json_are_refused(tmp_path: Path, paragraphs: Path):
-    with pytest.raises(DocumentError, match=r"got no docs\.jsonl"):
+    with pytest.raises(DocumentError, match=r"Expected docs\.jsonl and questions\.jsonl, or a set as it is published"):
         dataset.read_folder(tmp_path)
     (paragraphs / "docs.jsonl").write_text("{")
     with pytest.raises(DocumentError, match=r"one JSON object a line in .*docs\.jsonl"):
