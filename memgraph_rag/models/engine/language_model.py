@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import AutoConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import WindowExceeded
@@ -115,8 +115,9 @@ class TransformersModel:
 
     @property
     def parameters(self) -> int:
-        """The number of weights of the model. Reading it loads the weights."""
-        return self.network.num_parameters()
+        """The number of weights of the model, by its configuration. Reading it loads no weights."""
+        with torch.device("meta"):
+            return AutoModelForCausalLM.from_config(self._config).num_parameters()
 
     def open_session(self, question: str) -> KVSession:
         """Return a reading session that holds the question and no node. The question is read with the first node.
