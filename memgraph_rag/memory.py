@@ -94,10 +94,12 @@ class Memory:
             namespace keeps the recognizer that built it.
         strategy: how ``ask`` reads: a name (``strategies.known_strategies``) or your own ``Strategy``. The default is
             the walk, and ``overviews`` for a question about the whole memory, if overviews were built.
-        layers: the layers that ``add`` builds above the segments: names (``known_layers``) or ``Layer`` objects. The
-            default is entities, which need no language model. ``"points"`` take minutes for a chapter, ``"relations"``
-            as long again. Installed systems add further names. Layers of the memory (``known_memory_layers``) are
-            built by ``deepen``, not by ``add``.
+        layers: the layers that ``add`` builds above the segments: names (``known_layers``) or ``Layer`` objects, or
+            "full" for entities, points and relations. The default is entities, which need no language model; it is
+            "full" for a language model of 7 billion weights or more on a GPU. ``"points"`` take a small model minutes
+            for a chapter, ``"relations"`` as long again: the logger ``memgraph_rag.cost`` tells the cost before at
+            level INFO. Installed systems add further names. Layers of the memory (``known_memory_layers``) are built
+            by ``deepen``, not by ``add``.
         progress: a function that receives the name of a task, the number of finished steps and their total, for
             progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j={"password": …}`` or ``segment_tokens``. With
@@ -125,7 +127,7 @@ class Memory:
         embedder: str | Path | Embedder | None = None,
         recognizer: str | EntityRecognizer | None = None,
         strategy: str | Strategy | None = None,
-        layers: Sequence[str | Layer | MemoryLayer] = DEFAULT_LAYERS,
+        layers: Sequence[str | Layer | MemoryLayer] | None = None,
         progress: Progress | None = None,
         **settings: Any,
     ) -> None:
@@ -138,11 +140,11 @@ class Memory:
         validation.check_parts(given)
         names = {name: validation.as_text(part) for name, part in given.items()}
         self.settings = Settings.load(namespace=namespace, **names, **settings)
-        of_documents, of_memory = split_layers(layers)
+        of_documents, of_memory = split_layers(() if layers is None else layers)
         self._strategy = None if strategy is None else find_strategy(strategy)
         self._parts = OpenMemory(
             self.settings,
-            choose_layers(of_documents, self.settings),
+            None if layers is None else choose_layers(of_documents, self.settings),
             choose_memory_layers(of_memory),
             store=validation.as_object(store),
             namespace=namespace,

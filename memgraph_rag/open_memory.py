@@ -28,6 +28,7 @@ from memgraph_rag.ingestion.build_pool import LocalPool
 from memgraph_rag.ingestion.given_answers import GivenAnswers
 from memgraph_rag.ingestion.graph_building import GraphBuilder
 from memgraph_rag.ingestion.ingest import Ingestion
+from memgraph_rag.ingestion.layer_choice import DEFAULT_LAYERS, FULL_LAYERS, choose_layers
 from memgraph_rag.ingestion.ray_pool import RayPool
 from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.models.model_loader import FoundModels
@@ -61,7 +62,7 @@ class OpenMemory:
 
     Args:
         settings: all settings.
-        layers: the layers that ``Memory.add`` builds.
+        layers: the layers that ``Memory.add`` builds. None lets the language model decide (``layers``).
         memory_layers: the layers of the memory that ``Memory.deepen`` builds.
         store: an open store, which the caller closes. With None the store of the settings is opened.
         namespace: the namespace that the caller expects, or None.
@@ -78,7 +79,7 @@ class OpenMemory:
     def __init__(
         self,
         settings: Settings,
-        layers: Sequence[Layer],
+        layers: Sequence[Layer] | None,
         memory_layers: Sequence[MemoryLayer],
         *,
         store: GraphStore | None,
@@ -86,7 +87,7 @@ class OpenMemory:
         models: Mapping[str, Any],
         progress: Progress | None,
     ) -> None:
-        self.settings, self.layers, self.memory_layers = settings, layers, memory_layers
+        self.settings, self.given_layers, self.memory_layers = settings, layers, memory_layers
         self.progress = progress
         self.process = OpeningProcess("this memory")
         self._owns_store = store is None
@@ -113,6 +114,13 @@ class OpenMemory:
             most_bytes=self.settings.search_memory_mib * 2**20,
             space=self.settings.search,
         )
+
+    @cached_property
+    def layers(self) -> Sequence[Layer]:
+        """The layers that ``Memory.add`` builds: the given ones, else all for a large model on a GPU, else entities."""
+        if self.given_layers is not None:
+            return self.given_layers
+        return choose_layers(FULL_LAYERS if self.models.is_large_on_gpu else DEFAULT_LAYERS, self.settings)
 
     @property
     def file(self) -> Path | None:

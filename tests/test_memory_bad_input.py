@@ -197,7 +197,8 @@ def test_invalid_id_finds_no_node(unchanged: Memory, node_id: object) -> None:
     [
         {"layers": ("entity",)},
         {"layers": "points"},
-        {"layers": None},
+        {"layers": "fuller"},
+        {"layers": ["full", "walls"]},
         {"layers": 5},
         {"layers": [["points"]]},
         {"namespace": ""},

@@ -16,7 +16,7 @@ import typer
 import memgraph_rag
 from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place, file_of, layers_given, metadata_given
-from memgraph_rag.cli.progress import Bars
+from memgraph_rag.cli.progress import Bars, cost_lines
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 
 if TYPE_CHECKING:
@@ -54,7 +54,10 @@ def add(
     ] = None,
     layers: Annotated[
         str | None,
-        typer.Option(help="Layers to build beyond segments, separated by commas, or 'none'; entities by default."),
+        typer.Option(
+            help="Layers to build beyond segments, separated by commas; 'full' for entities, points and relations, "
+            "'none'. Entities by default, 'full' with 7 billion weights or more on a GPU."
+        ),
     ] = None,
     openie: OpenIEFile = None,
     ray: Annotated[
@@ -70,7 +73,7 @@ def add(
     names = [*(files or ()), *([_STDIN] if stdin else ())]
     _check_usage(names, named=key is not None or title is not None, ray=ray)
     text = _read_stdin() if _STDIN in names else ""
-    with Bars() as bars, place.open(progress=bars, **layers_given(layers, openie)) as memory:
+    with Bars() as bars, cost_lines(bars), place.open(progress=bars, **layers_given(layers, openie)) as memory:
         given = _Sources(memory, names, text)
         described = metadata_given(metadata, "--metadata")
         if len(names) == 1 and not given.folders and ray is None:
@@ -90,7 +93,8 @@ def deepen(
     place: Place,
     documents: Annotated[list[str] | None, typer.Argument(help="Keys or ids; all documents by default.")] = None,
     layers: Annotated[
-        str | None, typer.Option(help="Layers to build, separated by commas; entities and points by default.")
+        str | None,
+        typer.Option(help="Layers to build, separated by commas, or 'full'; entities and points by default."),
     ] = None,
     openie: OpenIEFile = None,
     max_tokens: Annotated[
@@ -103,7 +107,7 @@ def deepen(
 
     If a document fails, the others go on, and the exit status is 1.
     """
-    with Bars() as bars, place.stored(progress=bars) as memory:
+    with Bars() as bars, cost_lines(bars), place.stored(progress=bars) as memory:
         chosen = layers_given(layers, openie).get("layers")
         outcomes = memory.deepen(
             documents or None, layers=chosen, limits=memgraph_rag.Limits(tokens=max_tokens, seconds=max_seconds)

@@ -23,7 +23,8 @@ from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place, at_place, layers_given
 from memgraph_rag.cli.sanitize import label as shown
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound
-from memgraph_rag.models.model_loader import open_embedder, open_language_model
+from memgraph_rag.ingestion.layer_choice import FULL, expand_full
+from memgraph_rag.models.model_loader import FoundModels, open_embedder, open_language_model
 from memgraph_rag.server import require_sdk
 from memgraph_rag.server.memories import IDLE_S, Memories
 from memgraph_rag.server.tokens import TokenFolder
@@ -53,7 +54,10 @@ Hosts = Annotated[
 ]
 Layers = Annotated[
     str | None,
-    typer.Option(help="Layers to build, separated by commas; points and relations are built in the background."),
+    typer.Option(
+        help="Layers to build, separated by commas; 'full' for entities, points and relations. The language model "
+        "writes its layers in the background."
+    ),
 ]
 
 
@@ -124,7 +128,8 @@ def _memories(place: Place, layers: str | None, *, is_shared: bool) -> Iterator[
     Args:
         is_shared: whether clients of several namespaces reach the server.
     """
-    at_once, later = _split(layers_given(layers).get("layers"))
+    given = layers_given(layers)
+    at_once, later = _split(given["layers"] if given else _default_layers(place))
     openings = _Openings(place, at_once, shares=is_shared)
     memories = Memories(openings, later=later, idle_s=IDLE_S if is_shared else None)
     restore = signal.signal(signal.SIGTERM, lambda *_: _end(memories))  # over HTTP raised again by uvicorn, at its end
@@ -225,8 +230,16 @@ def _split(layers: Sequence[str] | None) -> tuple[Sequence[str], tuple[str, ...]
     """
     if layers is None:
         return _AT_ONCE, ()
-    at_once = tuple(layer for layer in layers if layer in _AT_ONCE)
-    return at_once, tuple(layer for layer in layers if layer not in _AT_ONCE)
+    names = expand_full(layers)
+    at_once = tuple(layer for layer in names if layer in _AT_ONCE)
+    return at_once, tuple(layer for layer in names if layer not in _AT_ONCE)
+
+
+def _default_layers(place: Place) -> Sequence[str] | None:
+    """Return all layers and facts for a language model of 7 billion weights or more on a GPU, else None."""
+    settings = place.settings()
+    models = FoundModels(settings, stored_recognizer=str, journal=None)
+    return (FULL, *_AT_ONCE) if models.is_large_on_gpu else None
 
 
 class _Openings:

@@ -153,7 +153,7 @@ def layers_given(names: str | None, openie: str | None = None) -> dict[str, Any]
     """Return ``{"layers": …}`` for ``Memory``, or ``{}`` if both options are missing.
 
     Args:
-        names: names of layers, separated by commas, or "none".
+        names: names of layers, separated by commas, among them "full", or "none".
         openie: path of an OpenIE file; its triples become a further layer.
     """
     layers: list[Any] = [] if names in (None, "none") else [name.strip() for name in names.split(",")]

@@ -1,12 +1,14 @@
-"""Progress bars on standard error.
+"""Progress bars on standard error, and lines that tell the cost of long work before it begins.
 
-Invariants: without a terminal, and without ``FORCE_COLOR``, nothing is written; between phases no bar is live, so other
+Invariants: without a terminal, and without ``FORCE_COLOR``, no bar is written; between phases no bar is live, so other
 code may print.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from rich.console import Console
@@ -14,7 +16,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TaskID,
 from rich.text import Text
 from typing_extensions import Self
 
-__all__ = ["Bars"]
+from memgraph_rag.cli.sanitize import line
+
+__all__ = ["Bars", "cost_lines"]
 
 T = TypeVar("T")
 
@@ -73,6 +77,10 @@ class Bars:
             waits = waits and not until(item)
             yield item
 
+    def print_line(self, text: str) -> None:
+        """Print a line above the bars; without a terminal, too."""
+        self._console.print(line(text), markup=False, highlight=False, soft_wrap=True)
+
     def close(self) -> None:
         """Stop drawing. Finished bars stay on the screen; a later call draws below them."""
         if self._live is not None:
@@ -106,3 +114,32 @@ class Bars:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class _CostHandler(logging.Handler):
+    """Prints each record as a line, which says what Ctrl-C would leave."""
+
+    def __init__(self, bars: Bars) -> None:
+        super().__init__(logging.INFO)
+        self._bars = bars
+        self._left = "leaves the store as it was"
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._bars.print_line(f"{record.getMessage()}; Ctrl-C {self._left}")
+        self._left = "keeps the documents that are stored"
+
+
+@contextmanager
+def cost_lines(bars: Bars) -> Iterator[None]:
+    """Print what a language model is expected to cost, each time before it begins, as long as the block runs."""
+    logger = logging.getLogger("memgraph_rag.cost")
+    before, handler = (logger.level, logger.propagate), _CostHandler(bars)
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False  # with --verbose the line would come twice
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before[0])
+        logger.propagate = before[1]

@@ -10,7 +10,14 @@ from __future__ import annotations
 from memgraph_rag.contracts.graph import FingerprintIndex, GraphStore, GraphView, StoreUpkeep
 from memgraph_rag.contracts.graph_reads import GraphReader, MemoryGraph, NodeReader, SearchedGraph
 from memgraph_rag.contracts.graph_writes import GraphWriter
-from memgraph_rag.contracts.layers import Layer, LearningLayer, MemoryLayer, SplitDocument, WillingLayer
+from memgraph_rag.contracts.layers import (
+    EstimatingLayer,
+    Layer,
+    LearningLayer,
+    MemoryLayer,
+    SplitDocument,
+    WillingLayer,
+)
 from memgraph_rag.contracts.models import (
     UNCALIBRATED_YES,
     AttentiveModel,
@@ -36,6 +43,7 @@ __all__ = [
     "Calibration",
     "Embedder",
     "EntityRecognizer",
+    "EstimatingLayer",
     "Extract",
     "FingerprintIndex",
     "GraphReader",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from memgraph_rag.contracts.graph_reads import MemoryGraph
-from memgraph_rag.contracts.models import Models, Progress
-from memgraph_rag.types import LayerRows, OverviewRows, Section, Segment
+from memgraph_rag.contracts.models import LanguageModel, Models, Progress
+from memgraph_rag.types import LayerRows, OverviewRows, Section, Segment, Usage
 
-__all__ = ["Layer", "LearningLayer", "MemoryLayer", "SplitDocument", "WillingLayer"]
+__all__ = ["EstimatingLayer", "Layer", "LearningLayer", "MemoryLayer", "SplitDocument", "WillingLayer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,15 @@ class WillingLayer(Layer, Protocol):
 
     def uses_language(self, document: SplitDocument) -> bool:
         """Whether the layer would use the language model for this document."""
+        ...
+
+
+@runtime_checkable
+class EstimatingLayer(Layer, Protocol):
+    """A layer that estimates what the language model will read and write for it."""
+
+    def estimate_usage(self, document: SplitDocument, language: LanguageModel) -> Usage:
+        """Return the expected tokens and calls for a document, without seconds. The model only counts tokens."""
         ...
 
 

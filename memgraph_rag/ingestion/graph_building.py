@@ -23,6 +23,7 @@ from memgraph_rag.contracts import (
     WillingLayer,
 )
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound, TokenLimitReached
+from memgraph_rag.ingestion.cost_estimate import log_cost
 from memgraph_rag.ingestion.layer_building import build_layer
 from memgraph_rag.ingestion.planning import PendingDocument, takes_sections
 from memgraph_rag.models.embedders.unit_vectors import units
@@ -77,6 +78,8 @@ class GraphBuilder:
         refusal = self._refusal(documents)
         refused = [refusal is not None and document.needs_language for document in documents]
         waiting = [document for document, is_refused in zip(documents, refused, strict=True) if not is_refused]
+        if not isinstance(self._models, LimitedModels):  # a trial would spend the user's tokens
+            log_cost(waiting, self._models)
         outcomes = iter(self._build_isolated(waiting))
         return [refusal if refusal and is_refused else next(outcomes) for is_refused in refused]
 

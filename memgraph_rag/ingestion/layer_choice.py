@@ -20,14 +20,30 @@ from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.plugins import find_parts, make_part
 from memgraph_rag.settings import Settings
 
-__all__ = ["CORE_LAYERS", "DEFAULT_LAYERS", "choose_layers", "known_layers", "layers_to_deepen", "make_layer"]
+__all__ = [
+    "CORE_LAYERS",
+    "DEFAULT_LAYERS",
+    "FULL",
+    "FULL_LAYERS",
+    "choose_layers",
+    "expand_full",
+    "known_layers",
+    "layers_to_deepen",
+    "make_layer",
+]
 
 CORE_LAYERS = ("entities", "facts", "points", "relations")
 """The layers of the core, in the order of building: cheap layers first."""
 
 DEFAULT_LAYERS = ("entities",)
 """The layers that ``add`` builds by default. They need no language model. Points and relations were not shown to make
-the answers of a small model better (docs/decisions/points.md)."""
+the answers of a small model better (docs/decisions/points.md); a large model on a GPU builds ``FULL_LAYERS``."""
+
+FULL = "full"
+"""The word for ``FULL_LAYERS``, alone or among the names of layers."""
+
+FULL_LAYERS = ("entities", "points", "relations")
+"""The layers of the whole graph: what the papers build of a document. The language model writes two of them."""
 
 _DEEPENED = ("entities", "points")
 
@@ -48,23 +64,31 @@ def layers_to_deepen(known: Iterable[Layer]) -> tuple[str, ...]:
     return (*_DEEPENED, *(layer.name for layer in known if layer.name not in {*_DEEPENED, "relations"}))
 
 
+def expand_full(layers: Iterable[Any]) -> list[Any]:
+    """Return the names and objects with ``FULL_LAYERS`` in place of "full"."""
+    return [name for layer in layers for name in (FULL_LAYERS if layer == FULL else (layer,))]
+
+
 def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: Iterable[Layer] = ()) -> list[Layer]:
     """Return the chosen layers and all layers that they require, in the order of building.
 
     Args:
-        chosen: names or objects. An object replaces the layer of this library with the same name.
+        chosen: names or objects, or "full". An object replaces the layer of this library with the same name.
         known: further layers that ``chosen`` may name.
 
     Raises:
         SettingsError: a layer does not exist, an object is not a layer, two layers have one name, or layers require
             each other.
     """
+    if chosen == FULL:
+        chosen = [FULL]
     if isinstance(chosen, (str, bytes)) or not isinstance(chosen, Iterable):
         raise SettingsError(
-            f"Expected a list of layers, by name out of {', '.join(known_layers())} or as objects, got {show(chosen)}.",
+            f"Expected a list of layers, by name out of {', '.join(known_layers())} or as objects, or '{FULL}' for "
+            f"{', '.join(FULL_LAYERS)}, got {show(chosen)}.",
             layers=chosen,
         )
-    items = list(chosen)
+    items = expand_full(chosen)
     given = _by_name(item for item in items if not isinstance(item, str))
     available = {layer.name: layer for layer in known if layer.name not in CORE_LAYERS} | given
     layers: dict[str, Layer] = {}
@@ -132,7 +156,9 @@ def make_layer(name: str, settings: Settings, arguments: Mapping[str, Any], *, o
     if maker is None:
         known = dict.fromkeys((*known_layers(), *others))
         raise SettingsError(
-            f"Expected layers out of {', '.join(known)}, got {show(name)}. Name one of them.", layers=name
+            f"Expected layers out of {', '.join(known)}, or '{FULL}' for {', '.join(FULL_LAYERS)}, got {show(name)}. "
+            "Name one of them.",
+            layers=name,
         )
     return make_part(name, maker, arguments)
 

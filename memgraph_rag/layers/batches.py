@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.types import Node, Prompt, as_line
 
-__all__ = ["AROUND_TOKENS", "HEAD", "Batch", "batches", "output_tokens", "prompt"]
+__all__ = ["AROUND_TOKENS", "HEAD", "Batch", "batches", "input_tokens", "output_tokens", "prompt"]
 
 HEAD = "Below are consecutive pieces of a text, one on each line."
 
@@ -26,6 +26,11 @@ def output_tokens(language: LanguageModel, batch_tokens: int) -> int:
     return min(batch_tokens, language.window) // 4
 
 
+def input_tokens(language: LanguageModel, batch_tokens: int, *, around_tokens: int = AROUND_TOKENS) -> int:
+    """Return how many tokens of nodes fit into a batch; the arguments are those of ``batches``."""
+    return min(batch_tokens, language.window) - output_tokens(language, batch_tokens) - around_tokens
+
+
 def batches(
     nodes: Sequence[Node], language: LanguageModel, batch_tokens: int, *, around_tokens: int = AROUND_TOKENS
 ) -> Iterator[Batch]:
@@ -35,7 +40,7 @@ def batches(
         batch_tokens: limit on prompt, nodes and output together; a smaller window of the model replaces it.
         around_tokens: tokens of the head, the layer's task and the chat template.
     """
-    room = min(batch_tokens, language.window) - output_tokens(language, batch_tokens) - around_tokens
+    room = input_tokens(language, batch_tokens, around_tokens=around_tokens)
     gathered: list[Node] = []
     tokens = 0
     for node in nodes:

@@ -10,6 +10,7 @@ Source: PECAN / GARLIC, section 3.1; ``docs/decisions`` decides what the paper l
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -19,13 +20,14 @@ from itertools import takewhile
 import numpy as np
 
 from memgraph_rag.contracts import Embedder, LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import Batch, batches, output_tokens, prompt
+from memgraph_rag.layers.batches import Batch, batches, input_tokens, output_tokens, prompt
 from memgraph_rag.layers.growth import Growth, grow, make_points
 from memgraph_rag.types import (
     Generation,
     LayerRows,
     Prompt,
     Summarizes,
+    Usage,
     as_line,
 )
 
@@ -50,6 +52,7 @@ _VARIANTS = 2  # points of one pattern that are kept
 _REACH = 8  # earlier points with which a point is compared
 _ALIKE = 0.8  # share of equal words, at the beginning and the end, of two points of one pattern
 _SHRINK = 0.8
+_WRITTEN_SHARE = 0.25  # tokens written for a token of the nodes below
 
 
 _Weights = list[tuple[str, float]]
@@ -94,6 +97,23 @@ class PointsLayer:
         ]
         add_level = partial(self._add_level, namespace=namespace, models=models, progress=progress)
         return grow(growths, add_level, most_levels=self._most_levels)
+
+    def estimate_usage(self, document: SplitDocument, language: LanguageModel) -> Usage:
+        """Return the expected tokens and calls for a document; see ``EstimatingLayer``.
+
+        Each level is expected to have a quarter of the tokens of the nodes below.
+        """
+        first = list(batches(document.segments, language, self._batch_tokens)) if len(document.segments) > 1 else []
+        calls, tokens = len(first), sum(node.tokens for batch in first for node in batch)
+        around, room = sum(language.count_tokens([INSTRUCTION])), input_tokens(language, self._batch_tokens)
+        usage = Usage()
+        for _ in range(self._most_levels if calls else 0):
+            written = round(_WRITTEN_SHARE * tokens)
+            usage += Usage(tokens + calls * around, written, calls)
+            if calls == 1:
+                break
+            calls, tokens = math.ceil(written / room), written
+        return usage
 
     def _add_level(
         self,

@@ -18,13 +18,15 @@ from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers import extraction
-from memgraph_rag.layers.batches import batches, output_tokens, prompt
+from memgraph_rag.layers.batches import HEAD, batches, output_tokens, prompt
 from memgraph_rag.layers.extraction import SCHEMA, goes_in_circles, parse_extraction
 from memgraph_rag.layers.grounded_relations import Account, relation_rows
 from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, read_questions, require_rouge
-from memgraph_rag.types import LayerRows
+from memgraph_rag.types import LayerRows, Usage
 
 __all__ = ["RelationsLayer"]
+
+_WRITTEN = 200  # tokens of an average reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,18 @@ class RelationsLayer:
         if self._pool_questions:
             self._extract(self._propose_questions(asks, models.language, progress), models.language, progress)
         return relation_rows(documents, accounts, namespace, models)
+
+    def estimate_usage(self, document: SplitDocument, language: LanguageModel) -> Usage:
+        """Return the expected tokens and calls for a document; see ``EstimatingLayer``.
+
+        A pool of questions is expected to cost as much as two further passes.
+        """
+        (account,) = self._make_accounts([document], language)
+        calls, passes = len(account.batches), 3 if self._pool_questions else 1
+        tokens = sum(node.tokens for batch in account.batches for node in batch)
+        around = sum(language.count_tokens([HEAD, extraction.task(document.title)]))
+        written = min(_WRITTEN, output_tokens(language, self._batch_tokens))
+        return Usage(passes * (tokens + calls * around), passes * calls * written, passes * calls)
 
     def extract(
         self, question: str, documents: Sequence[SplitDocument], *, namespace: str, models: Models

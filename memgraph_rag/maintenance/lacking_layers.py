@@ -41,7 +41,7 @@ def build_lacking_layers(
     Errors in the arguments are raised by this call, before the first outcome is requested.
     """
     of_documents, of_memory = _layers_to_build(parts, layers, all_documents=documents is None)
-    chosen = choose_layers(of_documents, parts.settings, known=parts.layers)
+    chosen = choose_layers(of_documents, parts.settings, known=parts.given_layers or ())
     ids = parts.document_ids(documents)
     parts.require_writable()
     models = parts.models_within(limits)
@@ -76,7 +76,7 @@ def _layers_to_build(
     if all_documents:
         names = {layer.name for layer in parts.memory_layers}
         known += [name for name in layers_there(parts.store) if name in known_memory_layers() and name not in names]
-    return layers_to_deepen(parts.layers), choose_memory_layers(known)
+    return layers_to_deepen(parts.given_layers or ()), choose_memory_layers(known)
 
 
 def sort_oldest_first(records: Iterable[DocumentRecord]) -> list[DocumentRecord]:

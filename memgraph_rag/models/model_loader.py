@@ -7,9 +7,11 @@ nothing before it is needed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
+from shutil import which
 from threading import Lock
 
 from pydantic import SecretStr
@@ -22,7 +24,7 @@ from memgraph_rag.contracts import (
     Progress,
     TokenCounter,
 )
-from memgraph_rag.errors import ModelNotFound, SettingsError
+from memgraph_rag.errors import MemgraphRagError, ModelNotFound, SettingsError
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder
 from memgraph_rag.models.embedders.endpoint_embedder import EndpointEmbedder
 from memgraph_rag.models.endpoints.address import is_address, parse_address
@@ -38,12 +40,18 @@ from memgraph_rag.settings import Neo4j, Settings
 
 __all__ = [
     "FoundModels",
+    "has_gpu",
     "open_embedder",
     "open_endpoint",
     "open_endpoint_model",
     "open_language_model",
     "without_database",
 ]
+
+logger = logging.getLogger(__name__)
+
+_DRIVER = Path("/proc/driver/nvidia/version")
+_LARGE = 13e9  # operations of a token, two for a weight; the models that are called 7B have 13.2e9 to 15e9
 
 
 class FoundModels:
@@ -98,6 +106,22 @@ class FoundModels:
             if self._language is None:
                 self._language = CheckedModel(self._open_language())
             return self._language
+
+    @cached_property
+    def is_large_on_gpu(self) -> bool:
+        """Whether the language model has 7 billion weights or more on a GPU. It is looked for only beside a GPU.
+
+        False if the model or its device is not known.
+        """
+        if self._given is None and not has_gpu(self._settings.device):
+            return False
+        try:
+            device = getattr(self.language, "device", None)
+            operations = getattr(self.language, "operations", None)
+            return str(device).startswith("cuda") and operations is not None and operations.of_token >= _LARGE
+        except MemgraphRagError as error:  # the layers without a language model can be built all the same
+            logger.debug("No language model was found, so its layers are not built by default: %s", error)
+            return False
 
     @cached_property
     def turn_judge(self) -> TurnJudging:
@@ -242,6 +266,15 @@ class FoundModels:
             turn_calibration=catalogue.find_turn_calibration(name, folder, choice=settings.calibration),
             journal=self._journal,
         )
+
+
+def has_gpu(device: str) -> bool:
+    """Return whether the device of the settings can be an NVIDIA GPU. torch, whose import takes seconds, is not asked.
+
+    Args:
+        device: the setting ``device``.
+    """
+    return device.startswith("cuda") or (device == "auto" and (_DRIVER.exists() or which("nvidia-smi") is not None))
 
 
 def without_database(settings: Settings) -> Settings:

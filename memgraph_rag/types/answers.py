@@ -286,8 +286,8 @@ class AnswerWarning:
             return f"{self.quote} says Yes or No without a probability: its server returns no log-probabilities."
         if self.kind is WarningKind.LACKING_LAYER:
             where = self.document_key or "this memory"
-            built = f"deepen(layers=[{self.quote!r}])"
-            return f"The strategy reads the layer {self.quote}, which {where} lacks. Build it with {built}."
+            command = f"memgraph-rag deepen --layers {self.quote}"
+            return f"The strategy reads the layer {self.quote}, which {where} lacks. {command} tells what it costs."
         return f"{self.document_key} addresses the model that reads it: “{self.quote}”"
 
     def as_dict(self) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def test_answer_names_the_layer_of_the_memory_that_the_strategy_lacks(tmp_path) 
         answer = memory.ask("Who found the red fox?", strategy="graphrag_global")
         assert [str(warning) for warning in answer.warnings] == [
             "The strategy reads the layer communities, which this memory lacks. "
-            "Build it with deepen(layers=['communities'])."
+            "memgraph-rag deepen --layers communities tells what it costs."
         ]
 
 

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from memgraph_rag.ingestion.build_pool import LocalPool
+from memgraph_rag.ingestion.sources import GroupSize
+
 FOX = "Ann found a red fox in the barn."
 RAIN = "It rained for nine days."
 
@@ -78,6 +81,23 @@ def test_standard_input_that_is_not_utf_8_is_refused(cli) -> None:
 def test_layers_are_handed_on(cli, opened: list[dict[str, Any]], write, given, layers) -> None:
     cli("add", write("fox.txt", FOX), "--layers", given)
     assert opened[-1]["layers"] == layers
+
+
+def test_cost_of_a_language_model_is_told_once_before_it_works(cli, write) -> None:
+    lines = cli("add", write("fox.txt", FOX), "--layers", "full").stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("1 segment, ")
+    assert lines[0].endswith("1 call of fake-language-model; Ctrl-C leaves the store as it was")
+    assert cli("add", write("rain.txt", RAIN)).stderr == ""
+    assert "to read" in cli("deepen", "--layers", "full").stderr
+    assert cli.json("documents")[0]["layers"] == ["entities", "points", "relations"]
+
+
+def test_later_costs_say_what_stays(cli, write, monkeypatch) -> None:
+    monkeypatch.setattr(LocalPool, "group_size", GroupSize(documents=1, characters=1000))
+    paths = [write(f"{number}.txt", f"{FOX} {number}") for number in range(3)]
+    left = [line.rpartition("; ")[2] for line in cli("add", *paths, "--layers", "full").stderr.splitlines()]
+    assert left == ["Ctrl-C leaves the store as it was", *["Ctrl-C keeps the documents that are stored"] * 2]
 
 
 def test_without_layers_the_library_decides(cli, opened: list[dict[str, Any]], write) -> None:

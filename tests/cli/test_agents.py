@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memgraph_rag.cli.agents import _Openings, _split
+from memgraph_rag.cli.agents import _memories, _Openings, _split
 from memgraph_rag.cli.options import Place
 from memgraph_rag.server.tokens import TokenFolder
 
@@ -67,10 +67,21 @@ def test_wrong_setting_is_told_before_a_client_waits(cli) -> None:
         ((), (), ()),
         (("entities", "points", "facts"), ("entities", "facts"), ("points",)),
         (("relations",), (), ("relations",)),
+        (("full", "facts"), ("entities", "facts"), ("points", "relations")),
     ],
 )
 def test_layers_of_a_language_model_follow_later(layers, at_once, later) -> None:
     assert _split(layers) == (at_once, later)
+
+
+def test_server_with_a_large_model_on_a_gpu_builds_the_full_graph(monkeypatch, tmp_path: Path) -> None:
+    place = Place(store=str(tmp_path / "notes.lbug"))
+    for is_large, later in ((True, ("points", "relations")), (False, ())):
+        monkeypatch.setattr("memgraph_rag.models.model_loader.FoundModels.is_large_on_gpu", is_large)
+        with _memories(place, None, is_shared=False) as memories:
+            assert memories.backlog("ann").layers == later
+        with _memories(place, "none", is_shared=False) as memories:
+            assert memories.backlog("ann").layers == ()
 
 
 def test_namespaces_share_models_that_keep_no_journal(opened, tmp_path: Path) -> None:
