@@ -175,7 +175,7 @@ def _tagged_parts(text: str) -> list[Part]:
 
 
 def _find_part(part: Part, text: str, at: int, end: int, notes: Counter[str]) -> tuple[int | None, int]:
-    """Return where the first paragraph of a part begins (None if no paragraph is in the text), and where the last ends."""
+    """Return where the first paragraph of a part begins, and where the last ends; None if the text has no paragraph."""
     begins, reached = None, at
     for paragraph in part.paragraphs:
         span = _find_paragraph(paragraph, text, reached, end)

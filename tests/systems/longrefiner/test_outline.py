@@ -159,7 +159,8 @@ def test_section_goes_on_in_the_next_window() -> None:
 @table("skip", ["...", " <skip> "])
 def test_reply_with_tags_gives_the_same_outline(skip: str) -> None:
     reply = (
-        f"<abstract>The mill was{skip}for ninety years.</abstract><section: The fire>One night in May{skip}to the river."
+        f"<abstract>The mill was{skip}for ninety years.</abstract>"
+        f"<section: The fire>One night in May{skip}to the river."
         f'<br>Nobody was hurt{skip}they said.<sub-section: "Its cause">It began with{skip}fell over.'
         f'</sub-section: "Its cause"></section: The fire><section: Afterwards>They built it{skip}stan'
     )
