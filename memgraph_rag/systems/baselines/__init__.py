@@ -7,6 +7,7 @@ from memgraph_rag.systems.baselines.decom import Decom
 from memgraph_rag.systems.baselines.full_context import FullContext
 from memgraph_rag.systems.baselines.llmlingua import LLMLingua
 from memgraph_rag.systems.baselines.longllmlingua import LongLLMLingua
+from memgraph_rag.systems.baselines.memory_tree import MemoryTreeLayer
 from memgraph_rag.systems.baselines.memwalker import MemWalker
 from memgraph_rag.systems.baselines.sliding_window import SlidingWindow
 from memgraph_rag.systems.baselines.summary import Summary
@@ -24,4 +25,5 @@ SYSTEM = System(
         "longllmlingua": LongLLMLingua,
         "memwalker": MemWalker,
     },
+    layers={"memory_tree": MemoryTreeLayer},
 )
