@@ -1,7 +1,8 @@
 """All strategies by name, each of which runs with the fakes too.
 
-LLMLingua and LongLLMLingua compute the losses of tokens with weights in this process. With a ``FakeSession`` they get
-losses by rule here: a token that occurred before is expected.
+LLMLingua, LongLLMLingua and Selective-Context compute the losses of tokens with weights in this process. With a
+``FakeSession`` they get losses by rule here: a token that occurred before is expected. LLMLingua-2 without a folder
+keeps the longest words.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from memgraph_rag.contracts import ReadingSession
 from memgraph_rag.strategies import known_strategies
-from memgraph_rag.systems.baselines import llmlingua, longllmlingua
+from memgraph_rag.systems.baselines import llmlingua, llmlingua2, longllmlingua, selective_context
+from memgraph_rag.systems.baselines.token_classifier import TokenClassifier
 from memgraph_rag.systems.baselines.token_losses import TokenLosses
 from memgraph_rag.testing import FakeSession
 from memgraph_rag.types import Usage, Vector
@@ -32,9 +34,9 @@ class LossesByRule:
     def __init__(self, session: ReadingSession) -> None:
         self.session = session
 
-    def of(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
+    def of(self, text: str, *, after: str = "", question: str = "") -> tuple[NDArray[np.int64], Vector]:
         """Return the (T, 2) characters of each token, and its (T,) loss."""
-        known = {match.group().casefold() for match in TOKEN.finditer(after)}
+        known = {match.group().casefold() for match in TOKEN.finditer(f"{question} {after}")}
         losses, offsets = [], []
         for match in TOKEN.finditer(text):
             token = match.group().casefold()
@@ -50,5 +52,20 @@ def losses_of(session: ReadingSession, strategy: str) -> Any:
     return LossesByRule(session) if isinstance(session, FakeSession) else TokenLosses(session, strategy)
 
 
-for module in (llmlingua, longllmlingua):
+class LongWords:
+    """A token classifier that keeps long words."""
+
+    def keep_probabilities(self, text: str) -> tuple[NDArray[np.int64], Vector]:
+        """Return the (W, 2) characters of each word, and (W,) their lengths."""
+        spans = [match.span() for match in re.finditer(r"\w+", text)]
+        return np.array(spans, np.int64).reshape(-1, 2), np.array([end - start for start, end in spans], np.float32)
+
+
+def classifier_of(folder: str) -> Any:
+    """Return the classifier of a folder; without a folder, one by rule."""
+    return TokenClassifier(folder) if folder else LongWords()
+
+
+for module in (llmlingua, longllmlingua, selective_context):
     module.TokenLosses = losses_of  # type: ignore[assignment, misc]
+llmlingua2.TokenClassifier = classifier_of  # type: ignore[assignment, misc]

@@ -107,7 +107,11 @@ OWNERS = {
 }
 """The only room that knows a package."""
 
-OWN_MODELS = {"systems/longrefiner/reranker.py"}
+OWN_MODELS = {
+    "systems/longrefiner/reranker.py",
+    "systems/baselines/selective_context.py",
+    "systems/baselines/token_classifier.py",
+}
 """Systems that bring a model of their own."""
 
 READ_THE_ENVIRONMENT = {"settings/sources.py", "stores/neo4j/server.py"}

@@ -12,7 +12,7 @@ from memgraph_rag.strategies import find_strategy, known_strategies
 
 STRATEGIES = tuple(known_strategies())
 
-NEED_ATTENTION = {"pecan", "llmlingua", "longllmlingua"}
+NEED_ATTENTION = {"pecan", "llmlingua", "longllmlingua", "selective_context"}
 
 
 def context(*, attends: bool) -> ReadingContext:

@@ -6,8 +6,11 @@ from memgraph_rag.contracts import System
 from memgraph_rag.systems.baselines.decom import Decom
 from memgraph_rag.systems.baselines.full_context import FullContext
 from memgraph_rag.systems.baselines.llmlingua import LLMLingua
+from memgraph_rag.systems.baselines.llmlingua2 import LLMLingua2
 from memgraph_rag.systems.baselines.longllmlingua import LongLLMLingua
+from memgraph_rag.systems.baselines.memory_tree import MemoryTreeLayer
 from memgraph_rag.systems.baselines.memwalker import MemWalker
+from memgraph_rag.systems.baselines.selective_context import SelectiveContext
 from memgraph_rag.systems.baselines.sliding_window import SlidingWindow
 from memgraph_rag.systems.baselines.summary import Summary
 
@@ -22,6 +25,9 @@ SYSTEM = System(
         "decom": Decom,
         "llmlingua": LLMLingua,
         "longllmlingua": LongLLMLingua,
+        "llmlingua2": LLMLingua2,
+        "selective_context": SelectiveContext,
         "memwalker": MemWalker,
     },
+    layers={"memory_tree": MemoryTreeLayer},
 )

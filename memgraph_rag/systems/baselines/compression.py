@@ -1,23 +1,50 @@
-"""Compression of the texts to read: which segments take part, which share of their tokens is kept, and which tokens.
+"""Compression of documents: which segments take part, which share of their tokens is kept, and which tokens.
 
-It knows the session by its contract. Invariants: only tokens of stored segments are read, in their order; together they
-stay within the target, up to rounding to whole tokens.
+It knows graph and session by their contracts. Invariants: only tokens of stored segments are read, in their order;
+together they stay within the target, up to rounding to whole tokens.
 
 Source: the LLMLingua papers (2310.05736, 2310.06839): a budget for all contexts, contexts left out first, then tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.strategies.node_lines import NodeLines
+from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.types import Segment, Step, StopReason, Vector
 
-__all__ = ["best_within", "kept_shares", "mean_loss", "most_telling", "read_compressed", "target_within"]
+__all__ = [
+    "best_within",
+    "compress_in_order",
+    "join_spans",
+    "kept_shares",
+    "mean_loss",
+    "most_telling",
+    "read_compressed",
+    "segments_to_compress",
+    "target_within",
+]
+
+Scored = tuple[float, Segment]
+
+
+def segments_to_compress(question: str, context: ReadingContext) -> list[Segment]:
+    """Return all segments of the documents in scope, in their order, without echoes and blank ones.
+
+    Without given documents, at most eight take part.
+    """
+    segments = (
+        segment
+        for document_id in documents_to_walk(question, context)
+        for segment in context.graph.segments_of(document_id)
+    )
+    return [segment for segment in segments if not segment.echo and segment.text.strip()]
 
 
 def target_within(target_tokens: int, context: ReadingContext) -> int:
@@ -26,9 +53,9 @@ def target_within(target_tokens: int, context: ReadingContext) -> int:
     return target if most_tokens is None else min(target, most_tokens)
 
 
-def best_within(scored: Iterable[tuple[float, Segment]], tokens: int) -> list[tuple[float, Segment]]:
+def best_within(scored: Iterable[Scored], tokens: int) -> list[Scored]:
     """Return the best segments, best first, up to the first that does not fit ``tokens``; the best one in any case."""
-    kept: list[tuple[float, Segment]] = []
+    kept: list[Scored] = []
     used = 0
     for score, segment in sorted(scored, key=lambda pair: (-pair[0], pair[1].id)):
         if kept and used + segment.tokens > tokens:
@@ -74,11 +101,29 @@ def most_telling(text: str, offsets: NDArray[np.int64], values: Vector, share: f
     """
     count = int(share * len(offsets))
     most = np.sort(np.lexsort((np.arange(len(values)), -values))[:count])
-    return _joined(text, offsets[most])
+    return join_spans(text, offsets[most])
+
+
+def compress_in_order(
+    chosen: Iterable[Scored], shares: Iterable[float], values_of: Callable[[str, str], tuple[NDArray[np.int64], Vector]]
+) -> Iterator[tuple[float, Segment, str]]:
+    """Yield score, segment and compressed text of each chosen segment, in order.
+
+    Args:
+        values_of: returns, for a text and the compressed texts before it, the (T, 2) characters of each token and its
+            (T,) value.
+    """
+    before = ""
+    for (score, segment), share in zip(chosen, shares, strict=True):
+        text = segment.text if share >= 1 else most_telling(segment.text, *values_of(segment.text, before), share)
+        before = f"{before} {text}".strip()
+        yield score, segment, text
 
 
 def read_compressed(texts: Iterable[tuple[float, Segment, str]], context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-    """Read compressed segments in the given order, and yield one step for each; one with an empty text is not read.
+    """Read compressed segments in the given order, and yield one step for each, as far as the window holds them.
+
+    A segment with an empty text is not read.
 
     Args:
         texts: score, segment and compressed text.
@@ -86,7 +131,10 @@ def read_compressed(texts: Iterable[tuple[float, Segment, str]], context: Readin
     lines, before = NodeLines(context), None
     waiting = [item for item in texts if item[2]]
     for place, (score, segment, text) in enumerate(waiting, 1):
-        (attention,) = context.session.append(lines.of([segment], after=before, texts=[text])).tolist()
+        try:
+            (attention,) = context.session.append(lines.of([segment], after=before, texts=[text])).tolist()
+        except WindowExceeded:  # marks of many lines take room, too
+            return
         before = segment
         yield (Step(segment, score, attention, stop=StopReason.EXHAUSTED if place == len(waiting) else None),)
 
@@ -96,7 +144,7 @@ def mean_loss(losses: Vector) -> float:
     return float(losses.mean()) if len(losses) else 0.0
 
 
-def _joined(text: str, spans: NDArray[np.int64]) -> str:
+def join_spans(text: str, spans: NDArray[np.int64]) -> str:
     """Return the text of the spans, with a blank at each gap."""
     parts: list[str] = []
     end = 0

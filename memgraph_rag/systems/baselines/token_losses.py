@@ -40,20 +40,28 @@ class TokenLosses:
     def __init__(self, session: ReadingSession, strategy: str) -> None:
         self._session = _require_weights(session, strategy)
 
-    def of(self, text: str, *, after: str = "") -> tuple[NDArray[np.int64], Vector]:
-        """Score each token of a text that follows another text.
+    def of(self, text: str, *, after: str = "", question: str = "") -> tuple[NDArray[np.int64], Vector]:
+        """Score each token of a text that follows a question and another text.
+
+        Of ``after`` the end is read, as far as the window holds it with the rest.
 
         Returns:
             (T, 2) the characters that each token covers, and (T,) its negative log likelihood in nats; 0 for a first
             token that follows nothing.
 
         Raises:
-            WindowExceeded: the two texts do not fit the window.
+            WindowExceeded: the text and the question do not fit the window.
         """
         from memgraph_rag.models.engine.kv_cache import RowCache
 
         model = self._session.model
-        before, own = model.tokens.encode(after).ids, model.tokens.encode(text)
+        asked, earlier, own = (
+            model.tokens.encode(question).ids,
+            model.tokens.encode(after).ids,
+            model.tokens.encode(text),
+        )
+        room = max(model.window - len(asked) - len(own.ids), 0)
+        before = [*asked, *earlier[max(len(earlier) - room, 0) :]]
         ids = [*before, *own.ids]
         check_window(len(ids), model.window)
         losses = np.zeros(len(own.ids), np.float32)

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, batches, output_tokens, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, output_tokens, prompt
 from memgraph_rag.layers.headings import marked_headings, text_of
 from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.systems.longrefiner import outline_reply
@@ -47,7 +48,12 @@ class OutlineLayer:
     """The layer that finds the sections of documents.
 
     Args:
-        batch_tokens: most tokens of prompt, text and reply of one window; the model's window if that is smaller.
+        batch_tokens: most tokens of prompt, text and reply of one window; the model's window if that is smaller. The
+            released code has 25,000.
+        form: the form of the model's reply: JSON under a grammar, or the paper's tags ("xml").
+        instruction: the request in the words with which a model was trained for this task, such as the released one;
+            it precedes the text, and no grammar holds. Its reply may have either form.
+        words: first and last words of each paragraph that the model writes; the released training data has 8 tokens.
     """
 
     name = OUTLINE
@@ -55,8 +61,18 @@ class OutlineLayer:
     needs_recognizer = False
     requires: Sequence[str] = ()
 
-    def __init__(self, *, batch_tokens: int = 8192) -> None:
+    def __init__(
+        self,
+        *,
+        batch_tokens: int = 8192,
+        form: Literal["json", "xml"] = "json",
+        instruction: str = "",
+        words: int = 5,
+    ) -> None:
         self._batch_tokens = batch_tokens
+        self._task = "" if instruction else outline_reply.request(tagged=form == "xml", words=words)
+        self._head = instruction or HEAD
+        self._schema = outline_reply.SCHEMA if form == "json" and not instruction else None
 
     def uses_language(self, document: SplitDocument) -> bool:
         """Return whether the model divides this document: it has several segments and no headings."""
@@ -86,7 +102,7 @@ class OutlineLayer:
             for account in asked:
                 account.notes["no headings in the text, and no language model to divide it"] += 1
             return
-        around = AROUND_TOKENS + language.count_tokens([outline_reply.TASK])[0]
+        around = AROUND_TOKENS + language.count_tokens([self._head + self._task])[0]
         for account in asked:
             of_document = account.document.segments
             account.windows = [
@@ -104,10 +120,10 @@ class OutlineLayer:
 
         windows = [(account, window) for account in asked for window in account.windows]
         written = language.generate(
-            [prompt(window, outline_reply.TASK) for _, window in windows],
+            [prompt(window, self._task, head=self._head) for _, window in windows],
             max_tokens=output_tokens(language, self._batch_tokens),
             stop=outline_reply.is_useless_from_here,
-            schema=outline_reply.SCHEMA,
+            schema=self._schema,
             progress=tell,
         )
         for (account, window), generation in zip(windows, written, strict=True):
@@ -140,8 +156,11 @@ def written_headings(document: SplitDocument) -> list[Heading]:
 def _continued(before: Sequence[Heading], headings: Sequence[Heading]) -> list[Heading]:
     """Return the headings that a window adds: no second abstract, and no section that the last window began."""
     kept = [heading for place, heading in enumerate(headings) if not heading.is_abstract or not (before or place)]
-    is_same = before and kept and kept[0].title.casefold() == before[-1].title.casefold()
-    return kept[1:] if is_same else kept
+    if not kept:
+        return []
+    first = kept[0]
+    open_titles = [heading.title.casefold() for heading in before if heading.level <= first.level][-1:]
+    return kept[1:] if first.title.casefold() in open_titles else kept
 
 
 def _rows(account: _Account, namespace: str) -> LayerRows:

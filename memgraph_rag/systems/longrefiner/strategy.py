@@ -4,11 +4,11 @@ It knows graph, search and session by their contracts. Invariants: every text th
 segment; the budget is never exceeded; a document without an outline takes part with its segments.
 
 As in the paper: the model judges whether a question asks for one passage or for whole sections (R_q); each passage has
-a local score, and a section has the mean of its children; the model picks titles from each document's abstract and
-outline, which gives global scores; score = local + R_q × global. Differences from the paper: one model with our prompts
-replaces three fine-tuned models; R_q is P(Yes) to a Yes-or-No question, because a session gives no other probabilities;
-titles are picked by number; without a cross-encoder, a local score is the embedder's cosine, and the trace then says
-"similarity" in place of "reranker".
+a local score, and a section has the mean of its children; the model picks the abstract or titles from each document's
+abstract and outline, which gives global scores; score = local + R_q × global. Differences from the paper: one model
+with our prompts replaces three fine-tuned models; the two words whose probabilities give R_q are Yes (global) and No
+(local), because a session gives no others; titles are picked by number; without a cross-encoder, a local score is the
+embedder's cosine.
 
 Source: LongRefiner (query analysis, document structuring, adaptive refinement); the outline is the layer ``outline``.
 Cost of a question: one probe, one reply for each document with sections, one pass of the cross-encoder over all
@@ -19,19 +19,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+import numpy as np
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.errors import WindowExceeded
+from memgraph_rag.display import show
+from memgraph_rag.errors import StrategyError, WindowExceeded
+from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.lexical.replies import numbers_in
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.strategies.token_budget import may_ask
 from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree, Passage, Scores
-from memgraph_rag.systems.longrefiner.reranker import Reranker
+from memgraph_rag.systems.longrefiner.reranker import CrossEncoderReranker, Reranker
 from memgraph_rag.types import Section, Step, StopReason, as_line
 
 __all__ = ["LongRefiner"]
+
+_SOURCES = {"bm25": "keywords", "embedder": "similarity", "reranker": "reranker"}
+"""The name of each scorer's scores in a trace."""
 
 _HITS = 64  # search results that choose the documents
 _MOST_EMBEDDED = 256  # passages that are only parts of segments, and so have no stored embedding
@@ -44,7 +51,7 @@ _IS_GLOBAL = (
     "just one or two sentences? Reply with one word, Yes or No."
 )
 _WHICH = (
-    "A document begins like this:\n{abstract}\n\nThese are its sections:\n{titles}\n\nWhich of them may hold what the "
+    "A document begins like this:\n{abstract}\n\nThese are its parts:\n{titles}\n\nWhich of them may hold what the "
     "question asks for? Reply with their numbers only, separated by commas, or with the word None."
 )
 
@@ -55,7 +62,10 @@ class LongRefiner:
     Args:
         most_tokens: most tokens of the text that is read.
         documents: most documents that take part.
-        reranker: computes local scores, such as ``CrossEncoderReranker``; by default the embedder's cosines are used.
+        scorer: computes the local scores: "bm25" over the passages of these documents, "embedder" by cosines, or
+            "reranker". The default is "reranker" if one is given, else "embedder". The paper has a reranker.
+        reranker: a ``Reranker``, or the folder or the hub's name of a cross-encoder. The paper has
+            BAAI/bge-reranker-v2-m3.
         with_structure: if False, outlines are ignored.
         with_query_analysis: if False, R_q is 1.
         with_global_selection: if False, no titles are picked, and only local scores count.
@@ -75,14 +85,22 @@ class LongRefiner:
         *,
         most_tokens: int = 2048,
         documents: int = 8,
-        reranker: Reranker | None = None,
+        scorer: Literal["bm25", "embedder", "reranker"] | None = None,
+        reranker: Reranker | str | None = None,
         with_structure: bool = True,
         with_query_analysis: bool = True,
         with_global_selection: bool = True,
     ) -> None:
         self._most_tokens = most_tokens
         self._documents = documents
-        self._reranker = reranker
+        self._scorer = scorer or ("embedder" if reranker is None else "reranker")
+        if self._scorer not in _SOURCES or (self._scorer == "reranker" and not reranker):
+            raise StrategyError(
+                f'Expected a scorer out of {", ".join(_SOURCES)}, got {show(scorer)}. Give "reranker" with the folder '
+                "of a cross-encoder as the argument reranker.",
+                strategy=self.name,
+            )
+        self._reranker = CrossEncoderReranker(reranker) if isinstance(reranker, str) else reranker
         self._with_structure = with_structure
         self._with_query_analysis = with_query_analysis
         self._with_global_selection = with_global_selection
@@ -95,13 +113,11 @@ class LongRefiner:
         tree = self._tree(question, context)
         if not tree.passages:
             return
-        reranker = self._reranker
-        local = tree.local_scores(_of_passages(question, tree, context, reranker))
+        local = tree.local_scores(self._of_passages(question, tree, context))
         level, from_outline = self._from_outline(tree, context)
         taken = tree.select(local + from_outline, most_tokens=self._room(context), most_segments=context.limits.nodes)
-        source = "similarity" if reranker is None else "reranker"
         looks_for = "" if level is None else f"whole sections, with probability {level:.2f}"
-        yield from _read(tree, taken, {source: local, "outline": from_outline}, context, looks_for)
+        yield from _read(tree, taken, {_SOURCES[self._scorer]: local, "outline": from_outline}, context, looks_for)
 
     def _tree(self, question: str, context: ReadingContext) -> OutlineTree:
         """Return the tree of the documents that search finds, best first."""
@@ -111,6 +127,15 @@ class LongRefiner:
             sections = context.graph.sections(document_id) if self._with_structure else []
             tree.add(sections, context.graph.segments_of(document_id))
         return tree
+
+    def _of_passages(self, question: str, tree: OutlineTree, context: ReadingContext) -> dict[int, float]:
+        """Return the local score of each passage by place, before scaling."""
+        if self._scorer == "bm25":
+            return _keyword_scores(question, tree)
+        if self._reranker is None or self._scorer == "embedder":
+            return _cosines(question, tree, context)
+        scores = self._reranker.score(question, [as_line(passage.text) for passage in tree.passages.values()])
+        return dict(zip(tree.passages, map(float, scores), strict=True))
 
     def _from_outline(self, tree: OutlineTree, context: ReadingContext) -> tuple[float | None, Scores]:
         """Return R_q (None if the model was not asked) and the (n,) scores R_q × global."""
@@ -145,13 +170,16 @@ class LongRefiner:
         return room if most is None else min(room, most - context.session.usage.prompt_tokens)
 
 
-def _of_passages(
-    question: str, tree: OutlineTree, context: ReadingContext, reranker: Reranker | None
-) -> dict[int, float]:
-    """Return the local score of each passage by place, before scaling."""
-    if reranker is not None:
-        scores = reranker.score(question, [as_line(passage.text) for passage in tree.passages.values()])
-        return dict(zip(tree.passages, map(float, scores), strict=True))
+def _keyword_scores(question: str, tree: OutlineTree) -> dict[int, float]:
+    """Return the BM25 score of each passage among all passages of the tree, by place."""
+    index = KeywordIndex()
+    index.append(("", passage.text) for passage in tree.passages.values())
+    scores = index.scores(index.terms(question), np.arange(len(index)))
+    return dict(zip(tree.passages, scores.tolist(), strict=True))
+
+
+def _cosines(question: str, tree: OutlineTree, context: ReadingContext) -> dict[int, float]:
+    """Return the cosine of each passage by place. Parts beyond the 256 best have the cosine of their segment."""
     (vector,) = context.embedder.embed([question])
     documents = sorted({passage.segment.document_id for passage in tree.passages.values()})
     cosines = {hit.node_id: hit.score for hit in context.graph.similarities(vector, documents=documents)}
@@ -165,12 +193,17 @@ def _of_passages(
 
 
 def _listed(tree: OutlineTree) -> list[list[int]]:
-    """Return the places of each document's titled sections. Of more than 60, the highest levels are kept."""
-    titled = [(place, section) for place, section in enumerate(tree.sections) if section is not None and section.title]
+    """Return the places of the abstract and the titled sections of each document with titles.
+
+    Of more than 60, the highest levels are kept.
+    """
+    sections = [(place, section) for place, section in enumerate(tree.sections) if section is not None]
     lists: list[list[int]] = []
-    for _, of_document in groupby(titled, key=lambda item: item[1].document_id):
+    for _, items in groupby(sections, key=lambda item: item[1].document_id):
+        of_document = [item for item in items if item[1].title or item[1].is_abstract]
         uppermost = sorted(of_document, key=lambda item: (item[1].level, item[0]))[:_MOST_TITLES]
-        lists.append(sorted(place for place, _ in uppermost))
+        if any(section.title for _, section in uppermost):
+            lists.append(sorted(place for place, _ in uppermost))
     return lists
 
 
@@ -189,7 +222,7 @@ def _picked(tree: OutlineTree, listed: Sequence[int], context: ReadingContext) -
 
 
 def _line(section: Section) -> str:
-    return f"{'  ' * (section.level - 1)}{section.title[:_TITLE_CHARACTERS]}"
+    return f"{'  ' * (section.level - 1)}{section.name[:_TITLE_CHARACTERS]}"
 
 
 def _abstract(tree: OutlineTree, place: int) -> str:

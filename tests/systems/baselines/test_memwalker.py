@@ -1,49 +1,59 @@
-"""MeMWalker on a summary graph where the right way is known: down, back up, and where it ends."""
+"""MemWalker on a tree where the right way is known: down, back up, and where it ends."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, point, segment
+from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, segment
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import table
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.baselines.memwalker import MemWalker
-from memgraph_rag.types import Limits, Node, Step, StopReason, Summarizes
+from memgraph_rag.types import Annotation, Limits, Segment, Step, StopReason
 
-NODES: list[Node] = [
-    point("left", level=2, index=0),
-    point("right", level=2, index=1),
-    point("low", index=0),
-    point("lower", index=1),
-    *(segment(f"s{number}", index=number) for number in range(4)),
-]
-EDGES = [
-    Summarizes("left", "low", 1.0),
-    Summarizes("right", "low", 0.4),
-    Summarizes("right", "lower", 0.6),
-    Summarizes("low", "s0", 0.7),
-    Summarizes("low", "s1", 0.3),
-    Summarizes("lower", "s2", 0.9),
-    Summarizes("lower", "s3", 0.1),
-]
+SEGMENTS = [segment(f"s{number}", index=number) for number in range(6)]
+TREE = [
+    *(Annotation(f"part {number}", (f"s{number}",), "summary", {"level": 1, "parent": parent})
+      for number, parent in ((0, 3), (1, 3), (2, 4))),
+    Annotation("left", (), "summary", {"level": 2, "parent": 5}),
+    Annotation("right", (), "summary", {"level": 2, "parent": 5}),
+    Annotation("root", (), "summary", {"level": 3, "parent": -1}),
+]  # fmt: skip
+"""Parts 0 and 1 are below "left", part 2 below "right"."""
+YES, NO = "-2 in a barn", "-1 it is not told"
+
+
+class GraphWithTree(HandMadeGraph):
+    """A graph in which document ``d`` has a tree."""
+
+    def __init__(self, nodes: Sequence[Segment], tree: Sequence[Annotation]) -> None:
+        super().__init__(nodes)
+        self._tree = tree
+
+    def annotations(self, document_id: str) -> list[Annotation]:
+        own = self._tree if document_id == "d" else ()
+        stored = [(item.text, item.segment_ids, item.kind, item.properties) for item in own]
+        other = Annotation("A header.", (), layer="context", document_id=document_id)
+        return [
+            other,
+            *(Annotation(*fields, f"a{i}", document_id, "memory_tree", i) for i, fields in enumerate(stored)),
+        ]
 
 
 def walk(
     session: HandMadeSession,
     strategy: MemWalker | None = None,
     *,
-    nodes: Sequence[Node] = NODES,
-    edges: Sequence[Summarizes] = EDGES,
+    nodes: Sequence[Segment] = SEGMENTS[:3],
+    tree: Sequence[Annotation] = TREE,
     documents: Sequence[str] | None = None,
 ) -> list[Step]:
     passes = (strategy or MemWalker()).read(
         "Where is the fox?",
         ReadingContext(
-            graph=HandMadeGraph(nodes, edges),
-            search=HandMadeSearch([node for node in nodes if node.level == 0]),
+            graph=GraphWithTree(nodes, tree),
+            search=HandMadeSearch(nodes),
             session=session,
             embedder=OneVector(),
             limits=Limits(),
@@ -56,78 +66,83 @@ def walk(
 
 
 def test_it_goes_where_the_model_says_until_a_text_answers() -> None:
-    session = HandMadeSession(yes=[0.9], replies=["2", "The first. 1", "2."])
+    session = HandMadeSession(yes=[0.4], replies=["The left tells of foxes. Action: 1", "Action: 2", YES])
+    (step,) = walk(session)
+
+    assert (step.node.id, step.p_yes, step.stop, step.reason) == ("s1", 0.4, StopReason.ANSWERABLE, "part 1")
+    assert "1. left\n2. right\n" in session.requests[0][0]
+    assert "1. part 0\n2. part 1\n" in session.requests[1][0]
+    assert "root\nleft\n" in session.requests[1][0], "the working memory"
+
+
+def test_text_that_does_not_answer_sends_it_back() -> None:
+    session = HandMadeSession(replies=["1", "1", NO, NO, NO])
     steps = walk(session)
-    assert ids(steps) == ["right", "lower", "s3"]
-    assert [step.p_yes for step in steps] == [None, None, 0.9], "only a text is asked of"
-    assert [step.stop for step in steps] == [None, None, StopReason.ANSWERABLE]
-    assert "1. text of lower\n2. text of low\n" in session.requests[1][0], "by weight"
+
+    assert ids(steps) == ["s0", "s1", "s2"], "a single way is taken without a question"
+    assert steps[-1].stop is None
+    assert len(session.requests) == 5
 
 
-def test_a_text_that_does_not_answer_sends_it_back_and_all_is_read_once() -> None:
-    steps = walk(HandMadeSession(replies=["1", "1", "1", "1"]))
-    assert ids(steps) == ["left", "low", "s0", "s1", "right", "lower", "s2", "s3"], "low stands below both"
-    assert steps[-1].stop is StopReason.EXHAUSTED
+def test_model_turns_back_where_no_summary_helps() -> None:
+    session = HandMadeSession(replies=["Action: 1", "Neither. Action: -1", YES])
+
+    assert ids(walk(session)) == ["s2"]
+    assert walk(HandMadeSession(replies=["Action: -1"])) == []
 
 
-def test_unlisted_number_is_asked_again_then_the_first_node_is_read() -> None:
-    session = HandMadeSession(yes=[0.9], replies=["7", "the second", "2"])
-    assert ids(walk(session))[0] == "right"
-    assert [warmth for _, warmth, _ in session.requests[:3]] == [0.0, 0.7, 0.7]
-    assert ids(walk(HandMadeSession(yes=[0.9])))[0] == "left"
+def test_unreadable_action_is_asked_again_then_the_first_way_is_taken() -> None:
+    session = HandMadeSession(replies=["7", "the second", "2", YES])
+    assert ids(walk(session)) == ["s2"]
+    assert [warmth for _, warmth, _ in session.requests] == [0.0, 0.7, 0.7, 0.0]
+    assert ids(walk(HandMadeSession()))[0] == "s0"
 
 
-def test_of_many_the_best_of_each_handful_meet_again() -> None:
-    many = [segment(f"s{number}", index=number) for number in range(7)]
-    session = HandMadeSession(yes=[0.9], replies=["3", "2", "2"])
-    assert ids(walk(session, MemWalker(shown=3), nodes=many, edges=[])) == ["s4"]
-    assert "1. text of s2\n2. text of s4\n3. text of s6\n" in session.requests[2][0]
+def test_parts_of_the_paper_can_be_left_out() -> None:
+    session = HandMadeSession(replies=["1", "2", YES])
+    walk(session, MemWalker(tells_reason=False, keeps_summaries=False))
+
+    assert not any("root" in request or "compare" in request for request, *_ in session.requests)
+    assert set(MemWalker.ablations) == {"without_reasoning", "without_working_memory"}
 
 
 def test_it_ends_after_so_many_texts() -> None:
     steps = walk(HandMadeSession(), MemWalker(leaves=2))
-    assert ids(steps) == ["left", "low", "s0", "s1"]
+    assert ids(steps) == ["s0", "s1"]
     assert steps[-1].stop is StopReason.MAX_ROUNDS
 
 
 def test_what_does_not_fit_is_not_read() -> None:
-    steps = walk(HandMadeSession(window=3 * 14 + 2))
-    assert ids(steps) == ["left", "low", "s0"]
-    assert steps[-1].stop is StopReason.WINDOW
+    assert ids(walk(HandMadeSession(window=2 * 14 + 2))) == ["s0", "s1"]
     assert walk(HandMadeSession(window=3)) == []
 
 
-def test_a_list_is_no_longer_than_the_window() -> None:
-    session = HandMadeSession(window=128 + 20, yes=[0.9] * 9)
-    walk(session)
-    assert session.requests == []
+def test_part_of_several_segments_is_read_at_once() -> None:
+    tree = [Annotation("all", ("s0", "s1"), "summary", {"level": 1, "parent": -1})]
+    first, second = walk(HandMadeSession(replies=[YES]), tree=tree)
+
+    assert (first.node.id, first.stop, second.node.id, second.stop) == ("s0", None, "s1", StopReason.ANSWERABLE)
 
 
-def test_an_empty_memory_gives_nothing_to_read() -> None:
-    assert walk(HandMadeSession(), nodes=[], edges=[]) == []
+def test_document_without_a_tree_is_walked_by_first_words() -> None:
+    nodes = [segment(f"e{number}", "e", index=number) for number in range(9)]
+    session = HandMadeSession(replies=["2", "1", YES])
+
+    assert ids(walk(session, nodes=nodes)) == ["e5"]
+    assert "1. text of e0\n2. text of e5\n" in session.requests[0][0]
 
 
-def test_only_the_documents_asked_for() -> None:
-    nodes = [segment("a", "d1"), segment("b", "d2")]
-    assert ids(walk(HandMadeSession(), nodes=nodes, edges=[], documents=["d2"])) == ["b"]
+def test_documents_have_a_node_above_them() -> None:
+    nodes = [*SEGMENTS[:3], segment("e0", "e")]
+    session = HandMadeSession(replies=["2", YES])
+
+    assert ids(walk(session, nodes=nodes)) == ["e0"]
+    assert "1. root\n2. text of e0\n" in session.requests[0][0]
+    assert ids(walk(HandMadeSession(), nodes=nodes, documents=["e"])) == ["e0"]
+    assert walk(HandMadeSession(), nodes=[]) == []
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20),
-    st.lists(st.integers(0, 9), max_size=40),
-    st.integers(1, 3),
-)
-def test_whatever_is_said_each_node_is_read_at_most_once(
-    pairs: list[tuple[int, int]], numbers: list[int], shown: int
-) -> None:
-    edges = [Summarizes(NODES[a].id, NODES[b].id, 0.5) for a, b in pairs if NODES[a].level > NODES[b].level]
-    read = ids(walk(HandMadeSession(replies=[str(number) for number in numbers]), MemWalker(shown=shown), edges=edges))
+@given(st.lists(st.integers(-1, 9), max_size=40))
+def test_whatever_is_said_each_part_is_read_at_most_once(numbers: list[int]) -> None:
+    read = ids(walk(HandMadeSession(replies=[str(number) for number in numbers]), tree=[], nodes=SEGMENTS))
     assert len(read) == len(set(read))
-    assert {"left", "right"} <= set(read), "there is always a way"
-
-
-@table("shown", [1, 8])
-def test_one_node_is_read_without_a_question(shown: int) -> None:
-    session = HandMadeSession()
-    assert ids(walk(session, MemWalker(shown=shown), nodes=[segment("only")], edges=[])) == ["only"]
-    assert session.requests == []

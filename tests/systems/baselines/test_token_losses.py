@@ -57,6 +57,19 @@ def test_session_pays_and_reads_nothing(model: TransformersModel) -> None:
         assert paid.model_calls - used.model_calls == 1
 
 
+def test_earlier_text_is_cut_to_the_window_and_the_question_is_not(checkpoint: Path) -> None:
+    model = TransformersModel(checkpoint, dtype="float32", device="cpu", window=512)
+    tokens = model.tokens.encode("word " * 600).ids
+    room = 512 - sum(model.count_tokens([QUESTION, TEXT]))
+    end = model.tokens.decode(tokens[-room:])
+    assert room > 4
+    with model.open_session("Who?") as session:
+        losses = TokenLosses(session, "longllmlingua")
+        whole, cut = (losses.of(TEXT, after=after, question=QUESTION)[1] for after in ("word " * 600, end))
+        np.testing.assert_allclose(whole, cut, rtol=1e-4, atol=1e-5)
+        assert not np.allclose(whole, losses.of(TEXT, after="word " * 600)[1])
+
+
 def test_text_without_tokens_has_no_losses(model: TransformersModel) -> None:
     with model.open_session(QUESTION) as session:
         assert TokenLosses(session, "llmlingua").of("")[0].shape == (0, 2)

@@ -73,6 +73,18 @@ def test_a_plain_text_is_divided_by_the_model(open_memory: OpenMemory) -> None:
     assert memory.documents()[0].model == "fake-language-model"
 
 
+def test_section_without_text_of_its_own_is_stored(open_memory: OpenMemory, tmp_path: Path) -> None:
+    parts = [["section", "All", []], ["sub-section", "A fox", ["Ann found a ... the snow."]]]
+    memory = open_memory(layers=["outline"], model=FakeLanguageModel([json.dumps({"parts": parts})]))
+    memory.add(FOX, key="fox")
+    memory.maintenance.export_to(tmp_path / "archive.jsonl")
+    other = open_memory(namespace="another", layers=[])
+    list(other.maintenance.import_from(tmp_path / "archive.jsonl"))
+
+    assert titles(memory, "fox") == titles(other, "fox") == ["All", "A fox"]
+    assert memory.maintenance.examine() == other.maintenance.examine() == []
+
+
 def test_sections_are_read_whole_and_cited_exactly(open_memory: OpenMemory) -> None:
     model = FakeLanguageModel(judged=[1.0], said=["1"], answer="A lamp fell over in the loft.")
     memory = open_memory(layers=["outline"], model=model)

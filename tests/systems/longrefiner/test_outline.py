@@ -124,6 +124,76 @@ def test_a_model_divides_a_text_without_headings() -> None:
     assert (rows.notes, rows.usage.model_calls) == ({}, 1)
 
 
+def test_section_without_paragraphs_keeps_its_sub_sections() -> None:
+    reply = [
+        ["section", "The building", ["The mill was ... ninety years."]],
+        ["section", "The fire", []],
+        ["sub-section", "The night", ["One night in May ... they said."]],
+        ["sub-section", "Its cause", ["It began with ... fell over."]],
+        ["section", "Lost", []],
+        ["section", "Afterwards", ["They built it ... stands there."]],
+    ]
+    rows = built(STORY, reply)
+
+    assert outline(rows, STORY) == [
+        (1, "The building", "The"),
+        (1, "The fire", "THE"),
+        (2, "The night", "One"),
+        (2, "Its cause", "It"),
+        (1, "Afterwards", "They"),
+    ]
+    assert rows.notes == {"section that is not in the text": 1}, "nothing is below it either"
+
+
+def test_section_goes_on_in_the_next_window() -> None:
+    story = "".join(f"Part {number} begins here. {'It went on. ' * 40}\n\n" for number in range(2))
+    replies = [
+        [["section", "Title", []], ["sub-section", str(number), [f"Part {number} begins ... went on."]]]
+        for number in range(2)
+    ]
+    rows = built(story, *replies, size=len(story) // 2, window=700)
+
+    assert [(section.level, section.title) for section in rows.sections] == [(1, "Title"), (2, "0"), (2, "1")]
+
+
+@table("skip", ["...", " <skip> "])
+def test_reply_with_tags_gives_the_same_outline(skip: str) -> None:
+    reply = (
+        f"<abstract>The mill was{skip}for ninety years.</abstract>"
+        f"<section: The fire>One night in May{skip}to the river."
+        f'<br>Nobody was hurt{skip}they said.<sub-section: "Its cause">It began with{skip}fell over.'
+        f'</sub-section: "Its cause"></section: The fire><section: Afterwards>They built it{skip}stan'
+    )
+    assert outline(built(STORY, reply), STORY) == outline(built(STORY, REPLY), STORY)
+
+
+class Writer(FakeLanguageModel):
+    """It records prompts and schemas."""
+
+    asked: list[tuple[Prompt, Any]]
+
+    def generate(self, prompts: Sequence[Prompt], **options: Any) -> Any:
+        self.asked = [(prompt, options["schema"]) for prompt in prompts]
+        return super().generate(prompts, **options)
+
+
+def test_trained_model_is_asked_in_the_words_of_its_training() -> None:
+    def ask(**options: Any) -> tuple[Prompt, Any]:
+        model = Writer(["<section: A>The mill was...years."])
+        document = SplitDocument("d", "", segments(STORY))
+        OutlineLayer(**options).build([document], namespace="n", models=FakeModels(model, FakeEmbedder()))
+        return model.asked[0]
+
+    prompt, schema = ask(instruction="Make chapters.")
+    assert (prompt.instruction, prompt.task, schema) == ("Make chapters.", "", None)
+    prompt, schema = ask(form="xml", words=8)
+    assert "<skip>" in prompt.task
+    assert "first 8 words" in prompt.task
+    assert schema is None
+    assert "JSON" in ask()[0].task
+    assert ask()[1] is not None
+
+
 def test_windows_of_a_long_text_make_one_outline() -> None:
     story = "".join(f"Part {number} begins here. {'It went on. ' * 40}\n\n" for number in range(6))
     replies = [[["section", f"Title {number // 2}", [f"Part {number} begins ... went on."]]] for number in range(6)]
@@ -139,6 +209,7 @@ def test_windows_of_a_long_text_make_one_outline() -> None:
         ([], "no sections in what the model wrote"),
         ([["section", "Elsewhere", ["Quite another ... text."]]], "section that is not in the text"),
         ([["section", "Nothing", []]], "section that is not in the text"),
+        ([["section", "A", []], ["sub-section", "B", ["made up"]]], "section that is not in the text"),
         ([["section", "Half", ["One night in ...", "made up"]]], "paragraph of an outline that is not in the text"),
         ([["chapter", "x", []], 7, ["section", "y"]], "part of an outline that is incomplete"),
         ('{"parts": [["section", "Cut", ["One night in May ... to', "outline cut off"),

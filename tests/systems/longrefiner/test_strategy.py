@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from tables import table
 
 from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.errors import StrategyError
+from memgraph_rag.strategies import find_strategy
 from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree
 from memgraph_rag.systems.longrefiner.reranker import Reranker
 from memgraph_rag.systems.longrefiner.strategy import LongRefiner
@@ -79,6 +81,7 @@ def read(
     limits: Limits | None = None,
     reranker: Reranker | None = None,
     similarity: Mapping[str, float] | None = None,
+    question: str = "Why?",
     **options: Any,
 ) -> list[Step]:
     context = ReadingContext(
@@ -89,7 +92,7 @@ def read(
         limits=limits or Limits(),
     )
     strategy = LongRefiner(reranker=reranker, **{"most_tokens": 60} | options)
-    return [step for steps in strategy.read("Why?", context) for step in steps]
+    return [step for steps in strategy.read(question, context) for step in steps]
 
 
 def ids(steps: Sequence[Step]) -> list[str]:
@@ -107,8 +110,42 @@ def test_best_passages_are_read_in_document_order() -> None:
         assert step.sources.keys() == {"reranker", "outline"}
 
 
+def test_abstract_can_be_picked() -> None:
+    session = HandMadeSession(replies=["1"])
+    session.level = 1.0
+    (step,) = read(session, most_tokens=20, reranker=Scores(d1=0.5))
+
+    assert step.node.id == "d0"
+    assert "1. abstract\n2. Fire\n3.   Cause\n4. After\n" in session.requests[0][0]
+
+
+def test_document_without_titles_is_not_asked_about() -> None:
+    session = HandMadeSession()
+    read(session, outlines={"d": [Heading(0, 1, "", is_abstract=True)]}, reranker=Scores())
+
+    assert session.requests == []
+
+
+def test_bm25_scores_passages_by_their_words() -> None:
+    steps = read(HandMadeSession(replies=["None"]), question="Where is d5?", scorer="bm25", most_tokens=20)
+
+    assert ids(steps) == ["d5"]
+    assert steps[0].sources.keys() == {"keywords", "outline"}
+
+
+def test_scorer_is_chosen_by_name() -> None:
+    steps = read(HandMadeSession(replies=["None"]), scorer="embedder", reranker=Scores(d1=9.0),
+                 similarity={"d5": 0.9}, most_tokens=20)  # fmt: skip
+
+    assert ids(steps) == ["d5"]
+    for options in ({"scorer": "reranker"}, {"scorer": "colbert"}):
+        with pytest.raises(StrategyError, match="Expected a scorer out of bm25, embedder, reranker"):
+            find_strategy("longrefiner", **options)
+    assert find_strategy("longrefiner", reranker="a/folder").name == "longrefiner"
+
+
 def test_a_chosen_section_is_read_whole() -> None:
-    session = HandMadeSession(replies=["3"])
+    session = HandMadeSession(replies=["4"])
     session.level = 1.0
     steps = read(session, reranker=Scores(d1=1.0))
 
@@ -117,7 +154,7 @@ def test_a_chosen_section_is_read_whole() -> None:
 
 
 def test_a_question_of_one_passage_ignores_what_was_picked() -> None:
-    session = HandMadeSession(replies=["3"])
+    session = HandMadeSession(replies=["4"])
     session.level = 0.0
 
     assert ids(read(session, most_tokens=20, reranker=Scores(d1=1.0))) == ["d1"]

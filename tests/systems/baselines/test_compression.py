@@ -1,22 +1,27 @@
-"""LongLLMLingua and LLMLingua with fake losses: a token is less expected where no token before it is the same."""
+"""Compression with fake losses: a token is less expected if no token before it is the same."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import all_strategies  # noqa: F401 - with it the fakes have losses of tokens
+import numpy as np
 import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, OneVector, segment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.systems.baselines.compression import kept_shares
+from memgraph_rag.contracts import ReadingContext, Strategy
+from memgraph_rag.errors import StrategyError
+from memgraph_rag.systems.baselines.compression import compress_in_order, kept_shares
 from memgraph_rag.systems.baselines.llmlingua import LLMLingua
+from memgraph_rag.systems.baselines.llmlingua2 import LLMLingua2
 from memgraph_rag.systems.baselines.longllmlingua import LongLLMLingua
-from memgraph_rag.testing import FakeLanguageModel, FakeSession
+from memgraph_rag.systems.baselines.selective_context import SelectiveContext
+from memgraph_rag.testing import FakeSession
 from memgraph_rag.types import Limits, Segment, Step, StopReason
 
 TOKEN = re.compile(r"\w{1,8}|[^\w\s]")
@@ -36,14 +41,15 @@ class Session(FakeSession):
 
 
 def walk(
-    strategy: LongLLMLingua | LLMLingua, segments: Sequence[Segment], limits: Limits | None = None
+    strategy: Strategy, segments: Sequence[Segment], limits: Limits | None = None, *, window: int = 8192
 ) -> tuple[list[Step], list[str]]:
-    session = Session(QUESTION, window=FakeLanguageModel().window)
+    """Steps and texts of a reading. The search finds nothing: the whole document is compressed."""
+    session = Session(QUESTION, window=window)
     passes = strategy.read(
         QUESTION,
         ReadingContext(
             graph=HandMadeGraph(list(segments)),
-            search=HandMadeSearch(segments),
+            search=HandMadeSearch(),
             session=session,
             embedder=OneVector(),
             limits=limits or Limits(),
@@ -73,7 +79,27 @@ def test_less_is_kept_of_what_matters_less() -> None:
     assert walk(LongLLMLingua(), [RAIN, FOX], Limits(tokens=14))[1] == texts
 
 
-def test_llmlingua_reads_in_the_order_of_the_search_whatever_the_question() -> None:
+def test_token_is_compared_with_the_compressed_text_before_it() -> None:
+    seen: list[tuple[str, str]] = []
+
+    def values_of(text: str, before: str):
+        seen.append((text, before))
+        return np.array([(0, 2), (3, 5)]), np.array([2.0, 1.0], np.float32)
+
+    nodes = [segment(str(number), text=text) for number, text in enumerate(("ab cd", "whole", "ef gh"))]
+    texts = compress_in_order([(0.0, node) for node in nodes], [0.5, 1.0, 0.5], values_of)
+
+    assert [text for _, _, text in texts] == ["ab", "whole", "ef"]
+    assert seen == [("ab cd", ""), ("ef gh", "ab whole")]
+
+
+def test_more_lines_than_the_window_holds_end_the_reading() -> None:
+    many = [segment(f"s{number}", index=number, text="It rained again.", tokens=4) for number in range(40)]
+    steps, _ = walk(LLMLingua(target_tokens=160), many, window=210)
+    assert 0 < len(steps) < 40
+
+
+def test_llmlingua_reads_in_document_order_whatever_the_question() -> None:
     steps, texts = walk(LLMLingua(), [RAIN, FOX])
     assert texts == [RAIN.text, FOX.text]
     assert [step.stop for step in steps] == [None, StopReason.EXHAUSTED]
@@ -89,8 +115,31 @@ def test_llmlingua_keeps_the_context_least_expected_and_of_it_the_tokens() -> No
     assert walk(LLMLingua(), [again, RAIN], Limits(tokens=5))[0][0].node.id == "rain"
 
 
-@table("strategy", [LongLLMLingua(), LLMLingua()])
-def test_nothing_found_is_nothing_read(strategy: LongLLMLingua | LLMLingua) -> None:
+@table(
+    ("unit", "kept"),
+    [
+        ("sentence", "Tom found the red fox."),
+        ("phrase", "It rained . Tom found"),
+        ("token", "It rained . Tom found the"),
+    ],
+)
+def test_selective_context_keeps_units_of_most_information(unit: Any, kept: str) -> None:
+    text = "It rained it rained it rained. Tom found the red fox."
+    assert walk(SelectiveContext(unit=unit, target_tokens=6), [segment("a", text=text, tokens=13)])[1] == [kept]
+
+
+def test_unknown_unit_is_refused() -> None:
+    with pytest.raises(StrategyError, match="Expected a unit out of phrase, sentence, token, got 'word'"):
+        SelectiveContext(unit="word")  # type: ignore[arg-type]
+
+
+def test_llmlingua2_keeps_the_same_share_of_each_segment() -> None:
+    _, texts = walk(LLMLingua2(target_tokens=12), [RAIN, FOX])
+    assert texts == ["rained nine days river", "Ann saw where the sleep barn"]
+
+
+@table("strategy", [LongLLMLingua(), LLMLingua(), LLMLingua2(), SelectiveContext()])
+def test_nothing_found_is_nothing_read(strategy: Strategy) -> None:
     assert walk(strategy, []) == ([], [])
 
 

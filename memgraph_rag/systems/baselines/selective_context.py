@@ -1,0 +1,144 @@
+"""Selective-Context: read documents without the phrases that the model expects.
+
+It knows graph, search and session by their contracts. The question plays no part. Invariants: those of ``compression``.
+
+As in the paper: each sentence is scored alone; the self-information of a unit (a token, a phrase, a sentence) is the
+mean over its tokens, as in the released code; the least informative units are left out. A phrase is a noun phrase by
+spaCy, or a word outside of one. Differences from the paper: the share to keep follows from a number of tokens; a token
+that lies in two units counts in the first; the model that answers is also the model that compresses.
+
+Source: Li et al., "Compressing Context to Enhance Inference Efficiency of Large Language Models" (2310.06201).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.display import show
+from memgraph_rag.errors import StrategyError
+from memgraph_rag.lexical.sentences import sentences
+from memgraph_rag.models.recognizers.spacy_model import PACKAGES
+from memgraph_rag.systems.baselines.compression import (
+    join_spans,
+    read_compressed,
+    segments_to_compress,
+    target_within,
+)
+from memgraph_rag.systems.baselines.token_losses import TokenLosses
+from memgraph_rag.types import Segment, Step, Vector
+
+__all__ = ["SelectiveContext"]
+
+Spans = Sequence[tuple[int, int]]
+
+
+class SelectiveContext:
+    """A strategy that reads documents without their least informative units.
+
+    Args:
+        target_tokens: number of tokens to read in all.
+        unit: what is left out or kept as a whole; phrases need a spaCy model.
+    """
+
+    name = "selective_context"
+    follows_paper = True
+
+    def __init__(self, *, target_tokens: int = 1024, unit: Literal["phrase", "sentence", "token"] = "phrase") -> None:
+        if unit not in ("phrase", "sentence", "token"):
+            raise StrategyError(
+                f"Expected a unit out of phrase, sentence, token, got {show(unit)}.", strategy=self.name
+            )
+        self._target = target_tokens
+        self._unit = unit
+
+    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
+        """Yield one step for each segment of which a unit is kept, in the order of the documents.
+
+        Without given documents, at most eight take part. The score is the highest self-information of a kept unit. See
+        ``Strategy.read``.
+
+        Raises:
+            StrategyError: the model's weights are not in this process, or there is no spaCy model for phrases.
+        """
+        losses, target = TokenLosses(context.session, self.name), target_within(self._target, context)
+        segments = segments_to_compress(question, context)
+        units = [_units(segment.text, losses, self._split) for segment in segments]
+        yield from read_compressed(_kept(segments, units, target), context)
+
+    @cached_property
+    def _split(self) -> Callable[[str], Spans] | None:
+        """The function that splits a sentence into units; None for tokens."""
+        if self._unit == "token":
+            return None
+        return _whole if self._unit == "sentence" else _phrase_splitter(self.name)
+
+
+def _units(
+    text: str, losses: TokenLosses, split: Callable[[str], Spans] | None
+) -> tuple[NDArray[np.int64], Vector, NDArray[np.int64]]:
+    """Return (U, 2) the characters of each unit of a text, (U,) its self-information and (U,) its number of tokens."""
+    spans: list[tuple[int, int]] = []
+    values: list[float] = []
+    counts: list[int] = []
+    for first, last in sentences(text):
+        offsets, of_tokens = losses.of(text[first:last], after="\n")  # as after a mark of the beginning
+        units = offsets.tolist() if split is None else split(text[first:last])
+        owners = np.searchsorted([end for _, end in units], offsets[:, 0], side="right")
+        for place, (start, end) in enumerate(units):
+            own = of_tokens[owners == place]
+            if len(own):
+                spans.append((first + start, first + end))
+                values.append(float(own.mean()))
+                counts.append(len(own))
+    return np.array(spans, np.int64).reshape(-1, 2), np.array(values, np.float32), np.array(counts, np.int64)
+
+
+def _kept(
+    segments: Sequence[Segment],
+    units: Sequence[tuple[NDArray[np.int64], Vector, NDArray[np.int64]]],
+    target: int,
+) -> Iterator[tuple[float, Segment, str]]:
+    """Yield score, segment and text of the most informative units of all, up to the first that exceeds the target."""
+    if not segments:
+        return
+    values = np.concatenate([of_text for _, of_text, _ in units])
+    counts = np.concatenate([of_text for _, _, of_text in units])
+    order = np.lexsort((np.arange(len(values)), -values))
+    is_kept = np.zeros(len(values), bool)
+    is_kept[order[np.cumsum(counts[order]) <= target]] = True
+    start = 0
+    for segment, (spans, of_text, _) in zip(segments, units, strict=True):
+        own = is_kept[start : start + len(spans)]
+        start += len(spans)
+        yield float(of_text[own].max(initial=0.0)), segment, join_spans(segment.text, spans[own])
+
+
+def _whole(sentence: str) -> Spans:
+    return [(0, len(sentence))]
+
+
+def _phrase_splitter(strategy: str) -> Callable[[str], Spans]:
+    """Return a function that splits a sentence into noun phrases and the words between them.
+
+    Raises:
+        StrategyError: spaCy or its model is not installed.
+    """
+    package = next((name for name in PACKAGES if find_spec(name)), None) if find_spec("spacy") else None
+    if package is None:
+        raise StrategyError(
+            f"Expected a spaCy model for phrases, such as {PACKAGES[0]}, got none. Install one, or give "
+            'unit="sentence".',
+            strategy=strategy,
+        )
+    import spacy
+
+    pipeline: Any = spacy.load(package, exclude=["ner"])
+    pipeline.add_pipe("merge_noun_chunks")
+    return lambda sentence: [(word.idx, word.idx + len(word)) for word in pipeline(sentence)]
