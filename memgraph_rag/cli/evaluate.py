@@ -35,10 +35,14 @@ from memgraph_rag.evaluation.scores import require_metrics
 from memgraph_rag.evaluation.table_report import compare_with_paper
 from memgraph_rag.evaluation.tables import find_table, known_tables
 from memgraph_rag.ingestion.layer_choice import make_layer
-from memgraph_rag.ingestion.memory_layers import known_memory_layers, split_layers
+from memgraph_rag.ingestion.memory_layers import (
+    choose_memory_layers,
+    known_memory_layers,
+    make_memory_layer,
+    split_layers,
+)
 from memgraph_rag.layers.openie import OpenIE
 from memgraph_rag.memory import DEFAULT_LAYERS, Memory
-from memgraph_rag.plugins import find_parts, make_part
 from memgraph_rag.search.modes import find_mode
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import DEFAULT, ablations_of, find_strategy, known_strategies, required_layers
@@ -220,8 +224,7 @@ def _reader(method: Method, dataset: str) -> Strategy | SearchMode | str:
         return find_strategy(method.strategy, **arguments)
     if method.mode in MODES:
         return method.mode
-    mode = find_mode(method.mode)
-    return make_part(method.mode, find_parts("modes")[method.mode], arguments) if arguments else mode
+    return find_mode(method.mode, **arguments)
 
 
 def _check(folder: Folder, methods: Sequence[Method], *, asks: bool) -> None:
@@ -300,7 +303,7 @@ class _Evaluation:
             for name, arguments in build.layers.items()
         ]
         of_documents, of_memory = split_layers(layers)
-        required = [name for layer in _made(of_memory) for name in layer.requires]
+        required = [name for layer in choose_memory_layers(of_memory) for name in layer.requires]
         place = replace(self.place, store=store, namespace=name, model=model or self.place.model)
         layers = tuple(dict.fromkeys((*of_documents, *required)))
         with place.open(progress=self.bars, layers=layers, **build.settings) as memory:
@@ -311,13 +314,8 @@ def _layer(name: str, settings: Settings, arguments: Mapping[str, Any]) -> str |
     """Return a layer built with arguments; its name if there are none."""
     if not arguments:
         return name
-    if maker := known_memory_layers().get(name):
-        return make_part(name, maker, arguments)
-    return make_layer(name, settings, arguments)
-
-
-def _made(layers: Sequence[str | MemoryLayer]) -> list[MemoryLayer]:
-    return [known_memory_layers()[layer]() if isinstance(layer, str) else layer for layer in layers]
+    is_of_memory = name in known_memory_layers()
+    return make_memory_layer(name, arguments) if is_of_memory else make_layer(name, settings, arguments)
 
 
 def _outcomes_of(run: Run, method: Method) -> list[Outcome]:

@@ -19,7 +19,7 @@ from memgraph_rag.ingestion.all_overviews import all_overviews
 from memgraph_rag.ingestion.layer_building import layer_errors, refused, require_rows
 from memgraph_rag.ingestion.layer_choice import CORE_LAYERS
 from memgraph_rag.layers.library.library import LibraryLayer
-from memgraph_rag.plugins import find_parts
+from memgraph_rag.plugins import find_parts, make_part
 from memgraph_rag.types import Action, Failure, Overview, OverviewRows, Receipt, Summarizes, Usage
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "documents_without",
     "known_memory_layers",
     "layers_there",
+    "make_memory_layer",
     "remove_overviews",
     "split_layers",
 ]
@@ -52,6 +53,15 @@ _MEMBERS = ("name", "needs_language", "requires", "build")
 def known_memory_layers() -> dict[str, Callable[[], MemoryLayer]]:
     """Return the functions that make the layers of the memory, by name: first the core's, then those of systems."""
     return _CORE | {name: maker for name, maker in find_parts("memory_layers").items() if name not in _CORE}
+
+
+def make_memory_layer(name: str, arguments: Mapping[str, Any]) -> MemoryLayer:
+    """Return a layer of the memory by its name (``known_memory_layers``), built with these arguments.
+
+    Raises:
+        SettingsError: the layer does not take these arguments.
+    """
+    return make_part(name, known_memory_layers()[name], arguments)
 
 
 def split_layers(
