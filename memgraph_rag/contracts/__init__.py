@@ -24,6 +24,7 @@ from memgraph_rag.contracts.models import (
     ReadingSession,
     TokenCounter,
     TurnJudge,
+    query_vectors,
 )
 from memgraph_rag.contracts.search import MODES, Search, SearchContext, SearchMode, SearchSpace
 from memgraph_rag.contracts.strategies import Extract, ReadingContext, Strategy
@@ -65,4 +66,5 @@ __all__ = [
     "TokenCounter",
     "TurnJudge",
     "WillingLayer",
+    "query_vectors",
 ]
