@@ -31,6 +31,7 @@ from memgraph_rag.contracts.models import (
     ReadingSession,
     TokenCounter,
     TurnJudge,
+    query_vectors,
 )
 from memgraph_rag.contracts.search import MODES, Search, SearchContext, SearchMode, SearchSpace
 from memgraph_rag.contracts.strategies import Extract, ReadingContext, Strategy
@@ -73,4 +74,5 @@ __all__ = [
     "TokenCounter",
     "TurnJudge",
     "WillingLayer",
+    "query_vectors",
 ]

@@ -26,6 +26,7 @@ __all__ = [
     "ReadingSession",
     "TokenCounter",
     "TurnJudge",
+    "query_vectors",
 ]
 
 
@@ -245,7 +246,8 @@ class Embedder(Protocol):
     must not cut a longer text silently. ``unrelated_below``: the cosine below which a sentence is not about a question;
     without it, no answer is withheld and no citation is dropped as unrelated. ``relevance_curve``
     (``types.RelevanceCurve``): the relevance of evidence by its cosine. ``breadth`` (``types.QuestionBreadth``): tells
-    questions about a whole from other questions; without it, their words alone decide.
+    questions about a whole from other questions; without it, their words alone decide. ``embed_queries``: as ``embed``,
+    for questions (``query_vectors``), if they have an encoder of their own.
     """
 
     @property
@@ -265,6 +267,11 @@ class Embedder(Protocol):
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, without special tokens."""
         ...
+
+
+def query_vectors(embedder: Embedder, questions: Sequence[str]) -> Matrix:
+    """Return the vectors of questions: by ``embed_queries`` if the embedder has that, else by ``embed``."""
+    return getattr(embedder, "embed_queries", embedder.embed)(questions)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer
+from memgraph_rag.contracts import Embedder, EntityRecognizer, query_vectors
 from memgraph_rag.lexical.names import names_in, ngrams
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
@@ -143,7 +143,7 @@ class GraphSearch:
         if not len(view.rows):
             return []
         named = names_in(question, self._recognizer)
-        vector = self._embedder.embed([question])[0]
+        vector = query_vectors(self._embedder, [question])[0]
         kinds = self.index.kinds(view)
         if len(kinds) == 1:
             order = self._order(question, named, vector, view, k=k)
@@ -247,7 +247,7 @@ class GraphSearch:
         wanted = find_only_speaker(question, set(speakers))
         if wanted is None:
             return None
-        vector, terms = self._embedder.embed([question])[0], self.index.terms(question)
+        vector, terms = query_vectors(self._embedder, [question])[0], self.index.terms(question)
         walk = self._walk(
             view, vector, terms, self._seed_columns(self.names(question), view), self._match_days(view, terms)
         )

@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph
+from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, query_vectors
 from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.names import names_in, ngrams
 from memgraph_rag.lexical.timestamps import instant
@@ -84,7 +84,7 @@ class PoolReader:
                 best_hits,
                 lambda count: graph.matching(words, k=count, documents=documents, stemming=stemming), LISTED, within,
             )  # fmt: skip
-            vector = self._embedder.embed([question])[0]
+            vector = query_vectors(self._embedder, [question])[0]
             near = best_hits(lambda count: graph.nearest(vector, k=count, documents=documents), LISTED, within)
             matching = by_words.result()
         first = graph.linked_segments(

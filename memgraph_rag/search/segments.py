@@ -16,7 +16,15 @@ from typing import Any
 
 from typing_extensions import Self
 
-from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, SearchSpace
+from memgraph_rag.contracts import (
+    MODES,
+    Embedder,
+    EntityRecognizer,
+    SearchedGraph,
+    SearchMode,
+    SearchSpace,
+    query_vectors,
+)
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.names import names_in
 from memgraph_rag.search.as_of import AsOf, Within, as_of, best_hits
@@ -252,7 +260,7 @@ class SegmentSearch:
         pool = max(k, _POOL) if mode == "hybrid" else k
         if not self._graph.count_documents():  # before the embedder loads
             return []
-        vector = None if mode == "keywords" else self._embedder.embed([query])[0]
+        vector = None if mode == "keywords" else query_vectors(self._embedder, [query])[0]
         lists = {}
         if mode != "vector":
             lists["keywords"] = best_hits(partial(self._matching, query, documents), pool, within)

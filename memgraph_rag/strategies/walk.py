@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from memgraph_rag.contracts import ReadingContext, ReadingSession
+from memgraph_rag.contracts import ReadingContext, ReadingSession, query_vectors
 from memgraph_rag.strategies.candidates import Candidates, Weights
 from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.strategies.node_lines import NodeLines
@@ -89,7 +89,7 @@ class Walk:
             most_reasons=self._reasons,
             request=NEXT_SEARCH,
         )
-        wanted = context.embedder.embed([question])[0]
+        wanted = query_vectors(context.embedder, [question])[0]
         library = LibraryFrontier(context, wanted)
         candidates = Candidates(
             context.graph,
@@ -126,7 +126,7 @@ class Walk:
                 reason = _ask_next_search(p_yes, reflection)
             if reason:
                 query = f"{question} {reason}"
-                enter(query, context.embedder.embed([query])[0])
+                enter(query, query_vectors(context.embedder, [query])[0])
             best = candidates.best()
             stop = _stop(reflection, best, limit, context.session)
             yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))

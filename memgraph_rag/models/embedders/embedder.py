@@ -114,6 +114,15 @@ class SentenceEmbedder:
             vectors[task] = _encode(network, [texts[place] for place in task])
         return vectors
 
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """Return the (n, d) float32 vectors of questions, rows L2-normalised, to compare with vectors of ``embed``.
+
+        They differ from those of ``embed`` if the model has an encoder for queries: a ``Router`` of
+        sentence-transformers with the routes "query" and "document", as for Dragon.
+        """
+        queries = self.network.for_queries() if texts and isinstance(self.network, _LibraryNetwork) else None
+        return self.embed(texts) if queries is None else _encode(queries, texts)
+
     def _fast_network(self) -> _Network:
         """Return the network in the format in which the hardware computes fastest."""
         import torch
@@ -144,10 +153,19 @@ class _Network(Protocol):
 
 
 class _LibraryNetwork:
-    """A model that sentence-transformers runs."""
+    """A model that sentence-transformers runs.
 
-    def __init__(self, model: SentenceTransformer) -> None:
+    Args:
+        task: the route of a model that has several.
+    """
+
+    def __init__(self, model: SentenceTransformer, task: str = "document") -> None:
         self._model = model
+        self._task = {"task": task} if type(model[0]).__name__ == "Router" else {}
+
+    def for_queries(self) -> _LibraryNetwork | None:
+        """Return the network of queries; None if the model embeds queries as it embeds other texts."""
+        return _LibraryNetwork(self._model, "query") if self._task else None
 
     @classmethod
     def load(cls, folder: str, device: torch.device) -> _LibraryNetwork:
@@ -170,7 +188,9 @@ class _LibraryNetwork:
 
         windows = [self._split_into_windows(text) for text in texts]
         every = [window for text_windows in windows for window, _ in text_windows]
-        vectors = self._model.encode(every, batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
+        vectors = self._model.encode(
+            every, batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False, **self._task
+        )
         if len(every) == len(texts):
             return vectors
         tokens = torch.tensor([tokens for parts in windows for _, tokens in parts], device=vectors.device)

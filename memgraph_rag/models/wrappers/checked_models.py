@@ -62,11 +62,18 @@ class CheckedEmbedder:
         Raises:
             ModelError: the result is not such a matrix, or a row is 0 or not finite.
         """
+        return self._embed(texts, self.unchecked.embed)
+
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """Return the vectors of questions, by ``embed_queries`` of the embedder if it has that; else as ``embed``."""
+        return self._embed(texts, getattr(self.unchecked, "embed_queries", self.unchecked.embed))
+
+    def _embed(self, texts: Sequence[str], method: Callable[[Sequence[str]], Matrix]) -> Matrix:
         shape = len(texts), self.dimension
         if not texts:
             return np.zeros(shape, np.float32)
         with _without_stop(self, "embed"):
-            given = self.unchecked.embed(texts)
+            given = method(texts)
         try:
             rows = np.asarray(given)
             with np.errstate(over="ignore"):

@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.contracts import ReadingContext, query_vectors
 from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError, WindowExceeded
 from memgraph_rag.lexical.bm25 import KeywordIndex
@@ -180,7 +180,7 @@ def _keyword_scores(question: str, tree: OutlineTree) -> dict[int, float]:
 
 def _cosines(question: str, tree: OutlineTree, context: ReadingContext) -> dict[int, float]:
     """Return the cosine of each passage by place. Parts beyond the 256 best have the cosine of their segment."""
-    (vector,) = context.embedder.embed([question])
+    (vector,) = query_vectors(context.embedder, [question])
     documents = sorted({passage.segment.document_id for passage in tree.passages.values()})
     cosines = {hit.node_id: hit.score for hit in context.graph.similarities(vector, documents=documents)}
     scores = {place: cosines.get(passage.segment.id, 0.0) for place, passage in tree.passages.items()}
