@@ -23,8 +23,8 @@ from memgraph_rag.types import Action, Document, Failure, Limits, Receipt, Usage
 __all__ = ["Run", "added", "prompt_of"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_REVISION = 4
-"""Raised where the same documents and settings give other outcomes: 4, the walk asks after three nodes."""
+_REVISION = 5
+"""Raised where the same documents and settings give other outcomes: 5, ``pecan`` scales its scores over all nodes."""
 
 _OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks", "stemming")
 """Settings that an answer depends on, in addition to the stored documents."""
