@@ -25,7 +25,7 @@ __all__ = ["Run", "added", "prompt_of"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _REVISION = 5
-"""Raised where the same documents and settings give other outcomes: 5, papers' strategies are not refused."""
+"""Raised where the same documents and settings give other outcomes: 5, strategies of papers follow their papers."""
 
 _OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks", "stemming")
 """Settings that an answer depends on, in addition to the stored documents."""

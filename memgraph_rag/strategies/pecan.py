@@ -170,9 +170,9 @@ class _Signals:
 class _Walk:
     """The scores of all nodes that can still be read (steps 3 to 5).
 
-    Attention and similarity are each divided by their sum over these nodes, as in the paper. With a library they are
-    divided by their largest value: an overview passes attention to few nodes, but there are many cosines, so with sums
-    attention alone would decide.
+    Attention and similarity are each divided by their sum over all nodes, read and unread, as in the paper. With a
+    library they are divided by their largest value over the unread nodes: an overview passes attention to few nodes,
+    but there are many cosines, so with sums attention alone would decide.
 
     Args:
         hits: the cosines of the nodes that can be read from the beginning.
@@ -190,6 +190,7 @@ class _Walk:
     ) -> None:
         self.cosines: dict[str, float] = {}
         self._similarity: dict[str, float] = {}
+        self._unread: set[str] = set()
         self._signals = signals
         self._similarity_weight = similarity_weight
         self._graph = graph
@@ -205,6 +206,7 @@ class _Walk:
         new = {hit.node_id: hit.score for hit in hits if hit.node_id not in self.cosines}
         self.cosines |= new
         self._similarity |= {node_id: max(cosine, 0.0) for node_id, cosine in new.items()}
+        self._unread |= new.keys()
 
     def via(self, node: Node) -> str:
         """Return the library's note for an overview of the library in the start set, else an empty text."""
@@ -214,8 +216,7 @@ class _Walk:
         """Mark nodes as read, and add their attention to the nodes that they summarise: z += r E (step 3)."""
         carried = {}
         for node, attended in zip(nodes, attention, strict=True):
-            self._similarity.pop(node.id, None)
-            self._z.pop(node.id, None)
+            self._unread.discard(node.id)
             self.count += 1
             factor = self.count + 1 if self._signals.is_linear else 1  # the question has position 1, the first node 2
             carried[node.id] = attended * factor
@@ -233,7 +234,7 @@ class _Walk:
         The score is the weighted sum of z and the similarity, each divided by its whole (``_wholes``).
         """
         wholes = self._wholes()
-        scores = ((node_id, sum(self._weigh(node_id, wholes))) for node_id in self._similarity)
+        scores = ((node_id, sum(self._weigh(node_id, wholes))) for node_id in self._unread)
         return nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
 
     def best(self) -> tuple[Node, float] | None:
@@ -249,6 +250,7 @@ class _Walk:
                 best, score = ranked[0]
                 return nodes[best], score
             for node_id in forgotten:
+                self._unread.remove(node_id)
                 del self._similarity[node_id]
                 self._z.pop(node_id, None)
             most *= 2  # a whole document may be forgotten: doubling needs few reads
@@ -259,9 +261,9 @@ class _Walk:
         return dict(zip(("attention", "similarity"), self._weigh(node_id, self._wholes()), strict=True))
 
     def _wholes(self) -> tuple[float, float]:
-        """Return the divisors of z and of the similarity: the sums, or the largest values with a library."""
+        """Return the divisors of z and of the similarity; 1 instead of 0. See the class."""
         if self._library:
-            wholes = self._largest, max(self._similarity.values(), default=0.0)
+            wholes = self._largest, max((self._similarity[node_id] for node_id in self._unread), default=0.0)
         else:
             wholes = sum(self._z.values()), sum(self._similarity.values())
         return wholes[0] or 1.0, wholes[1] or 1.0
