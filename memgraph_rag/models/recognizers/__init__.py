@@ -89,7 +89,7 @@ def _install_hint(choice: str) -> str:
     kind, _, which = choice.partition("/")
     if kind == "stanza":
         language = which.partition("/")[0] or "en"
-        download = f"""python -c 'import stanza; stanza.download("{language}")'"""
+        download = f"memgraph-rag models --fetch stanza:{language}"
         return f" ({download})" if stanza_model.has_stanza() else f' (pip install "memgraph_rag[stanza]"; {download})'
     if which in ("", spacy_model.PACKAGES[-1]):
         return ' (pip install "memgraph_rag[offline-models]")'

@@ -25,7 +25,7 @@ from memgraph_rag.settings import stanza_folder
 if TYPE_CHECKING:
     from stanza.pipeline.core import Pipeline
 
-__all__ = ["StanzaRecognizer", "has_stanza", "installed"]
+__all__ = ["StanzaRecognizer", "default_folders", "has_stanza", "installed", "list_choices", "list_files"]
 
 _BATCH = 256
 _FIRST_SET, _LAST_SET = "default", "default_accurate"  # the last one also needs a transformer from a hub
@@ -47,15 +47,15 @@ def installed(language: str, package: str = "", *, folder: Path | None = None) -
     """
     if not has_stanza():
         return None
-    for place in (folder,) if folder else _default_folders():
+    for place in (folder,) if folder else default_folders():
         try:
             resources = json.loads((place / "resources.json").read_text("utf-8"))
         except (OSError, ValueError):
             continue
         code = resources.get(language, {}).get("alias", language)
         known = resources.get(code, {})
-        for processors in _list_choices(known, package):
-            if all(path.is_file() for path in _list_files(known, processors, place / code)):
+        for processors in list_choices(known, package):
+            if all(path.is_file() for path in list_files(known, processors, place / code)):
                 digest = known.get("ner", {}).get(processors["ner"], {}).get("md5", "")[:8] or "local"
                 name = f"stanza/{code}/{processors['ner']}-{digest}"
                 return StanzaRecognizer(place, code, processors, name=name)
@@ -108,13 +108,13 @@ class StanzaRecognizer:
                 raise ModelError(
                     f"Expected a stanza model that finds names in {self._folder / self._language}, got an error: "
                     f"{error}. "
-                    f"Get it again: python -c 'import stanza; stanza.download(\"{self._language}\")'.",
+                    f"Remove it, and get it again: memgraph-rag models --fetch stanza:{self._language}.",
                     name=self.name, folder=str(self._folder),
                 ) from error  # fmt: skip
         return self._pipeline
 
 
-def _default_folders() -> Sequence[Path]:
+def default_folders() -> Sequence[Path]:
     """Return the folder in stanza's own setting, else the folders that its newer and older releases use.
 
     stanza itself is not imported, because it imports torch.
@@ -129,7 +129,7 @@ def _default_folders() -> Sequence[Path]:
     return Path(cache) / "resources", Path.home() / "stanza_resources"
 
 
-def _list_choices(known: Mapping[str, Any], package: str) -> Iterator[dict[str, str]]:
+def list_choices(known: Mapping[str, Any], package: str) -> Iterator[dict[str, str]]:
     """Yield the package of each processor, for each way in which stanza can find names in a language, best first."""
     sets = {name: packages for name, packages in known.get("packages", {}).items() if "tokenize" in packages}
     order = sorted(sets, key=lambda name: (name != _FIRST_SET, name == _LAST_SET, name))
@@ -142,7 +142,7 @@ def _list_choices(known: Mapping[str, Any], package: str) -> Iterator[dict[str, 
                 yield {**processors, "ner": ner}
 
 
-def _list_files(known: Mapping[str, Any], processors: Mapping[str, str], folder: Path) -> Iterator[Path]:
+def list_files(known: Mapping[str, Any], processors: Mapping[str, str], folder: Path) -> Iterator[Path]:
     """Yield every file that these processors load."""
     for processor, package in processors.items():
         yield folder / processor / f"{package}.pt"
