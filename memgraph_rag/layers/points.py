@@ -5,7 +5,10 @@ bullet becomes a point. The model's attention while it writes becomes the weight
 without attention the cosines of point and nodes do. The module knows no database and no tokenizer. Invariants: the
 weights of a point's edges sum to 1; faulty output of the model is counted, raises nothing and never costs a segment.
 
-Source: PECAN / GARLIC, section 3.1; ``docs/decisions`` decides what the paper leaves open.
+With ``parents="one"`` the model writes one paragraph for each batch, so the points form a tree.
+
+Source: PECAN / GARLIC, section 3.1, and section 4.2 for the tree; ``docs/decisions/points.md`` says what is as in the
+paper and what is not.
 """
 
 from __future__ import annotations
@@ -15,12 +18,16 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import takewhile
+from typing import Literal
 
 import numpy as np
 
 from memgraph_rag.contracts import Embedder, LanguageModel, Models, Progress, SplitDocument
+from memgraph_rag.display import show
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.layers.batches import Batch, batches, output_tokens, prompt
 from memgraph_rag.layers.growth import Growth, grow, make_points
+from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
 from memgraph_rag.types import (
     Generation,
     LayerRows,
@@ -36,6 +43,12 @@ INSTRUCTION = (
     "Each point tells one event or fact in one complete sentence. Use full names instead of pronouns. A point may "
     "gather what several pieces say; leave out nothing that matters. Write each point on its own line, beginning "
     'with "* ". Write only the points, without introduction or explanation.'
+)
+
+SUMMARY = (
+    "Below are consecutive pieces of a text, one on each line. Write one paragraph that sums them up and keeps as many "
+    "key details as possible. Use full names instead of pronouns. Write only the paragraph, without introduction or "
+    "explanation."
 )
 
 SIMILARITY = "weights by similarity"
@@ -63,6 +76,8 @@ class PointsLayer:
         batch_tokens: limit on prompt, inputs and output of one batch together; a smaller window replaces it.
         edge_mass: the share of its attention that a point's edges keep, largest first (1.0: the paper).
         most_levels: the largest number of levels.
+        parents: with "one" each batch becomes one summary, so each node has one parent: a tree as RAPTOR's, for the
+            paper's ablation without graph. With "many" each batch becomes a list of points.
     """
 
     name = "points"
@@ -70,10 +85,20 @@ class PointsLayer:
     needs_recognizer = False
     requires: Sequence[str] = ()
 
-    def __init__(self, *, batch_tokens: int = 8192, edge_mass: float = 0.95, most_levels: int = 8) -> None:
+    def __init__(
+        self,
+        *,
+        batch_tokens: int = 8192,
+        edge_mass: float = 0.95,
+        most_levels: int = 8,
+        parents: Literal["many", "one"] = "many",
+    ) -> None:
+        if parents not in ("many", "one"):
+            raise SettingsError(f'Expected parents "many" or "one", got {show(parents)}.', parents=parents)
         self._batch_tokens = batch_tokens
-        self._edge_mass = edge_mass
+        self._edge_mass = edge_mass if parents == "many" else 1.0
         self._most_levels = most_levels
+        self._has_one_parent = parents == "one"
 
     def build(
         self,
@@ -111,29 +136,18 @@ class PointsLayer:
             if progress is not None:
                 progress(f"summarising, level {level}", done, count)
 
+        head = SUMMARY if self._has_one_parent else INSTRUCTION
         generations = language.generate(
-            [
-                prompt(batch, head=INSTRUCTION)
-                for document_batches in batches_of_documents
-                for batch in document_batches
-            ],
+            [prompt(batch, head=head) for document_batches in batches_of_documents for batch in document_batches],
             max_tokens=output_tokens(language, self._batch_tokens),
-            stop=is_useless_from_here,
+            stop=goes_in_circles if self._has_one_parent else is_useless_from_here,
             progress=tell,
         )
         lacks_attention = any(generation.attention is None for generation in generations)
         written = iter(generations)
         for growth, document_batches in zip(growing, batches_of_documents, strict=True):
-            bullets_of_batches = [
-                _take(growth, batch, next(written), self._edge_mass, models) for batch in document_batches
-            ]
-            self._grow(
-                growth,
-                [pair for batch_bullets in bullets_of_batches for pair in batch_bullets],
-                level,
-                namespace,
-                language,
-            )
+            taken = [self._take(growth, batch, next(written), models) for batch in document_batches]
+            self._grow(growth, [pair for of_batch in taken for pair in of_batch], level, namespace, language)
             growth.finished |= len(document_batches) == 1
             if lacks_attention:
                 growth.notes[SIMILARITY] = len(growth.points)
@@ -167,27 +181,29 @@ class PointsLayer:
         )
         growth.nodes = new or growth.nodes
 
-
-def _take(
-    growth: Growth, batch: Batch, generation: Generation, mass: float, models: Models
-) -> list[tuple[str, _Weights]]:
-    """Return the text and the weights of each point that the model wrote for one batch."""
-    growth.usage += generation.usage
-    spans, notes = bullets(generation.text, complete=generation.finish != "length")
-    growth.notes.update(notes)
-    if not spans:
-        growth.notes["batch without a point"] += 1
-    texts = [_BOLD.sub("", generation.text[start:end]) for start, end in spans]
-    if generation.attention is not None:
-        weights_of_points = [edge_weights(generation, *span, mass=mass) for span in spans]
-    else:
-        weights_of_points = similarity_weights(
-            texts, [as_line(node.text) for node in batch], models.embedder, mass=mass
-        )
-    return [
-        (text, [(node.id, float(weight)) for node, weight in zip(batch, weights, strict=True) if weight > 0])
-        for text, weights in zip(texts, weights_of_points, strict=True)
-    ]
+    def _take(self, growth: Growth, batch: Batch, generation: Generation, models: Models) -> list[tuple[str, _Weights]]:
+        """Return the text and the weights of each point that the model wrote for one batch."""
+        growth.usage += generation.usage
+        is_complete = generation.finish != "length"
+        if self._has_one_parent:
+            span, notes = usable_prose(generation.text, complete=is_complete)
+            spans = [span] if span else []
+            texts = [as_paragraph(generation.text[start:end]) for start, end in spans]
+        else:
+            spans, notes = bullets(generation.text, complete=is_complete)
+            texts = [_BOLD.sub("", generation.text[start:end]) for start, end in spans]
+        growth.notes.update(notes)
+        if not spans:
+            growth.notes["batch without a point"] += 1
+        if generation.attention is not None:
+            weights_of_points = [edge_weights(generation, *span, mass=self._edge_mass) for span in spans]
+        else:
+            inputs = [as_line(node.text) for node in batch]
+            weights_of_points = similarity_weights(texts, inputs, models.embedder, mass=self._edge_mass)
+        return [
+            (text, [(node.id, float(weight)) for node, weight in zip(batch, weights, strict=True) if weight > 0])
+            for text, weights in zip(texts, weights_of_points, strict=True)
+        ]
 
 
 def bullets(text: str, *, complete: bool) -> tuple[list[tuple[int, int]], Counter[str]]:

@@ -3,9 +3,9 @@
 The module knows graph, session and embedder by their contracts only. Invariant: a node is read at most once, and the
 score of an unread node depends only on the nodes read before.
 
-Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; ``docs/decisions/walk.md`` decides what the
-paper leaves open. The defaults are the paper's, except for the sizes of the model and its batches. In a memory with a
-library the walk starts at the library's root, which is our addition (``docs/decisions/library.md``).
+Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; ``docs/decisions/points.md`` says what is as in
+the paper and what is not. The ablation without graph needs another graph: ``PointsLayer(parents="one")``. In a memory
+with a library the walk starts at the library's root, which is our addition (``docs/decisions/library.md``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEVER, Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
-from memgraph_rag.strategies.summary_tree import SummaryTree
 from memgraph_rag.strategies.token_budget import fits, start_set
 from memgraph_rag.types import Hit, Limits, Node, Overview, Step, StopReason
 
@@ -50,13 +49,11 @@ class Pecan:
         attention_weight: weight of the attention score; by default the calibration's weight, else 1.
         similarity_weight: weight of the embedding similarity.
         start_tokens: most tokens of the start set; by default half the window.
-        shape: "tree" keeps only the heaviest edge to each node, so each node has one parent.
         name: the name by which users choose the strategy.
     """
 
     name = "pecan"
     ablations: ClassVar = {
-        "without_graph": {"shape": "tree"},
         "without_stop": {"count": _AVERAGE_NODES},
         "without_attention": {"attention_weight": 0.0},
         "without_similarity": {"similarity_weight": 0.0},
@@ -73,7 +70,6 @@ class Pecan:
         attention_weight: float | None = None,
         similarity_weight: float = 1.0,
         start_tokens: int | None = None,
-        shape: Literal["graph", "tree"] = "graph",
     ) -> None:
         self._calibrated = calibrated
         self._yes_threshold = yes_threshold
@@ -83,7 +79,6 @@ class Pecan:
         self._attention_weight = attention_weight
         self._similarity_weight = similarity_weight
         self._start_tokens = start_tokens
-        self._shape = shape
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield the start set, then one step a node; see ``Strategy.read``.
@@ -136,13 +131,11 @@ class Pecan:
         scope = documents_to_walk(question, context)
         hits = graph.similarities(vector, documents=scope)
         signals = self._signals(context.session)
-        library = LibraryFrontier(context, vector) if self._shape == "graph" else None
+        library = LibraryFrontier(context, vector)
         if library:
             top = [*library.tops, *graph.top_nodes(library.lacking(scope))]
-            return top, _Walk(hits, signals, self._similarity_weight, graph, graph, library)
-        top = graph.top_nodes(scope)
-        below = SummaryTree(graph, top) if self._shape == "tree" else graph
-        return top, _Walk(hits, signals, self._similarity_weight, graph, below)
+            return top, _Walk(hits, signals, self._similarity_weight, graph, library)
+        return graph.top_nodes(scope), _Walk(hits, signals, self._similarity_weight, graph)
 
     def _signals(self, session: ReadingSession) -> _Signals:
         """Return the attention's weight and position: as given, else from the session's calibration, else PECAN's."""
@@ -183,7 +176,6 @@ class _Walk:
         signals: _Signals,
         similarity_weight: float,
         graph: GraphReader,
-        below: GraphReader | SummaryTree,
         library: LibraryFrontier | None = None,
     ) -> None:
         self.cosines: dict[str, float] = {}
@@ -192,7 +184,6 @@ class _Walk:
         self._signals = signals
         self._similarity_weight = similarity_weight
         self._graph = graph
-        self._below = below
         self._library = library
         self._largest = 0.0  # attention of a read node
         self._z: dict[str, float] = {}
@@ -221,7 +212,7 @@ class _Walk:
         self._largest = max([self._largest, *carried.values()])
         if self._library and self._library.descend(nodes):
             self._add_candidates(self._library.hits())
-        for edge in self._below.successors([node.id for node in nodes]):
+        for edge in self._graph.successors([node.id for node in nodes]):
             if edge.target_id in self._similarity:
                 raised = carried[edge.source_id] * edge.weight
                 self._z[edge.target_id] = self._z.get(edge.target_id, 0.0) + raised

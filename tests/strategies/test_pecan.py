@@ -15,7 +15,6 @@ from tables import table
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.pecan import Pecan
-from memgraph_rag.strategies.summary_tree import SummaryTree
 from memgraph_rag.strategies.token_budget import START_TOKENS
 from memgraph_rag.types import Limits, Node, Step, StopReason, Summarizes
 
@@ -388,44 +387,6 @@ def test_without_stop_a_fixed_count_is_read(count: int | None, read: list[str]) 
     steps = tree().walk(without("stop"), limits=Limits(nodes=count))
     assert ids(steps) == read
     assert steps[-1].stop is (StopReason.MAX_NODES if count else StopReason.EXHAUSTED)
-
-
-def test_without_graph_a_node_has_one_parent() -> None:
-    """Both points lead to "far", "side" more so; as a tree "top" leads to "near" alone, with all its weight."""
-    world = replace(
-        tree(),
-        edges=[
-            Summarizes("top", "near", 0.6),
-            Summarizes("top", "far", 0.4),
-            Summarizes("side", "far", 0.5),
-            Summarizes("side", "low", 0.5),
-        ],
-        similarity={},
-        attention={"top": 0.9, "side": 0.4},
-        yes=[],
-    )
-    below = SummaryTree(world.graph, world.nodes[:2])
-    assert below.successors(["side", "top"]) == [
-        Summarizes("side", "far", 0.5),
-        Summarizes("side", "low", 0.5),
-        Summarizes("top", "near", 1.0),
-    ]
-    graph, tree_walk = world.walk(Pecan()), world.walk(without("graph"))
-    z = {"near": 1.8 * 0.6, "far": 1.8 * 0.4 + 1.2 * 0.5, "low": 1.2 * 0.5}
-    assert [step.node.id for step in graph[2:]] == sorted(z, key=lambda name: -z[name])
-    assert [step.node.id for step in tree_walk[2:]] == ["near", "far", "low"]
-
-
-@given(world=worlds())
-def test_the_tree_keeps_the_heaviest_edge_of_each_node(world: World) -> None:
-    below = SummaryTree(world.graph, world.nodes)
-    kept = [edge for node in world.nodes for edge in below.successors([node.id])]
-    assert len({edge.target_id for edge in kept}) == len(kept) == len({edge.target_id for edge in world.edges})
-    for edge in kept:
-        rivals = [rival for rival in world.edges if rival.target_id == edge.target_id]
-        assert edge.source_id in {rival.source_id for rival in rivals if rival.weight == max(r.weight for r in rivals)}
-    for source in {edge.source_id for edge in kept}:
-        assert sum(edge.weight for edge in kept if edge.source_id == source) == pytest.approx(1.0)
 
 
 def test_ablation_switches_each_signal_off() -> None:
