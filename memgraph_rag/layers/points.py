@@ -56,7 +56,6 @@ SIMILARITY = "weights by similarity"
 
 _BULLET = re.compile(r"\s*(?:[•‣●◦▪]\s*|(?:[*+·–—-]|\d{1,3}[.)])(?:\s+|$))")
 _BOLD = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)")  # not the power in x**2
-_MOST_POINTS = 64
 _MOST_REPETITIONS = 3
 _MOST_COPIES = 5
 _VARIANTS = 2  # points of one pattern that are kept
@@ -286,12 +285,12 @@ def _keep_largest(shares: np.ndarray, mass: float) -> np.ndarray:
 def is_useless_from_here(prompt: Prompt, text: str) -> bool:
     """Return whether the list has become useless, so that generation should stop.
 
-    That is the case if the model has repeated points three times, if it has written five points or more and all of them
-    copy its inputs, or if it has written 64 points. A single repetition does not stop it: the 1.5B model sometimes says
-    a thing twice and then continues with the story.
+    That is the case if the model has repeated points three times, or if it has written five points or more and all of
+    them copy its inputs. A single repetition does not stop it: the 1.5B model sometimes says a thing twice and then
+    continues with the story.
     """
     spans, notes = bullets(text, complete=True)
-    if notes["repeated point"] >= _MOST_REPETITIONS or len(spans) >= _MOST_POINTS:
+    if notes["repeated point"] >= _MOST_REPETITIONS:
         return True
     inputs = {line.casefold() for line in prompt.inputs}
     return len(spans) >= _MOST_COPIES and all(as_line(text[slice(*span)]).casefold() in inputs for span in spans)
