@@ -22,7 +22,7 @@ from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEVER, Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.token_budget import fits, start_set
-from memgraph_rag.types import Hit, Limits, Node, Overview, Step, StopReason
+from memgraph_rag.types import Hit, Limits, Node, Overview, Step, StopReason, as_line
 
 __all__ = ["Pecan"]
 
@@ -49,6 +49,8 @@ class Pecan:
         attention_weight: weight of the attention score; by default the calibration's weight, else 1.
         similarity_weight: weight of the embedding similarity.
         start_tokens: most tokens of the start set; by default half the window.
+        titles: whether the model also reads titles, speakers, days and remarks, as in the default walk. The paper has
+            the nodes' texts alone.
         name: the name by which users choose the strategy.
     """
 
@@ -70,6 +72,7 @@ class Pecan:
         attention_weight: float | None = None,
         similarity_weight: float = 1.0,
         start_tokens: int | None = None,
+        titles: bool = False,
     ) -> None:
         self._calibrated = calibrated
         self._yes_threshold = yes_threshold
@@ -79,6 +82,7 @@ class Pecan:
         self._attention_weight = attention_weight
         self._similarity_weight = similarity_weight
         self._start_tokens = start_tokens
+        self._titles = titles
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield the start set, then one step a node; see ``Strategy.read``.
@@ -101,8 +105,8 @@ class Pecan:
         start = _start_set(top, walk.cosines, context, self._start_tokens, nodes=_count_start_nodes(count, top))
         if not start:
             return
-        lines = NodeLines(context)
-        attention = context.session.append(lines.of(start)).tolist()
+        lines = NodeLines(context).of if self._titles else _plain_lines
+        attention = context.session.append(lines(start)).tolist()
         p_yes = context.session.probability_of_yes()
         steps = [Step(node, 0.0, attended, via=walk.via(node)) for node, attended in zip(start, attention, strict=True)]
         steps[-1] = replace(steps[-1], p_yes=p_yes)
@@ -115,7 +119,7 @@ class Pecan:
             if stop is not None or best is None:
                 return
             node, score = best
-            attention = context.session.append(lines.of([node], after=steps[-1].node)).tolist()
+            attention = context.session.append(lines([node], after=steps[-1].node)).tolist()
             p_yes = context.session.probability_of_yes()
             steps = [Step(node, score, attention[0], p_yes, sources=walk.sources(node.id))]
             walk.read([node], attention)
@@ -260,6 +264,11 @@ class _Walk:
     def _weigh(self, node_id: str, wholes: tuple[float, float]) -> tuple[float, float]:
         attention = self._signals.attention_weight * self._z.get(node_id, 0.0) / wholes[0]
         return attention, self._similarity_weight * self._similarity[node_id] / wholes[1]
+
+
+def _plain_lines(nodes: Sequence[Node], *, after: Node | None = None) -> list[str]:  # noqa: ARG001
+    """Return the text of each node on one line. The node that was read before does not matter."""
+    return [as_line(node.text) for node in nodes]
 
 
 def _stop(reflection: Reflection, best: tuple[Node, float] | None, session: ReadingSession) -> StopReason | None:

@@ -16,7 +16,7 @@ from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.pecan import Pecan
 from memgraph_rag.strategies.token_budget import START_TOKENS
-from memgraph_rag.types import Limits, Node, Step, StopReason, Summarizes
+from memgraph_rag.types import Limits, Node, Step, StopReason, Summarizes, Vector
 
 QUESTION = "Where is the fox?"
 
@@ -328,6 +328,26 @@ def test_the_start_set_keeps_to_the_budget() -> None:
 def test_a_trimmed_start_node_can_still_be_read_later() -> None:
     steps = many_points(window=2 * 14 * 3).walk()
     assert ids(steps)[:4] == ["p1", "p3", "p5", "p4"]
+
+
+@table(("titles", "line"), [(False, "The fox. s"), (True, "Foxes: The fox. s")])
+def test_titles_are_read_where_they_are_asked_for(titles: bool, line: str) -> None:
+    lines: list[str] = []
+
+    class Session(HandMadeSession):
+        def append(self, texts: Sequence[str]) -> Vector:
+            lines.extend(texts)
+            return super().append(texts)
+
+    node = replace(segment("s"), text="The fox. s")
+    context = ReadingContext(
+        graph=HandMadeGraph([node], titles={node.document_id: "Foxes"}),
+        search=HandMadeSearch([node]),
+        session=Session(),
+        embedder=OneVector(),
+    )
+    assert len(list(Pecan(titles=titles).read(QUESTION, context))) == 1
+    assert lines == [line]
 
 
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────────────
