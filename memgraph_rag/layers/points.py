@@ -5,7 +5,10 @@ bullet becomes a point. The model's attention while it writes becomes the weight
 without attention the cosines of point and nodes do. The module knows no database and no tokenizer. Invariants: the
 weights of a point's edges sum to 1; faulty output of the model is counted, raises nothing and never costs a segment.
 
-Source: PECAN / GARLIC, section 3.1; ``docs/decisions`` decides what the paper leaves open.
+With ``parents="one"`` the model writes one paragraph for each batch, so the points form a tree.
+
+Source: PECAN / GARLIC, section 3.1, and section 4.2 for the tree; ``docs/decisions/points.md`` says what is as in the
+paper and what is not.
 """
 
 from __future__ import annotations
@@ -16,12 +19,16 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import takewhile
+from typing import Literal
 
 import numpy as np
 
 from memgraph_rag.contracts import Embedder, LanguageModel, Models, Progress, SplitDocument
+from memgraph_rag.display import show
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.layers.batches import Batch, batches, input_tokens, output_tokens, prompt
 from memgraph_rag.layers.growth import Growth, grow, make_points
+from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
 from memgraph_rag.types import (
     Generation,
     LayerRows,
@@ -40,12 +47,17 @@ INSTRUCTION = (
     'with "* ". Write only the points, without introduction or explanation.'
 )
 
+SUMMARY = (
+    "Below are consecutive pieces of a text, one on each line. Write one paragraph that sums them up and keeps as many "
+    "key details as possible. Use full names instead of pronouns. Write only the paragraph, without introduction or "
+    "explanation."
+)
+
 SIMILARITY = "weights by similarity"
 """The receipt's note that counts points with weights from cosines, for a model without attention."""
 
 _BULLET = re.compile(r"\s*(?:[•‣●◦▪]\s*|(?:[*+·–—-]|\d{1,3}[.)])(?:\s+|$))")
 _BOLD = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)")  # not the power in x**2
-_MOST_POINTS = 64
 _MOST_REPETITIONS = 3
 _MOST_COPIES = 5
 _VARIANTS = 2  # points of one pattern that are kept
@@ -66,6 +78,8 @@ class PointsLayer:
         batch_tokens: limit on prompt, inputs and output of one batch together; a smaller window replaces it.
         edge_mass: the share of its attention that a point's edges keep, largest first (1.0: the paper).
         most_levels: the largest number of levels.
+        parents: with "one" each batch becomes one summary, so each node has one parent: a tree as RAPTOR's, for the
+            paper's ablation without graph. With "many" each batch becomes a list of points.
     """
 
     name = "points"
@@ -73,10 +87,20 @@ class PointsLayer:
     needs_recognizer = False
     requires: Sequence[str] = ()
 
-    def __init__(self, *, batch_tokens: int = 8192, edge_mass: float = 0.95, most_levels: int = 8) -> None:
+    def __init__(
+        self,
+        *,
+        batch_tokens: int = 8192,
+        edge_mass: float = 0.95,
+        most_levels: int = 8,
+        parents: Literal["many", "one"] = "many",
+    ) -> None:
+        if parents not in ("many", "one"):
+            raise SettingsError(f'Expected parents "many" or "one", got {show(parents)}.', parents=parents)
         self._batch_tokens = batch_tokens
-        self._edge_mass = edge_mass
+        self._edge_mass = edge_mass if parents == "many" else 1.0
         self._most_levels = most_levels
+        self._has_one_parent = parents == "one"
 
     def build(
         self,
@@ -131,29 +155,18 @@ class PointsLayer:
             if progress is not None:
                 progress(f"summarising, level {level}", done, count)
 
+        head = SUMMARY if self._has_one_parent else INSTRUCTION
         generations = language.generate(
-            [
-                prompt(batch, head=INSTRUCTION)
-                for document_batches in batches_of_documents
-                for batch in document_batches
-            ],
+            [prompt(batch, head=head) for document_batches in batches_of_documents for batch in document_batches],
             max_tokens=output_tokens(language, self._batch_tokens),
-            stop=is_useless_from_here,
+            stop=goes_in_circles if self._has_one_parent else is_useless_from_here,
             progress=tell,
         )
         lacks_attention = any(generation.attention is None for generation in generations)
         written = iter(generations)
         for growth, document_batches in zip(growing, batches_of_documents, strict=True):
-            bullets_of_batches = [
-                _take(growth, batch, next(written), self._edge_mass, models) for batch in document_batches
-            ]
-            self._grow(
-                growth,
-                [pair for batch_bullets in bullets_of_batches for pair in batch_bullets],
-                level,
-                namespace,
-                language,
-            )
+            taken = [self._take(growth, batch, next(written), models) for batch in document_batches]
+            self._grow(growth, [pair for of_batch in taken for pair in of_batch], level, namespace, language)
             growth.finished |= len(document_batches) == 1
             if lacks_attention:
                 growth.notes[SIMILARITY] = len(growth.points)
@@ -187,27 +200,29 @@ class PointsLayer:
         )
         growth.nodes = new or growth.nodes
 
-
-def _take(
-    growth: Growth, batch: Batch, generation: Generation, mass: float, models: Models
-) -> list[tuple[str, _Weights]]:
-    """Return the text and the weights of each point that the model wrote for one batch."""
-    growth.usage += generation.usage
-    spans, notes = bullets(generation.text, complete=generation.finish != "length")
-    growth.notes.update(notes)
-    if not spans:
-        growth.notes["batch without a point"] += 1
-    texts = [_BOLD.sub("", generation.text[start:end]) for start, end in spans]
-    if generation.attention is not None:
-        weights_of_points = [edge_weights(generation, *span, mass=mass) for span in spans]
-    else:
-        weights_of_points = similarity_weights(
-            texts, [as_line(node.text) for node in batch], models.embedder, mass=mass
-        )
-    return [
-        (text, [(node.id, float(weight)) for node, weight in zip(batch, weights, strict=True) if weight > 0])
-        for text, weights in zip(texts, weights_of_points, strict=True)
-    ]
+    def _take(self, growth: Growth, batch: Batch, generation: Generation, models: Models) -> list[tuple[str, _Weights]]:
+        """Return the text and the weights of each point that the model wrote for one batch."""
+        growth.usage += generation.usage
+        is_complete = generation.finish != "length"
+        if self._has_one_parent:
+            span, notes = usable_prose(generation.text, complete=is_complete)
+            spans = [span] if span else []
+            texts = [as_paragraph(generation.text[start:end]) for start, end in spans]
+        else:
+            spans, notes = bullets(generation.text, complete=is_complete)
+            texts = [_BOLD.sub("", generation.text[start:end]) for start, end in spans]
+        growth.notes.update(notes)
+        if not spans:
+            growth.notes["batch without a point"] += 1
+        if generation.attention is not None:
+            weights_of_points = [edge_weights(generation, *span, mass=self._edge_mass) for span in spans]
+        else:
+            inputs = [as_line(node.text) for node in batch]
+            weights_of_points = similarity_weights(texts, inputs, models.embedder, mass=self._edge_mass)
+        return [
+            (text, [(node.id, float(weight)) for node, weight in zip(batch, weights, strict=True) if weight > 0])
+            for text, weights in zip(texts, weights_of_points, strict=True)
+        ]
 
 
 def bullets(text: str, *, complete: bool) -> tuple[list[tuple[int, int]], Counter[str]]:
@@ -290,12 +305,12 @@ def _keep_largest(shares: np.ndarray, mass: float) -> np.ndarray:
 def is_useless_from_here(prompt: Prompt, text: str) -> bool:
     """Return whether the list has become useless, so that generation should stop.
 
-    That is the case if the model has repeated points three times, if it has written five points or more and all of them
-    copy its inputs, or if it has written 64 points. A single repetition does not stop it: the 1.5B model sometimes says
-    a thing twice and then continues with the story.
+    That is the case if the model has repeated points three times, or if it has written five points or more and all of
+    them copy its inputs. A single repetition does not stop it: the 1.5B model sometimes says a thing twice and then
+    continues with the story.
     """
     spans, notes = bullets(text, complete=True)
-    if notes["repeated point"] >= _MOST_REPETITIONS or len(spans) >= _MOST_POINTS:
+    if notes["repeated point"] >= _MOST_REPETITIONS:
         return True
     inputs = {line.casefold() for line in prompt.inputs}
     return len(spans) >= _MOST_COPIES and all(as_line(text[slice(*span)]).casefold() in inputs for span in spans)

@@ -3,9 +3,9 @@
 The module knows graph, session and embedder by their contracts only. Invariant: a node is read at most once, and the
 score of an unread node depends only on the nodes read before.
 
-Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; ``docs/decisions/walk.md`` decides what the
-paper leaves open. The defaults are the paper's, except for the sizes of the model and its batches. In a memory with a
-library the walk starts at the library's root, which is our addition (``docs/decisions/library.md``).
+Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; ``docs/decisions/points.md`` says what is as in
+the paper and what is not. The ablation without graph needs another graph: ``PointsLayer(parents="one")``. In a memory
+with a library the walk starts at the library's root, which is our addition (``docs/decisions/library.md``).
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEVER, Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
-from memgraph_rag.strategies.summary_tree import SummaryTree
 from memgraph_rag.strategies.token_budget import fits, start_set
-from memgraph_rag.types import Hit, Limits, Node, Overview, Step, StopReason
+from memgraph_rag.types import Hit, Limits, Node, Overview, Step, StopReason, as_line
 
 __all__ = ["Pecan"]
 
@@ -50,7 +49,8 @@ class Pecan:
         attention_weight: weight of the attention score; by default the calibration's weight, else 1.
         similarity_weight: weight of the embedding similarity.
         start_tokens: most tokens of the start set; by default half the window.
-        shape: "tree" keeps only the heaviest edge to each node, so each node has one parent.
+        titles: whether the model also reads titles, speakers, days and remarks, as in the default walk. The paper has
+            the nodes' texts alone.
         name: the name by which users choose the strategy.
     """
 
@@ -58,7 +58,6 @@ class Pecan:
     requires = ("points",)
     follows_paper = True
     ablations: ClassVar = {
-        "without_graph": {"shape": "tree"},
         "without_stop": {"count": _AVERAGE_NODES},
         "without_attention": {"attention_weight": 0.0},
         "without_similarity": {"similarity_weight": 0.0},
@@ -75,7 +74,7 @@ class Pecan:
         attention_weight: float | None = None,
         similarity_weight: float = 1.0,
         start_tokens: int | None = None,
-        shape: Literal["graph", "tree"] = "graph",
+        titles: bool = False,
     ) -> None:
         self._calibrated = calibrated
         self._yes_threshold = yes_threshold
@@ -85,7 +84,7 @@ class Pecan:
         self._attention_weight = attention_weight
         self._similarity_weight = similarity_weight
         self._start_tokens = start_tokens
-        self._shape = shape
+        self._titles = titles
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield the start set, then one step a node; see ``Strategy.read``.
@@ -108,8 +107,8 @@ class Pecan:
         start = _start_set(top, walk.cosines, context, self._start_tokens, nodes=_count_start_nodes(count, top))
         if not start:
             return
-        lines = NodeLines(context)
-        attention = context.session.append(lines.of(start)).tolist()
+        lines = NodeLines(context).of if self._titles else _plain_lines
+        attention = context.session.append(lines(start)).tolist()
         p_yes = context.session.probability_of_yes()
         steps = [Step(node, 0.0, attended, via=walk.via(node)) for node, attended in zip(start, attention, strict=True)]
         steps[-1] = replace(steps[-1], p_yes=p_yes)
@@ -122,7 +121,7 @@ class Pecan:
             if stop is not None or best is None:
                 return
             node, score = best
-            attention = context.session.append(lines.of([node], after=steps[-1].node)).tolist()
+            attention = context.session.append(lines([node], after=steps[-1].node)).tolist()
             p_yes = context.session.probability_of_yes()
             steps = [Step(node, score, attention[0], p_yes, sources=walk.sources(node.id))]
             walk.read([node], attention)
@@ -138,13 +137,11 @@ class Pecan:
         scope = documents_to_walk(question, context)
         hits = graph.similarities(vector, documents=scope)
         signals = self._signals(context.session)
-        library = LibraryFrontier(context, vector) if self._shape == "graph" else None
+        library = LibraryFrontier(context, vector)
         if library:
             top = [*library.tops, *graph.top_nodes(library.lacking(scope))]
-            return top, _Walk(hits, signals, self._similarity_weight, graph, graph, library)
-        top = graph.top_nodes(scope)
-        below = SummaryTree(graph, top) if self._shape == "tree" else graph
-        return top, _Walk(hits, signals, self._similarity_weight, graph, below)
+            return top, _Walk(hits, signals, self._similarity_weight, graph, library)
+        return graph.top_nodes(scope), _Walk(hits, signals, self._similarity_weight, graph)
 
     def _signals(self, session: ReadingSession) -> _Signals:
         """Return the attention's weight and position: as given, else from the session's calibration, else PECAN's."""
@@ -185,7 +182,6 @@ class _Walk:
         signals: _Signals,
         similarity_weight: float,
         graph: GraphReader,
-        below: GraphReader | SummaryTree,
         library: LibraryFrontier | None = None,
     ) -> None:
         self.cosines: dict[str, float] = {}
@@ -194,7 +190,6 @@ class _Walk:
         self._signals = signals
         self._similarity_weight = similarity_weight
         self._graph = graph
-        self._below = below
         self._library = library
         self._largest = 0.0  # attention of a read node
         self._z: dict[str, float] = {}
@@ -223,7 +218,7 @@ class _Walk:
         self._largest = max([self._largest, *carried.values()])
         if self._library and self._library.descend(nodes):
             self._add_candidates(self._library.hits())
-        for edge in self._below.successors([node.id for node in nodes]):
+        for edge in self._graph.successors([node.id for node in nodes]):
             if edge.target_id in self._similarity:
                 raised = carried[edge.source_id] * edge.weight
                 self._z[edge.target_id] = self._z.get(edge.target_id, 0.0) + raised
@@ -271,6 +266,11 @@ class _Walk:
     def _weigh(self, node_id: str, wholes: tuple[float, float]) -> tuple[float, float]:
         attention = self._signals.attention_weight * self._z.get(node_id, 0.0) / wholes[0]
         return attention, self._similarity_weight * self._similarity[node_id] / wholes[1]
+
+
+def _plain_lines(nodes: Sequence[Node], *, after: Node | None = None) -> list[str]:  # noqa: ARG001
+    """Return the text of each node on one line. The node that was read before does not matter."""
+    return [as_line(node.text) for node in nodes]
 
 
 def _stop(reflection: Reflection, best: tuple[Node, float] | None, session: ReadingSession) -> StopReason | None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tables import table
 
 from memgraph_rag.contracts import SplitDocument
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.layers.points import PointsLayer, bullets, edge_weights, is_useless_from_here
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels, FakeRecognizer
 from memgraph_rag.types import Generation, LayerRows, Prompt, Segment, Usage, make_id
@@ -137,12 +138,11 @@ def test_every_line_is_a_point_or_counted(text: str, complete: bool) -> None:
 PROMPT = Prompt("", ("One input.", "Another."))
 
 
-def test_writing_is_stopped_at_the_third_repetition_and_after_64_points() -> None:
+def test_writing_is_stopped_at_the_third_repetition() -> None:
     assert not is_useless_from_here(PROMPT, "* Tom ran.\n* Ann sat.\n* Tom ran.\n* Tom ran.\n")
     assert is_useless_from_here(PROMPT, "* Tom ran.\n* Ann sat.\n* Tom ran.\n* Ann sat.\n* Tom ran.\n")
-    many = [f"* Point {number}.\n" for number in range(64)]
-    assert not is_useless_from_here(PROMPT, "".join(many[:-1]))
-    assert is_useless_from_here(PROMPT, "".join(many))
+    many = [f"* Point {number}.\n" for number in range(200)]
+    assert not is_useless_from_here(PROMPT, "".join(many)), "a large batch has many points"
 
 
 def test_a_loop_that_changes_one_word_is_a_repetition_from_its_third_turn() -> None:
@@ -310,6 +310,36 @@ def test_the_graph_never_grows_higher_than_allowed() -> None:
         heights.append(max(point.level for point in rows.points))
     assert heights[:2] == [1, 2]
     assert 2 < heights[2] <= 8
+
+
+@pytest.mark.parametrize("attends", [True, False])
+def test_tree_gives_each_node_one_parent(attends: bool) -> None:
+    below = segments("d", 24)
+    replies = [f"Here it is:\n\nTom ran to {place}. Ann sat there.\nHe left." for place in range(40)]
+    (rows,) = build(
+        PointsLayer(batch_tokens=512, parents="one"), FakeLanguageModel(replies, attends=attends), ("d", below)
+    )
+    assert_sound(rows, below)
+    assert rows.points[0].text == "Tom ran to 0. Ann sat there. He left."
+    assert len(rows.points) == rows.usage.model_calls, "each batch is one summary"
+    top = max(point.level for point in rows.points)
+    assert top > 1
+    children = [*below, *(point for point in rows.points if point.level < top)]
+    assert Counter(edge.target_id for edge in rows.summarizes) == Counter(node.id for node in children)
+
+
+def test_unusable_summary_leaves_its_batch_without_parent() -> None:
+    below = segments("d", 4)
+    replies = ["Tom ran.", *["\n"] * 5]
+    (rows,) = build(PointsLayer(batch_tokens=512, parents="one"), FakeLanguageModel(replies), ("d", below))
+    assert [point.text for point in rows.points] == ["Tom ran."]
+    assert rows.notes["batch without a point"] == rows.usage.model_calls - 1 > 0
+    assert_sound(rows, below)
+
+
+def test_other_number_of_parents_is_refused() -> None:
+    with pytest.raises(SettingsError, match="Expected parents"):
+        PointsLayer(parents="two")  # type: ignore[arg-type]
 
 
 @table("count", [0, 1])

@@ -179,10 +179,6 @@ def test_pecan_starts_with_as_few_tokens_over_many_documents() -> None:
     assert len(passes(Pecan(), context(few[1:], entry=found))[0]) == 8, "without a library, what a search finds"
 
 
-def test_pecan_without_graph_ignores_library() -> None:
-    assert set(ids(passes(Pecan(shape="tree"), context(WHOLE))[0])) == {"s1", "s2", "s3", "s4"}
-
-
 # ── the walk ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 

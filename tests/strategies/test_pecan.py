@@ -15,9 +15,8 @@ from tables import table
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.strategies.pecan import Pecan
-from memgraph_rag.strategies.summary_tree import SummaryTree
 from memgraph_rag.strategies.token_budget import START_TOKENS
-from memgraph_rag.types import Limits, Node, Step, StopReason, Summarizes
+from memgraph_rag.types import Limits, Node, Step, StopReason, Summarizes, Vector
 
 QUESTION = "Where is the fox?"
 
@@ -331,6 +330,26 @@ def test_a_trimmed_start_node_can_still_be_read_later() -> None:
     assert ids(steps)[:4] == ["p1", "p3", "p5", "p4"]
 
 
+@table(("titles", "line"), [(False, "The fox. s"), (True, "Foxes: The fox. s")])
+def test_titles_are_read_where_they_are_asked_for(titles: bool, line: str) -> None:
+    lines: list[str] = []
+
+    class Session(HandMadeSession):
+        def append(self, texts: Sequence[str]) -> Vector:
+            lines.extend(texts)
+            return super().append(texts)
+
+    node = replace(segment("s"), text="The fox. s")
+    context = ReadingContext(
+        graph=HandMadeGraph([node], titles={node.document_id: "Foxes"}),
+        search=HandMadeSearch([node]),
+        session=Session(),
+        embedder=OneVector(),
+    )
+    assert len(list(Pecan(titles=titles).read(QUESTION, context))) == 1
+    assert lines == [line]
+
+
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -388,44 +407,6 @@ def test_without_stop_a_fixed_count_is_read(count: int | None, read: list[str]) 
     steps = tree().walk(without("stop"), limits=Limits(nodes=count))
     assert ids(steps) == read
     assert steps[-1].stop is (StopReason.MAX_NODES if count else StopReason.EXHAUSTED)
-
-
-def test_without_graph_a_node_has_one_parent() -> None:
-    """Both points lead to "far", "side" more so; as a tree "top" leads to "near" alone, with all its weight."""
-    world = replace(
-        tree(),
-        edges=[
-            Summarizes("top", "near", 0.6),
-            Summarizes("top", "far", 0.4),
-            Summarizes("side", "far", 0.5),
-            Summarizes("side", "low", 0.5),
-        ],
-        similarity={},
-        attention={"top": 0.9, "side": 0.4},
-        yes=[],
-    )
-    below = SummaryTree(world.graph, world.nodes[:2])
-    assert below.successors(["side", "top"]) == [
-        Summarizes("side", "far", 0.5),
-        Summarizes("side", "low", 0.5),
-        Summarizes("top", "near", 1.0),
-    ]
-    graph, tree_walk = world.walk(Pecan()), world.walk(without("graph"))
-    z = {"near": 1.8 * 0.6, "far": 1.8 * 0.4 + 1.2 * 0.5, "low": 1.2 * 0.5}
-    assert [step.node.id for step in graph[2:]] == sorted(z, key=lambda name: -z[name])
-    assert [step.node.id for step in tree_walk[2:]] == ["near", "far", "low"]
-
-
-@given(world=worlds())
-def test_the_tree_keeps_the_heaviest_edge_of_each_node(world: World) -> None:
-    below = SummaryTree(world.graph, world.nodes)
-    kept = [edge for node in world.nodes for edge in below.successors([node.id])]
-    assert len({edge.target_id for edge in kept}) == len(kept) == len({edge.target_id for edge in world.edges})
-    for edge in kept:
-        rivals = [rival for rival in world.edges if rival.target_id == edge.target_id]
-        assert edge.source_id in {rival.source_id for rival in rivals if rival.weight == max(r.weight for r in rivals)}
-    for source in {edge.source_id for edge in kept}:
-        assert sum(edge.weight for edge in kept if edge.source_id == source) == pytest.approx(1.0)
 
 
 def test_ablation_switches_each_signal_off() -> None:
