@@ -43,6 +43,7 @@ from memgraph_rag.ingestion.memory_layers import (
 )
 from memgraph_rag.layers.openie import OpenIE
 from memgraph_rag.memory import DEFAULT_LAYERS, Memory
+from memgraph_rag.models.model_loader import open_language_model
 from memgraph_rag.search.modes import find_mode
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import DEFAULT, ablations_of, find_strategy, known_strategies, required_layers
@@ -99,6 +100,10 @@ def evaluate(
         str | None, typer.Option(help="Language model that builds the layers, named as --model is; by default --model.")
     ] = None,
     openie: OpenIEFile = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="Language model that compares answers for a table of win rates; by default --model."),
+    ] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many tokens.")] = None,
     max_nodes: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many nodes.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for outcomes, summary, table and plots.")] = Path("evaluation"),
@@ -135,7 +140,10 @@ def evaluate(
             scorecards.append(scorecard)
             headers.append(header)
     name = "summary" if table is None else Path(table).stem
-    shown = compare_with_paper(of_paper, scorecards) if of_paper else "\n".join(card.markdown() for card in scorecards)
+    shown = "\n".join(card.markdown() for card in scorecards)
+    if of_paper is not None:
+        judging = open_language_model(replace(place, model=judge or place.model).settings())
+        shown = compare_with_paper(of_paper, scorecards, judging)
     _write(scorecards, f"```\n{headers[0]}\n```\n\n{shown}", out, name, with_plots=plots)
     if as_json:
         json_output.write_json([row for scorecard in scorecards for row in scorecard.rows()])

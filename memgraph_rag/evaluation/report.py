@@ -71,6 +71,7 @@ class Scorecard:
         ours: Sequence[str],
     ) -> None:
         self.dataset = folder.name
+        self.questions = folder.questions
         self._ours = ours
         self._buildings = buildings
         of = {question.id: question for question in folder.questions}
@@ -85,6 +86,10 @@ class Scorecard:
     def methods(self) -> list[str]:
         """The methods that have an outcome, in the order of their first outcomes."""
         return list(self._outcomes)
+
+    def outcomes(self, method: str) -> list[Outcome]:
+        """Return the outcomes of a method, in the order of the questions; empty if it has none."""
+        return self._outcomes.get(method, [])
 
     def metrics(self, method: str) -> list[str]:
         """Return the names of the metrics that an outcome of the method has, in the order of their first occurrence.

@@ -7,23 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.evaluation.report import Scorecard, as_markdown
-from memgraph_rag.evaluation.tables import Table
+from memgraph_rag.evaluation.tables import Table, WinRates
+from memgraph_rag.evaluation.win_rates import pairs_of, win_rate
 
 __all__ = ["compare_with_paper"]
 
 _COSTS = {"nodes": "nodes", "prompt_tokens": "tokens read", "tera_flops": "TFLOP", "seconds": "s"}
 
 
-def compare_with_paper(table: Table, scorecards: Sequence[Scorecard]) -> str:
+def compare_with_paper(table: Table, scorecards: Sequence[Scorecard], judge: LanguageModel) -> str:
     """Return a table of a paper in Markdown: title, source, and for each set the methods in the paper's order.
 
     A column of our figures, with their intervals, is followed by a column of the paper's figures. Costs are means of a
     question.
+
+    Args:
+        judge: compares the answers of a table with win rates. For other tables it does not work.
+
+    Raises:
+        SettingsError: a table with win rates has an unknown criterion.
+        ModelError: the judge gave no usable verdicts.
     """
     parts = [f"# {table.title}", f"{table.source}. {table.note}".strip()]
     for scorecard in scorecards:
         parts += [f"## {scorecard.dataset}", _of_set(table, scorecard), *_costs_of_building(scorecard)]
+        if table.win_rates is not None:
+            parts += [
+                f"Wins over {table.win_rates.against} in percent, a tie as half a win, judged by {judge.name} in both "
+                "orders; in brackets the 95 % interval.",
+                _win_rates(table.win_rates, scorecard, judge),
+            ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -52,6 +67,19 @@ def _row(table: Table, scorecard: Scorecard, method: str, metrics: Sequence[str]
     for name in table.costs:
         value = getattr(cost, name)
         yield "–" if value is None else f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
+
+
+def _win_rates(wanted: WinRates, scorecard: Scorecard, judge: LanguageModel) -> str:
+    """Return the table of win rates: a row for each strategy but the one that the others are compared with."""
+    answers = [method for method in scorecard.methods if not method.startswith("search ")]
+    rows: list[list[str]] = []
+    for method in (method for method in answers if method != wanted.against):
+        pairs = pairs_of(scorecard.questions, scorecard.outcomes(method), scorecard.outcomes(wanted.against))
+        rates = [win_rate(judge, pairs, criterion) for criterion in wanted.criteria]
+        shares = [rate.share for rate in rates]
+        shown = [f"{100 * share.value:.0f} [{100 * share.low:.0f}, {100 * share.high:.0f}]" for share in shares]
+        rows.append([f"{method} ({len(pairs)})", *shown, str(sum(rate.unusable for rate in rates))])
+    return as_markdown(["method (questions)", *wanted.criteria, "unusable"], rows)
 
 
 def _costs_of_building(scorecard: Scorecard) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memgraph_rag.memory import Memory
+from memgraph_rag.testing import FakeLanguageModel
 
 TEXT = "Ann Lee found a fox. It rained all day. The fox slept in the shed. Tom Ray went home. " * 3
 
@@ -215,3 +216,18 @@ def test_missing_packages_are_refused_before_anything_is_asked(cli, story, tmp_p
     result = cli("evaluate", "--data", story, "--out", tmp_path / "out", *options, status=1)
     assert 'pip install "memgraph_rag[evaluation]"' in " ".join(result.stderr.split())
     assert not (tmp_path / "out").exists()
+
+
+def test_table_with_win_rates_is_judged_by_the_named_model(cli, story: Path, tmp_path: Path, monkeypatch):
+    judge = FakeLanguageModel(['{"reason": "more of it", "winner": "1"}'] * 99)
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "memgraph_rag.cli.evaluate.open_language_model", lambda settings: asked.append(settings.model) or judge
+    )
+    rates = '[win_rates]\nagainst = "PECAN"\ncriteria = ["diversity"]\n'
+    (tmp_path / "own.toml").write_text(f"{TABLE}\n{rates}")
+    options = ("--data", story, "--table", tmp_path / "own.toml", "--out", tmp_path / "out", "--no-plots")
+    lines = cli("evaluate", *options, "--judge", "large").stdout.splitlines()
+    assert asked == ["large"]
+    (row,) = [line for line in lines if line.startswith("| Whole keep=end (") and "[" in line and line.count("|") == 4]
+    assert "50 [50, 50]" in row
