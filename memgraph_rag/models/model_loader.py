@@ -116,12 +116,20 @@ class FoundModels:
         if self._given is None and not has_gpu(self._settings.device):
             return False
         try:
+            if self._given is None and self._has_small_files():
+                return False
             device = getattr(self.language, "device", None)
             operations = getattr(self.language, "operations", None)
             return str(device).startswith("cuda") and operations is not None and operations.of_token >= _LARGE
         except MemgraphRagError as error:  # the layers without a language model can be built all the same
             logger.debug("No language model was found, so its layers are not built by default: %s", error)
             return False
+
+    def _has_small_files(self) -> bool:
+        """Whether the files are too small for a large model in 4 bits. Then transformers need not be imported."""
+        if self._is_elsewhere or (weights := self._found_weights) is None or not Path(weights[1]).is_dir():
+            return False
+        return sum(path.stat().st_size for path in Path(weights[1]).iterdir()) < _LARGE / 2
 
     @cached_property
     def turn_judge(self) -> TurnJudging:

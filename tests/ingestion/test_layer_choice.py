@@ -14,7 +14,7 @@ from memgraph_rag.errors import SettingsError
 from memgraph_rag.ingestion.layer_choice import FULL_LAYERS, choose_layers
 from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.models import model_loader
-from memgraph_rag.models.model_loader import has_gpu
+from memgraph_rag.models.model_loader import FoundModels, has_gpu
 from memgraph_rag.settings import Settings
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Operations
@@ -96,6 +96,14 @@ def test_without_a_gpu_no_model_is_looked_for(tmp_path: Path, monkeypatch: pytes
         assert memory.add(FOX, key="fox").counts["MENTIONS"]
     monkeypatch.setattr(model_loader, "which", lambda _: "/usr/bin/nvidia-smi")
     assert has_gpu("auto")
+
+
+def test_small_files_are_no_large_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """transformers, whose import takes seconds, is not asked."""
+    monkeypatch.setattr(model_loader, "has_gpu", lambda _: True)
+    monkeypatch.delattr(FoundModels, "_open_language")
+    models = FoundModels(Settings(model="qwen2.5-coder-0.5b-instruct"), stored_recognizer=str, journal=None)
+    assert not models.is_large_on_gpu
 
 
 def test_missing_model_beside_a_gpu_leaves_entities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
