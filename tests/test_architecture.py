@@ -107,9 +107,6 @@ OWNERS = {
 }
 """The only room that knows a package."""
 
-OWN_MODELS = {"systems/longrefiner/reranker.py"}
-"""Systems that bring a model of their own."""
-
 READ_THE_ENVIRONMENT = {"settings/sources.py", "stores/neo4j/server.py"}
 """Others may at most set a variable that has no value (``environ.setdefault``), for the libraries below."""
 
@@ -180,7 +177,7 @@ def test_packages_are_known_to_their_room_only(module: str) -> None:
     wrong = [
         f"{module}:{line} imports {name}"
         for line, name in imports(module)
-        if OWNERS.get(name.split(".")[0], room_of(module)) != room_of(module) and module not in OWN_MODELS
+        if OWNERS.get(name.split(".")[0], room_of(module)) != room_of(module)
     ]
     assert not wrong
 
