@@ -16,7 +16,7 @@ Printed: each figure with its bootstrap interval of 95 %, the paired differences
 modes, and what adding and searching cost; the tables are Markdown. Where on some set graph is significantly below
 another mode, a line says so, and the exit status is 2. With --store the documents stay there, in a namespace for each
 folder, and a second run adds nothing; a Neo4j's password comes from NEO4J_PASSWORD or MEMGRAPH_RAG_NEO4J_PASSWORD.
-With --openie the triples of that file are added as relations, which the modes hipporag and hipporag2 then walk.
+With --openie the triples of that file are added as the layer triples, which the modes hipporag and hipporag2 then walk.
 
 Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
@@ -48,8 +48,8 @@ from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
 from memgraph_rag.evaluation.retrieval import CUTOFFS, evidence_shares, find_pieces
 from memgraph_rag.evaluation.runs import added
-from memgraph_rag.layers.openie import OpenIE
 from memgraph_rag.search.modes import known_modes
+from memgraph_rag.systems.hipporag import TriplesLayer
 from memgraph_rag.types import Action
 
 COSTS = (
@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
             store = options.store or Path(temporary) / "retrieval.lbug"
             reports: list[Report] = []
             for folder in folders:
-                layers = ("entities", OpenIE(options.openie)) if options.openie else ("entities",)
+                layers = ("entities", TriplesLayer(options.openie)) if options.openie else ("entities",)
                 reports.append(
                     measure(folder, store, options.modes, options.k, is_first=not reports, layers=layers, **given)
                 )
@@ -191,7 +191,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
     parser.add_argument("--limit", type=_counted, help="most questions of each folder, at even distances")
     parser.add_argument("--json", type=Path, help="where to write the figures")
-    parser.add_argument("--openie", type=Path, help="triples of the passages (memgraph_rag.OpenIE), added as relations")
+    parser.add_argument("--openie", help="triples of the passages (a file of HippoRAG's OpenIE), as the layer triples")
     parser.add_argument("--k", type=_counted, nargs=2, help="cut-offs of recall in place of 2 5 (turns: 5 10)")
     return parser.parse_args(arguments)
 

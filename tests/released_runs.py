@@ -1,4 +1,4 @@
-"""The choice of runs as dsRAG 0.5.6 releases it (``dsrag/rse.py``, MIT), for one query, line by line and slow.
+"""The choice of runs as dsRAG 0.5.6 releases it (``dsrag/rse.py``, MIT), line by line and slow.
 
 An oracle for tests: it sums every run anew at each pick. Equal to the package itself on 20,000 random inputs
 (2026-11-24); the package needs a dozen others to install, so it is no dependency of the tests.
@@ -30,16 +30,30 @@ def released_values(
 
 
 def released_runs(
-    values: Sequence[float], splits: Sequence[int], *, max_length: int, overall_max_length: int, minimum_value: float
+    queries: Sequence[Sequence[float]],
+    splits: Sequence[int],
+    *,
+    max_length: int,
+    overall_max_length: int,
+    minimum_value: float,
 ) -> list[tuple[int, int, float]]:
     """``get_best_segments``: (start, end, value) of each run.
 
     Args:
+        queries: the values of all segments, for each query.
         splits: where a document ends.
     """
     chosen: list[tuple[int, int, float]] = []
-    total = 0
+    total, at, done = 0, 0, set[int]()
     while total < overall_max_length:
+        if at >= len(queries):
+            at = 0
+        if len(done) >= len(queries):
+            break
+        if at in done:
+            at += 1
+            continue
+        values = queries[at]
         best: tuple[int, int] | None = None
         best_value = -1000.0
         for start in range(len(values)):
@@ -58,7 +72,10 @@ def released_runs(
                 if value > best_value:
                     best, best_value = (start, end), value
         if best is None or best_value < minimum_value:
-            break
+            done.add(at)
+            at += 1
+            continue
         chosen.append((*best, best_value))
         total += best[1] - best[0]
+        at += 1
     return chosen

@@ -108,7 +108,6 @@ OWNERS = {
 """The only room that knows a package."""
 
 OWN_MODELS = {
-    "systems/longrefiner/reranker.py",
     "systems/baselines/selective_context.py",
     "systems/baselines/token_classifier.py",
 }

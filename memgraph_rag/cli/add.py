@@ -32,7 +32,9 @@ _STDIN = "-"
 OpenIEFile = Annotated[
     str | None,
     typer.Option(
-        "--openie", metavar="FILE", help="Store the triples of an OpenIE file (HippoRAG's format) as relations."
+        "--openie",
+        metavar="FILE",
+        help="Store the triples of an OpenIE file (HippoRAG's format), and as relations what the text confirms.",
     ),
 ]
 

@@ -41,7 +41,7 @@ from memgraph_rag.ingestion.memory_layers import (
     make_memory_layer,
     split_layers,
 )
-from memgraph_rag.layers.openie import OpenIE
+from memgraph_rag.layers.openie import layers_of_file
 from memgraph_rag.memory import DEFAULT_LAYERS, Memory
 from memgraph_rag.models.model_loader import open_language_model
 from memgraph_rag.search.modes import find_mode
@@ -306,11 +306,10 @@ class _Evaluation:
         name = " ".join(filter(None, (self.place.namespace, folder.name, build.key)))
         store = self.place.store or str(self.out / "memories.lbug")
         settings = self.place.settings().model_copy(update=dict(build.settings))
-        layers = [
-            OpenIE(self.openie) if self.openie and name == "relations" else _layer(name, settings, arguments)
-            for name, arguments in build.layers.items()
-        ]
-        of_documents, of_memory = split_layers(layers)
+        of_file = layers_of_file(self.openie) if self.openie and "relations" in build.layers else []
+        given = {layer.name for layer in of_file}
+        layers = [_layer(name, settings, arguments) for name, arguments in build.layers.items() if name not in given]
+        of_documents, of_memory = split_layers([*layers, *of_file])
         required = [name for layer in choose_memory_layers(of_memory) for name in layer.requires]
         place = replace(self.place, store=store, namespace=name, model=model or self.place.model)
         layers = tuple(dict.fromkeys((*of_documents, *required)))

@@ -154,13 +154,13 @@ def layers_given(names: str | None, openie: str | None = None) -> dict[str, Any]
 
     Args:
         names: names of layers, separated by commas, among them "full", or "none".
-        openie: path of an OpenIE file; its triples become a further layer.
+        openie: path of an OpenIE file; its relations and its triples become further layers.
     """
     layers: list[Any] = [] if names in (None, "none") else [name.strip() for name in names.split(",")]
     if openie is not None:
-        from memgraph_rag.layers.openie import OpenIE
+        from memgraph_rag.layers.openie import layers_of_file
 
-        layers.append(OpenIE(openie))
+        layers += layers_of_file(openie)
     return {"layers": tuple(layers)} if layers or names else {}
 
 

@@ -58,8 +58,8 @@ class SearchContext(Protocol):
         """
         ...
 
-    def ranked(self, query: str, *, k: int) -> list[Evidence]:
-        """Return the k best segments of a graph search over the same part of the namespace, best first."""
+    def ranked(self, query: str, *, k: int, mode: str = "graph") -> list[Evidence]:
+        """Return the k best segments of a mode of the core over the same part of the namespace, best first."""
         ...
 
     def evidence(self, matches: Sequence[Any]) -> list[Evidence]:
@@ -68,7 +68,7 @@ class SearchContext(Protocol):
 
 
 class SearchMode(Protocol):
-    """A way to find segments, from a system or a user."""
+    """A way to find segments, from a system or a user. As a ``Strategy``, it may name the layers that it ``requires``."""
 
     @property
     def name(self) -> str:

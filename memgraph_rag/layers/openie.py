@@ -18,15 +18,19 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
-from memgraph_rag.contracts import Models, Progress, SplitDocument
+from memgraph_rag.contracts import Layer, Models, Progress, SplitDocument
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.layers.extraction import Extraction, Triple, clean, list_of
 from memgraph_rag.layers.grounded_relations import Account, relation_rows
 from memgraph_rag.lexical.names import LONGEST_NAME
+from memgraph_rag.plugins import find_parts
 from memgraph_rag.types import LayerRows, make_id
 
-__all__ = ["OpenIE"]
+__all__ = ["NOT_NAMED", "OpenIE", "Passage", "layers_of_file"]
+
+NOT_NAMED = "document that the OpenIE file does not name"
+"""The note on the receipt of a document without a passage."""
 
 _MOST_BYTES = 512 * 2**20
 _MOST_TRIPLES = 4_096  # of one passage
@@ -38,7 +42,7 @@ _FORM = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Passage:
+class Passage:
     """The names and triples of one passage, and counts of its unreadable parts."""
 
     said: Extraction
@@ -50,7 +54,8 @@ class OpenIE:
 
     A document gets the passage with its key (``doc_id`` or ``idx``), or the passage whose text equals the document's
     text, or its title and text on two lines. A document without a passage gets no relations, and its receipt counts it.
-    A relation's description is the triple in one line. A triple is only counted if no segment holds both names.
+    A relation's description is the triple in one line. A triple is only counted if no segment holds both names; the
+    layer ``triples`` of HippoRAG keeps all triples of the file.
 
     Args:
         path: HippoRAG's JSON file, or JSON lines with ``doc_id``, ``entities`` and ``triples``.
@@ -65,8 +70,8 @@ class OpenIE:
     requires: Sequence[str] = ("entities",)
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._by_key: dict[str, _Passage] = {}
-        self._by_text: dict[str, _Passage] = {}
+        self._by_key: dict[str, Passage] = {}
+        self._by_text: dict[str, Passage] = {}
         for row in _read_rows(Path(path)):
             passage = _parse_passage(row)
             for key in (row.get("doc_id"), row.get("idx")):
@@ -93,22 +98,35 @@ class OpenIE:
         Names of the file that the recognizer misses become mentions. A document without a passage in the file gets no
         relations. The language model is not used.
         """
-        by_id = {make_id(namespace, "document", key): passage for key, passage in self._by_key.items()}
-        accounts = [
-            _make_account(document, by_id.get(document.id) or self._find_by_text(document)) for document in documents
-        ]
+        passages = self.passages(documents, namespace=namespace)
+        accounts = [_make_account(*pair) for pair in zip(documents, passages, strict=True)]
         return relation_rows(documents, accounts, namespace, models)
 
-    def _find_by_text(self, document: SplitDocument) -> _Passage | None:
+    def passages(self, documents: Sequence[SplitDocument], *, namespace: str) -> list[Passage | None]:
+        """Return the passage of each document, in order; None for a document that the file does not name."""
+        by_id = {make_id(namespace, "document", key): passage for key, passage in self._by_key.items()}
+        return [by_id.get(document.id) or self._find_by_text(document) for document in documents]
+
+    def _find_by_text(self, document: SplitDocument) -> Passage | None:
         text = "".join(segment.text for segment in document.segments)
         texts = (f"{document.title}\n{text}", text)
         return next((self._by_text[key] for key in map(_text_key, texts) if key in self._by_text), None)
 
 
-def _make_account(document: SplitDocument, passage: _Passage | None) -> Account:
+def layers_of_file(path: str) -> list[Layer]:
+    """Return the layers of an OpenIE file: the relations that segments confirm, and all triples for HippoRAG.
+
+    Raises:
+        DocumentError: the file is missing, too large, or has another content.
+    """
+    keeping = find_parts("layers").get("triples")
+    return [OpenIE(path), *([] if keeping is None else [keeping(path)])]
+
+
+def _make_account(document: SplitDocument, passage: Passage | None) -> Account:
     """Return the passage's extraction with all segments as one batch, so that a triple goes to the best segment."""
     if passage is None:
-        return Account(document.title, [], [], Counter({"document that the OpenIE file does not name": 1}))
+        return Account(document.title, [], [], Counter({NOT_NAMED: 1}))
     batch = tuple(segment for segment in document.segments if segment.text.strip())
     return Account(document.title, [batch], [[passage.said]], Counter(passage.notes), least_borne_out=0.0)
 
@@ -177,7 +195,7 @@ def _get_triples(row: Mapping[str, Any]) -> object:
     return row.get("extracted_triples", row.get("triples"))
 
 
-def _parse_passage(row: Mapping[str, Any]) -> _Passage:
+def _parse_passage(row: Mapping[str, Any]) -> Passage:
     """Return the usable names and triples of a passage."""
     notes: Counter[str] = Counter()
     listed = list_of(_get_triples(row))
@@ -187,7 +205,7 @@ def _parse_passage(row: Mapping[str, Any]) -> _Passage:
     entities = list_of(row.get("extracted_entities", row.get("entities")))[:_MOST_TRIPLES]
     names = [clean(name) for name in entities if isinstance(name, str)]
     usable = (name for name in dict.fromkeys(names) if 0 < len(name) <= LONGEST_NAME)
-    return _Passage(Extraction(tuple(usable), tuple(dict.fromkeys(relations))), +notes)
+    return Passage(Extraction(tuple(usable), tuple(dict.fromkeys(relations))), +notes)
 
 
 def _parse_triple(item: object) -> Triple | None:

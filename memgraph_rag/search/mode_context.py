@@ -23,7 +23,7 @@ class _Look(Protocol):
 
 
 class _Ranked(Protocol):
-    def __call__(self, query: str, *, k: int) -> list[Evidence]: ...
+    def __call__(self, query: str, *, k: int, mode: str = "graph") -> list[Evidence]: ...
 
 
 class _AddSegments(Protocol):

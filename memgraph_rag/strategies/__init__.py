@@ -84,9 +84,9 @@ def ablations_of(name: str) -> Mapping[str, Mapping[str, Any]]:
     return ablations
 
 
-def required_layers(strategy: Strategy) -> Sequence[str]:
-    """Return the names of the layers that a strategy reads, of documents and of the memory; empty if it names none."""
-    return getattr(strategy, "requires", ())
+def required_layers(reader: object) -> Sequence[str]:
+    """Return the names of the layers that a strategy or a search mode reads; empty if it names none."""
+    return getattr(reader, "requires", ())
 
 
 def follows_paper(strategy: Strategy) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from memgraph_rag.contracts import SearchContext
 from memgraph_rag.search.segment_index import SegmentIndex
+from memgraph_rag.systems.hipporag.name_graph import Edges, checked_edges
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex
 from memgraph_rag.systems.hipporag.search import HippoSearch
 from memgraph_rag.types import Evidence, Relation
@@ -30,18 +31,24 @@ class NameWalk:
 
     Args:
         names: the names in the query; by default the recognizer finds them.
+        edges: how edges among names count: "released" or "once" (``name_graph.Edges``).
+
+    Raises:
+        SettingsError: ``edges`` is something else.
     """
 
     name = "hipporag"
+    requires = ("relations",)
 
-    def __init__(self, names: Sequence[str] | None = None) -> None:
+    def __init__(self, names: Sequence[str] | None = None, *, edges: Edges = "released") -> None:
         self._names = names
+        self._edges = checked_edges(edges)
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
         """Return the k best segments, best first; see ``SearchMode.find``.
 
-        ``Evidence.why`` has the rank under "relations" for a segment with stored relations, and under "names" for a
-        segment without. The score is the mass that the walk brought to the segment. Segments that it did not
+        ``Evidence.why`` has the rank under "relations" for a segment with triples or relations, and under "names" for
+        a segment without. The score is the mass that the walk brought to the segment. Segments that it did not
         reach fill the list up to k, by cosine; their score is 0. If no name of the query is known, all segments are
         ordered by the cosine, which is the score.
 
@@ -49,7 +56,8 @@ class NameWalk:
             SearchMemoryExceeded: the namespace is too large for memory.
         """
         with context.look() as (index, view):
-            found = _search(context, index).by_names(query, view, k=k, names=self._names) if len(view.rows) else []
+            search = _search(context, index)
+            found = search.by_names(query, view, k=k, names=self._names, edges=self._edges) if len(view.rows) else []
         return context.evidence(found)
 
 
@@ -58,12 +66,18 @@ class FactWalk:
 
     Args:
         choose: chooses among the five nearest facts; by default all five count. It is called without a lock.
+        edges: as for ``NameWalk``.
+
+    Raises:
+        SettingsError: ``edges`` is something else.
     """
 
     name = "hipporag2"
+    requires = ("relations",)
 
-    def __init__(self, choose: ChooseFacts | None = None) -> None:
+    def __init__(self, choose: ChooseFacts | None = None, *, edges: Edges = "released") -> None:
         self._choose = choose
+        self._edges = checked_edges(edges)
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
         """Return the k best segments, best first; see ``NameWalk.find``.
@@ -74,17 +88,18 @@ class FactWalk:
         chosen = None
         if self._choose is not None:
             with context.look() as (index, view):
-                facts = _search(context, index).facts(query, view) if len(view.rows) else []
+                facts = _search(context, index).facts(query, view, edges=self._edges) if len(view.rows) else []
             chosen = self._choose(facts)
         with context.look() as (index, view):
-            found = _search(context, index).by_facts(query, view, k=k, relations=chosen) if len(view.rows) else []
+            search = _search(context, index)
+            found = search.by_facts(query, view, k=k, relations=chosen, edges=self._edges) if len(view.rows) else []
         return context.evidence(found)
 
 
 def _search(context: SearchContext, index: SegmentIndex) -> HippoSearch:
     """Return the search of this namespace. It keeps its relations in memory between calls."""
     if _KEPT not in context.kept:
-        relations = RelationIndex(context.graph, dimension=context.embedder.dimension, most_bytes=context.most_bytes)
+        relations = RelationIndex(context.graph, context.embedder, most_bytes=context.most_bytes)
         context.kept[_KEPT] = HippoSearch(
             index,
             relations,

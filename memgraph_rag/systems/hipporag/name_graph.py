@@ -1,11 +1,12 @@
 """The graph of names that the HippoRAG searches walk: names, and facts about pairs of names, in the segments of a view.
 
-It builds matrices from the indexes and knows no search algorithm. Invariants: a segment with stored relations takes
-part only by these relations, any other segment by the names that the recognizer found in it; segments outside the view
-take no part.
+It builds matrices from the indexes and knows no search algorithm. Invariants: a segment with triples or relations takes
+part only by these, any other segment by the names that the recognizer found in it; segments outside the view take no
+part.
 
-Each relation is a fact about two names. A segment without relations states one fact for each pair of its names
-(co-mention). Names are nodes. Each fact adds 1 to the edge of its pair; near-synonyms add their cosine.
+Each triple or relation is a fact about two names (phrases of triples). A segment without any states one fact for each
+pair of its names (co-mention). Names are nodes. Each fact adds 1 to the edge of its pair. ``Edges`` says how
+near-synonyms count.
 
 Source: HippoRAG (2405.14831), section 2.2; what it leaves open is in ``docs/decisions/search-modes.md``.
 """
@@ -15,20 +16,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from memgraph_rag.display import show
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex, Relations
 from memgraph_rag.types import IndexedName, Matrix
 
-__all__ = ["NameGraph", "name_graph"]
+__all__ = ["Edges", "NameGraph", "checked_edges", "name_graph"]
 
 Places = NDArray[np.int64]
+
+Edges = Literal["released", "once"]
+"""How edges among names count.
+
+"released": an edge of facts or near-synonyms is stored in both directions and weighs twice, beside an edge of 1 from a
+segment to a name, and the cosine of near-synonyms replaces the number of facts about the pair. "once": each edge weighs
+once, and the cosine is added. The papers leave it open.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,9 +51,10 @@ class NameGraph:
         places: (f,) the row of each fact's segment.
         ends: (f, 2) the columns of the two names of each fact.
         named: (n, m) 1 where the recognizer found a name in a segment without relations.
-        synonyms: (m, m) the cosines of near-synonyms, symmetric.
+        synonyms: (m, m) the cosines of near-synonyms; a pair may have it in one direction only.
         vectors: by column, the embeddings of names that relations join.
-        columns: the column of each entity, by id.
+        columns: the column of each entity or phrase, by id.
+        edges: how edges among names count.
     """
 
     facts: Relations
@@ -52,6 +64,7 @@ class NameGraph:
     synonyms: sparse.csr_matrix
     vectors: Mapping[int, IndexedName]
     columns: Mapping[str, int]
+    edges: Edges
 
     @property
     def segments(self) -> int:
@@ -66,9 +79,15 @@ class NameGraph:
     @cached_property
     def facts_about(self) -> sparse.csr_matrix:
         """(n, m) number of facts of each segment about each name. A segment without relations counts each name once."""
-        rows, columns = np.repeat(self.places, 2), self.ends.ravel()
+        ends = [self.ends[:, 0], self.ends[self._joins, 1]]  # a fact about one name alone counts the name once
+        rows, columns = np.concatenate([self.places, self.places[self._joins]]), np.concatenate(ends)
         of_relations = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(self.segments, self.names))
         return (of_relations + self.named).tocsr()
+
+    @cached_property
+    def _joins(self) -> NDArray[np.bool_]:
+        """(f,) whether a fact is about two names."""
+        return self.ends[:, 0] != self.ends[:, 1]
 
     @cached_property
     def holds(self) -> sparse.csr_matrix:
@@ -94,10 +113,15 @@ class NameGraph:
 
     @cached_property
     def related(self) -> sparse.csr_matrix:
-        """(m, m) edge weights from relations and near-synonyms, symmetric."""
-        first, second = self.ends[:, 0], self.ends[:, 1]
+        """(m, m) edge weights from facts and near-synonyms, symmetric."""
+        first, second = self.ends[self._joins].T
         one_way = sparse.csr_matrix((np.ones(len(first)), (first, second)), shape=(self.names, self.names))
-        return (one_way + one_way.T + self.synonyms).tocsr()
+        facts = sparse.csr_matrix(one_way + one_way.T)
+        if self.edges == "once":
+            return (facts + self.synonyms.maximum(self.synonyms.T)).tocsr()
+        replaced = facts.multiply(self.synonyms > 0)
+        directed = sparse.csr_matrix(facts - replaced + self.synonyms)
+        return ((directed + directed.T) / 2).tocsr()
 
     @cached_property
     def among_names(self) -> LinearOperator:
@@ -111,8 +135,9 @@ class NameGraph:
 
     @cached_property
     def with_segments(self) -> LinearOperator:
-        """(n + m, n + m) edges of relations and near-synonyms, and edges of 1 from segments to their names."""
-        blocks: Any = [[None, self.holds], [self.holds.T, self.related]]
+        """(n + m, n + m) edges of facts and near-synonyms, and edges of 1 from segments to their names."""
+        related = self.related * (2 if self.edges == "released" else 1)
+        blocks: Any = [[None, self.holds], [self.holds.T, related]]
         return aslinearoperator(sparse.bmat(blocks, format="csr"))
 
     def find_column(self, entity_id: str) -> int | None:
@@ -128,7 +153,20 @@ class NameGraph:
         return known, np.array(rows, np.float32) if rows else np.zeros((0, self.facts.vectors.shape[1]), np.float32)
 
 
-def name_graph(view: View, index: SegmentIndex, relations: RelationIndex) -> NameGraph:
+def checked_edges(edges: Edges) -> Edges:
+    """Check a value of ``Edges``, and return it.
+
+    Raises:
+        SettingsError: it is something else.
+    """
+    if edges not in get_args(Edges):
+        raise SettingsError(
+            f"Expected edges as one of {', '.join(get_args(Edges))}, got {show(edges)}. Name one of them.", edges=edges
+        )
+    return edges
+
+
+def name_graph(view: View, index: SegmentIndex, relations: RelationIndex, edges: Edges) -> NameGraph:
     """Build the graph of a view's segments. The caller must hold the lock of the index."""
     place_of = {segment_id: place for place, segment_id in enumerate(view.ids)}
     places = np.array([place_of.get(segment_id, -1) for segment_id in relations.relations.segments], np.int64)
@@ -149,11 +187,12 @@ def name_graph(view: View, index: SegmentIndex, relations: RelationIndex) -> Nam
         synonyms=_synonyms(vectors, columns, np.bincount(ends.ravel(), minlength=size) > 0),
         vectors=vectors,
         columns=columns,
+        edges=edges,
     )
 
 
 def _columns(facts: Relations, index: SegmentIndex) -> dict[str, int]:
-    """Return the columns of the index, and further columns for names that occur only in relations (conversations)."""
+    """Return the columns of the index, and further columns for names that occur only in relations and triples."""
     columns = {name: column for column, name in enumerate(index.entity_ids)}
     for end in (*facts.sources, *facts.targets):
         columns.setdefault(end, len(columns))

@@ -1,8 +1,9 @@
-"""An index in memory of a namespace's relations and of the names that they join, for the HippoRAG searches.
+"""An index in memory of a namespace's triples and relations and of the names that they join, for the HippoRAG searches.
 
-It reads the graph by its contract. Invariants: after ``refresh`` the index equals the store at some moment since the
-call began; a refresh reads only the relations of documents that were written since the last refresh; after an error the
-index is empty or unchanged.
+It reads the graph by its contract. The triples of a document replace its relations. The store holds the embeddings of
+relations; those of triples and their phrases are computed when they are read. Invariants: after ``refresh`` the index
+equals the store at some moment since the call began; a refresh reads only what documents state that were written since
+the last refresh; after an error the index is empty or unchanged.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.contracts import SearchedGraph
+from memgraph_rag.contracts import Embedder, SearchedGraph
 from memgraph_rag.errors import SearchMemoryExceeded
+from memgraph_rag.systems.hipporag.phrases import Fact, find_synonyms, read_facts
+from memgraph_rag.systems.hipporag.triples import TRIPLES
 from memgraph_rag.types import IndexedName, IndexedRelation, Matrix, Relation
 
 __all__ = ["RelationIndex", "Relations"]
 
 _BYTES_BESIDE = 1_100  # of a relation without its vector: six strings, and its share of the names
+_VECTORS_OF_TRIPLE = 3  # of the triple, and of two phrases that may be new
 
 Texts = NDArray[np.object_]
 
@@ -86,18 +90,19 @@ class Relations:
 
 
 class RelationIndex:
-    """All relations of one namespace.
+    """All relations and triples of one namespace.
 
     Args:
-        dimension: length of an embedding.
-        most_bytes: the memory that the relations may take, approximately.
+        embedder: embeds triples and phrases.
+        most_bytes: the memory that the relations and triples may take, approximately.
 
     Only one thread at a time may use the index, as with ``NamespaceIndex``.
     """
 
-    def __init__(self, graph: SearchedGraph, *, dimension: int, most_bytes: int = 2 * 2**30) -> None:
+    def __init__(self, graph: SearchedGraph, embedder: Embedder, *, most_bytes: int = 2 * 2**30) -> None:
         self._graph = graph
-        self._dimension = dimension
+        self._embedder = embedder
+        self._dimension = embedder.dimension
         self._most_bytes = most_bytes
         self._clear()
 
@@ -124,7 +129,6 @@ class RelationIndex:
         if version == self._version:
             return
         try:
-            self._check_memory()
             self._renew()
         except BaseException:  # relations and names may be inconsistent after an interruption
             self._clear()
@@ -132,26 +136,51 @@ class RelationIndex:
         self._version = version
 
     def _renew(self) -> None:
-        read = self._graph.indexed_relations(since=self._version)
+        facts = list(read_facts(self._graph.layer_annotations(TRIPLES, since=self._version), self._graph.namespace))
+        self._check_memory(len(facts))
+        covered = {fact.document_id for fact in facts}
+        stored = self._graph.indexed_relations(since=self._version)
+        read = [item for item in stored if item.document_id not in covered]
         if len(self.relations):
             written = {record.id for record in self._graph.written_documents(since=self._version)}
             left = set(self._graph.document_ids()) - written
             self.relations = self.relations.at(np.array([name in left for name in self.relations.documents], bool))
         if read:
-            names = self._graph.indexed_names(since=self._version)
+            self.names |= {name.id: name for name in self._graph.indexed_names(since=self._version)}
+        if facts:
+            self._add_phrases(facts)
+        vectors = self._embedder.embed([fact.text for fact in facts]) if facts else ()
+        read += [
+            IndexedRelation(fact.relation, fact.document_id, vector)
+            for fact, vector in zip(facts, vectors, strict=True)
+        ]
+        if read:
             self.relations = self.relations.with_others(Relations.of(read, self._dimension))
-            self.names |= {name.id: name for name in names}
         joined = {*self.relations.sources, *self.relations.targets}
         self.names = {name: self.names[name] for name in sorted(joined & self.names.keys())}
 
-    def _check_memory(self) -> None:
+    def _add_phrases(self, facts: Iterable[Fact]) -> None:
+        """Add the new phrases of triples to the names, with their embeddings and near-synonyms."""
+        forms = {
+            end: form
+            for fact in facts
+            for end, form in zip((fact.relation.source_id, fact.relation.target_id), fact.phrases, strict=True)
+            if end not in self.names
+        }
+        if forms:
+            vectors = np.asarray(self._embedder.embed(list(forms.values())), np.float32)
+            self.names |= {name.id: name for name in find_synonyms(forms, vectors, self.names)}
+
+    def _check_memory(self, triples: int) -> None:
+        """Check that the relations of the store and this number of new triples fit the memory."""
         relations = self._graph.statistics().get("RELATES_TO", 0)
         needed = relations * (4 * self._dimension + _BYTES_BESIDE)
+        needed += (triples + len(self.relations)) * (4 * _VECTORS_OF_TRIPLE * self._dimension + _BYTES_BESIDE)
         if needed > self._most_bytes:
             raise SearchMemoryExceeded(
                 f"Expected a namespace whose relations fit {self._most_bytes / 2**20:,.0f} MiB of memory, got "
-                f"{relations:,} relations that need about {needed / 2**20:,.0f} MiB. Raise search_memory_mib, or "
-                'search with mode="hybrid", which the database does itself.',
+                f"{relations:,} relations and {triples:,} new triples that need about {needed / 2**20:,.0f} MiB. Raise "
+                'search_memory_mib, or search with mode="hybrid", which the database does itself.',
                 segments=0,
                 needed_bytes=needed,
             )

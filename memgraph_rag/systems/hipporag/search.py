@@ -8,9 +8,8 @@ If nothing of a question is known, or if a model says that no fact is relevant, 
 alone, as in HippoRAG 2 (HippoRAG 1 would then use one order for all questions). Segments that no name leads to come
 last, by the cosine.
 
-Sources: HippoRAG (2405.14831), sections 2.2 and 2.3; HippoRAG 2 (2502.14802), sections 3.2 to 3.4. Differences from the
-released code: an edge of relations and synonyms is not counted twice; a near-synonym adds to a relation of its pair and
-does not overwrite it; names that the recognizer finds replace relations in segments without relations.
+Sources: HippoRAG (2405.14831), sections 2.2 and 2.3; HippoRAG 2 (2502.14802), sections 3.2 to 3.4. Difference from the
+released code: names that the recognizer finds stand for facts in segments without triples and relations.
 """
 
 from __future__ import annotations
@@ -20,11 +19,12 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer
-from memgraph_rag.lexical.names import is_name, names_in, normalise
+from memgraph_rag.lexical.names import names_in, normalise
 from memgraph_rag.search.graph import SegmentMatch, rank_places
 from memgraph_rag.search.pagerank import Scores, pagerank
 from memgraph_rag.search.segment_index import SegmentIndex, View, row_edges
-from memgraph_rag.systems.hipporag.name_graph import NameGraph, name_graph
+from memgraph_rag.systems.hipporag.name_graph import Edges, NameGraph, name_graph
+from memgraph_rag.systems.hipporag.phrases import phrase_form, phrase_id
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex
 from memgraph_rag.types import Carrier, Relation, Vector, entity_id
 
@@ -64,13 +64,15 @@ class HippoSearch:
         self._namespace = namespace
         self._embedder = embedder
         self._recognizer = recognizer
-        self._last: tuple[View, int, NameGraph] | None = None
+        self._last: tuple[View, int, Edges, NameGraph] | None = None
 
-    def by_names(self, question: str, view: View, *, k: int, names: Sequence[str] | None = None) -> list[SegmentMatch]:
+    def by_names(
+        self, question: str, view: View, *, k: int, names: Sequence[str] | None = None, edges: Edges = "released"
+    ) -> list[SegmentMatch]:
         """Return the k best segments of the view for the names of the question, best first (HippoRAG).
 
-        Each name of the question is matched to the stored name of the same normal form, or else to the nearest name, by
-        the cosine, among names that relations join. The walk starts at each match with weight 1 / (number of segments
+        Each name of the question is matched to the same stored name, or else to the nearest name, by the cosine, among
+        names that facts join. The walk starts at each match with weight 1 / (number of segments
         about the name), its node specificity. The score of a segment is the sum, over its facts, of the mass of their
         names. Segments that the walk does not reach come last, by the cosine, with score 0. Without a match all
         segments are ordered by the cosine. The caller must hold the lock of the index.
@@ -78,7 +80,7 @@ class HippoSearch:
         Args:
             names: the names in the question; by default the recognizer finds them.
         """
-        graph, cosines = self._graph(view), self._cosines(question, view)
+        graph, cosines = self._graph(view, edges), self._cosines(question, view)
         seeds = self._nearest(names_in(question, self._recognizer) if names is None else names, graph)
         if not seeds:
             return _by_cosine(cosines, view, k)
@@ -86,7 +88,13 @@ class HippoSearch:
         return self._matches(graph.facts_about @ mass, cosines, mass, seeds, graph, view, k)
 
     def by_facts(
-        self, question: str, view: View, *, k: int, relations: Collection[str] | None = None
+        self,
+        question: str,
+        view: View,
+        *,
+        k: int,
+        relations: Collection[str] | None = None,
+        edges: Edges = "released",
     ) -> list[SegmentMatch]:
         """Return the k best segments of the view for the facts nearest to the question, best first (HippoRAG 2).
 
@@ -100,7 +108,7 @@ class HippoSearch:
             relations: ids of the facts that are relevant to the question (recognition memory); by default all five.
                 Ids of other facts are ignored. If none is left, segments are ordered by the cosine.
         """
-        graph, vector = self._graph(view), self._embedded(question)
+        graph, vector = self._graph(view, edges), self._embedded(question)
         cosines = _cosines(view, vector)
         seeds: dict[int, float] = {}
         if relations is None or len(relations):
@@ -116,18 +124,19 @@ class HippoSearch:
         on_segments, on_names = mass[: len(view.rows)], mass[len(view.rows) :]
         return self._matches(on_segments, cosines, on_names, seeds, graph, view, k)
 
-    def facts(self, question: str, view: View) -> list[Relation]:
-        """Return the five relations of the view nearest to a question, best first; fewer if the view has fewer."""
-        graph = self._graph(view)
+    def facts(self, question: str, view: View, *, edges: Edges = "released") -> list[Relation]:
+        """Return the five facts of the view nearest to a question, best first; fewer if the view has fewer."""
+        graph = self._graph(view, edges)
         places = _nearest_facts(graph, self._embedded(question)) if len(graph.facts) else ()
         return [graph.facts.relation(place) for place in places]
 
-    def _graph(self, view: View) -> NameGraph:
-        """Return the graph of a view. The graph of the last view is cached."""
+    def _graph(self, view: View, edges: Edges) -> NameGraph:
+        """Return the graph of a view. The last graph is cached."""
         self.relations.refresh()
-        if self._last is None or self._last[0] is not view or self._last[1] != self.relations.version:
-            self._last = view, self.relations.version, name_graph(view, self._index, self.relations)
-        return self._last[2]
+        key = view, self.relations.version, edges
+        if self._last is None or self._last[0] is not view or self._last[1:3] != key[1:]:
+            self._last = *key, name_graph(view, self._index, self.relations, edges)
+        return self._last[3]
 
     def _embedded(self, question: str) -> Vector:
         return self._embedder.embed([question])[0]
@@ -137,15 +146,20 @@ class HippoSearch:
 
     def _nearest(self, names: Sequence[str], graph: NameGraph) -> list[int]:
         """Return the columns of the stored names that equal these names or are nearest to them, ascending."""
-        normals = [normal for name in names if is_name(normal := normalise(name))]
-        same = {normal: graph.find_column(entity_id(self._namespace, normal)) for normal in normals}
+        forms = {form: name for name in names if (form := phrase_form(name) or normalise(name))}
+        same = {form: self._column(form, name, graph) for form, name in forms.items()}
         columns = {column for column in same.values() if column is not None}
-        others = [normal for normal, column in same.items() if column is None]
+        others = [form for form, column in same.items() if column is None]
         embedded, vectors = graph.embedded
         if others and len(embedded):
             near = np.round(self._embedder.embed(others) @ vectors.T, 9)
             columns |= {int(embedded[place]) for place in near.argmax(axis=1)}
         return sorted(columns)
+
+    def _column(self, form: str, name: str, graph: NameGraph) -> int | None:
+        """Return the column of the phrase of this form, else of the entity of this name; None if there is neither."""
+        phrase = graph.find_column(phrase_id(self._namespace, form))
+        return graph.find_column(entity_id(self._namespace, normalise(name))) if phrase is None else phrase
 
     def _named_only(self, question: str, graph: NameGraph) -> list[int]:
         """Return the columns of the question's names that no relation joins."""
@@ -198,12 +212,20 @@ class HippoSearch:
 
 
 def _nearest_facts(graph: NameGraph, vector: Vector) -> dict[int, float]:
-    """Return the places of the five facts nearest to the question, best first, with cosines scaled to 0 to 1."""
+    """Return the places of the five facts nearest to the question, best first, with cosines scaled to 0 to 1.
+
+    Of the same fact in several segments the first place is returned.
+    """
     if not len(graph.facts):
         return {}
     scores = np.round(_scaled(np.asarray(graph.facts.vectors @ vector, np.float64)), 9)
-    best = np.argsort(-scores, kind="stable")[:CANDIDATE_FACTS]  # facts are by id: so are ties
-    return {int(place): float(scores[place]) for place in best}
+    nearest: dict[tuple[int, int, str], int] = {}
+    for place in map(int, np.argsort(-scores, kind="stable")):  # facts are by id: so are ties
+        first, second = map(int, graph.ends[place])
+        nearest.setdefault((first, second, phrase_form(str(graph.facts.descriptions[place]))), place)
+        if len(nearest) == CANDIDATE_FACTS:
+            break
+    return {place: float(scores[place]) for place in nearest.values()}
 
 
 def _best_names(facts: Mapping[int, float], graph: NameGraph) -> dict[int, float]:

@@ -26,6 +26,7 @@ from memgraph_rag.lexical.replies import numbers_in, says_none
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.systems.hipporag.modes import FactWalk, NameWalk
+from memgraph_rag.systems.hipporag.name_graph import Edges, checked_edges
 from memgraph_rag.types import Evidence, Relation, Step, as_line
 
 __all__ = ["HippoRag", "HippoRag2"]
@@ -52,21 +53,27 @@ class HippoRag:
 
     Args:
         k: how many are read.
+        edges: how edges among names count: "released" or "once" (``name_graph.Edges``).
+
+    Raises:
+        SettingsError: ``edges`` is something else.
     """
 
     name = "hipporag"
     requires = ("relations",)
     follows_paper = True
 
-    def __init__(self, *, k: int = _K) -> None:
+    def __init__(self, *, k: int = _K, edges: Edges = "released") -> None:
         self._k = k
+        self._edges = checked_edges(edges)
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each of the k best segments, best first, until the window is full; see ``Strategy.read``.
 
         If the model finds no name in the question, or cannot be asked, the recognizer finds the names.
         """
-        yield from _read(question, context, NameWalk(_names(question, context) or None), self._k)
+        mode = NameWalk(_names(question, context) or None, edges=self._edges)
+        yield from _read(question, context, mode, self._k)
 
 
 class HippoRag2:
@@ -75,6 +82,10 @@ class HippoRag2:
     Args:
         k: how many are read.
         filters: without, all five facts nearest to the question count, and the model is not asked.
+        edges: as for ``HippoRag``.
+
+    Raises:
+        SettingsError: ``edges`` is something else.
     """
 
     name = "hipporag2"
@@ -82,9 +93,10 @@ class HippoRag2:
     follows_paper = True
     ablations: ClassVar = {"without_filter": {"filters": False}}
 
-    def __init__(self, *, k: int = _K, filters: bool = True) -> None:
+    def __init__(self, *, k: int = _K, filters: bool = True, edges: Edges = "released") -> None:
         self._k = k
         self._filters = filters
+        self._edges = checked_edges(edges)
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each of the k best segments, best first, until the window is full; see ``Strategy.read``.
@@ -100,7 +112,8 @@ class HippoRag2:
             )
             return kept
 
-        for (step,) in _read(question, context, FactWalk(choose if self._filters else None), self._k):
+        mode = FactWalk(choose if self._filters else None, edges=self._edges)
+        for (step,) in _read(question, context, mode, self._k):
             yield (replace(step, via=descriptions.get(step.node.id, "")),)
 
 

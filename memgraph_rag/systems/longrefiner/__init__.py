@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from memgraph_rag.contracts import System
+from memgraph_rag.models.reranker import CrossEncoderReranker
 from memgraph_rag.systems.longrefiner.outline import OutlineLayer
-from memgraph_rag.systems.longrefiner.reranker import CrossEncoderReranker
 from memgraph_rag.systems.longrefiner.strategy import LongRefiner
 
 __all__ = ["SYSTEM", "CrossEncoderReranker", "LongRefiner"]

@@ -28,11 +28,11 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError, WindowExceeded
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.lexical.replies import numbers_in
+from memgraph_rag.models.reranker import CrossEncoderReranker, Reranker
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.strategies.token_budget import may_ask
 from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree, Passage, Scores
-from memgraph_rag.systems.longrefiner.reranker import CrossEncoderReranker, Reranker
 from memgraph_rag.types import Section, Step, StopReason, as_line
 
 __all__ = ["LongRefiner"]

@@ -18,7 +18,8 @@ class RunParameters:
 
     Attributes:
         max_length: most segments of one run.
-        overall_max_length: most segments of all runs together.
+        overall_max_length: most segments of all runs together, for one query.
+        overall_max_length_extension: further segments of all runs together, for each further query.
         minimum_value: least value of a run.
         penalty: cost of each segment in a run. 0.05 gives runs of 20 to 50 chunks of 800 characters, 0.1 of 10 to 20,
             0.2 of 4 to 10, 0.3 of 2 to 6, 0.4 of 1 to 3.
@@ -39,6 +40,7 @@ class RunParameters:
     documents: int = 10
     candidates: int = 200
     standard_length: int | None = 700
+    overall_max_length_extension: int = 5
 
 
 RunPreset = Literal["balanced", "precision", "find_all"]
@@ -47,6 +49,13 @@ RunPreset = Literal["balanced", "precision", "find_all"]
 RUN_PRESETS: Mapping[RunPreset, RunParameters] = {
     "balanced": RunParameters(),
     "precision": RunParameters(minimum_value=0.7, penalty=0.2),
-    "find_all": RunParameters(max_length=40, overall_max_length=200, minimum_value=0.4, decay=200.0, documents=200),
+    "find_all": RunParameters(
+        max_length=40,
+        overall_max_length=200,
+        minimum_value=0.4,
+        decay=200.0,
+        documents=200,
+        overall_max_length_extension=0,
+    ),
 }
 """As released."""

@@ -1,31 +1,27 @@
 """Functions that join search results to runs of neighbouring segments (mode "segments").
 
-They use a ranking of segments, and the index for the segments between them, but no model. Invariants: a run is a
-contiguous part of its document, of segments that the search may find; the best segment of a run is in the ranking.
+They use a ranking of segments for each query, and the index for the segments between them, but no model. Invariants: a
+run is a contiguous part of its document, of segments that the search may find; the best segment of a run is in a
+ranking; if a ranking has a segment that is still stored, there is a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from memgraph_rag.contracts import NodeReader
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.systems.sprag.parameters import RunParameters
+from memgraph_rag.systems.sprag.ranking import MODERATE, Ranked
 from memgraph_rag.systems.sprag.runs import Run, best_runs, segment_values
 from memgraph_rag.types import Evidence, Segment
 
 __all__ = ["MetaDocument", "join_runs", "meta_document_of"]
-
-_SPREAD = 0.4
-"""Both parameters of the Beta distribution through which dsRAG spreads the score of its reranker over 0 to 1."""
-
-_UNKNOWN_RELEVANCE = 0.8
-"""Relevance of every ranked segment if the embedder is not calibrated, as in dsRAG without a reranker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +37,23 @@ class MetaDocument:
     stretches: NDArray[np.int64]
 
 
-def meta_document_of(ranked: Sequence[Evidence], index: SegmentIndex, view: View, *, documents: int) -> MetaDocument:
+def meta_document_of(
+    rankings: Sequence[Sequence[Ranked]], index: SegmentIndex, view: View, *, documents: int
+) -> MetaDocument:
     """Return the segments of the documents of the first results. The caller must hold the lock of the index.
 
     The documents come in the order of the results, each up to its last ranked segment. Segments outside the view are
     left out.
 
     Args:
-        documents: number of first results whose documents are taken.
+        rankings: a ranking for each query.
+        documents: number of first results of each ranking whose documents are taken.
     """
     ids: list[str] = []
     stretches: list[int] = []
-    ranked_ids = {item.segment.id for item in ranked}
-    for document_id in dict.fromkeys(item.segment.document_id for item in ranked[:documents]):
+    ranked_ids = {item.segment.id for ranked in rankings for item, _ in ranked}
+    first = (item.segment.document_id for ranked in rankings for item, _ in ranked[:documents])
+    for document_id in dict.fromkeys(first):
         own_ids, indexes = index.segments_of(view, document_id)
         last = max((place for place, own_id in enumerate(own_ids) if own_id in ranked_ids), default=-1)
         # Echoes, and segments outside the searched time, are in no view: the text has a gap at such a segment.
@@ -64,38 +64,54 @@ def meta_document_of(ranked: Sequence[Evidence], index: SegmentIndex, view: View
 
 
 def join_runs(
-    ranked: Sequence[Evidence], meta: MetaDocument, graph: NodeReader, *, k: int, parameters: RunParameters
+    rankings: Sequence[Sequence[Ranked]], meta: MetaDocument, graph: NodeReader, *, k: int, parameters: RunParameters
 ) -> list[Evidence]:
-    """Return at most k runs, best first. A run with a segment that was forgotten meanwhile is left out.
+    """Return at most k runs, in the order of choice. A run with a segment that was forgotten meanwhile is left out.
 
-    A run is the evidence of its best ranked segment, with ``run`` and the run's value as score.
+    A run is the evidence of its best ranked segment, with ``run`` and the run's value as score. If no run is worth
+    ``minimum_value``, all ranked segments count as moderately relevant, as in the released code without a reranker. If
+    that is not enough either, the most valuable run is returned.
     """
-    ranks = {item.segment.id: rank for rank, item in enumerate(ranked)}
-    values = segment_values(
-        [ranks.get(segment_id) for segment_id in meta.ids],
-        [_relevance(ranked[ranks[segment_id]]) if segment_id in ranks else 0.0 for segment_id in meta.ids],
-        [len(ranked[ranks[segment_id]].segment.text) if segment_id in ranks else 0 for segment_id in meta.ids],
-        parameters=parameters,
-    )
-    runs = best_runs(values, meta.stretches, parameters=parameters)[:k]
-    segments = {item.segment.id: item.segment for item in ranked} | _between(runs, meta, ranks, graph)
-    found = (_joined(run, meta.ids[run.start : run.end], segments, ranked, ranks) for run in runs)
+    if not meta.ids:
+        return []
+    choose = partial(best_runs, stretches=meta.stretches)
+    moderate = [[Ranked(item, MODERATE) for item, _ in ranked] for ranked in rankings]
+    runs = choose(_values(rankings, meta, parameters), parameters=parameters)
+    if not runs:
+        values = _values(moderate, meta, parameters)
+        least = replace(parameters, minimum_value=-np.inf)
+        runs = choose(values, parameters=parameters) or choose(values, parameters=least)[:1]
+    best: dict[str, tuple[int, Evidence]] = {}
+    for rank, item in ((rank, item) for ranked in rankings for rank, (item, _) in enumerate(ranked)):
+        if item.segment.id not in best or rank < best[item.segment.id][0]:
+            best[item.segment.id] = rank, item
+    segments = {name: item.segment for name, (_, item) in best.items()} | _between(runs[:k], meta, best, graph)
+    found = (_joined(run, meta.ids[run.start : run.end], segments, best) for run in runs[:k])
     return [item for item in found if item is not None]
 
 
-def _relevance(item: Evidence) -> float:
-    """Return the calibrated relevance, spread over 0 to 1 as dsRAG spreads the score of its reranker.
+def _values(
+    rankings: Sequence[Sequence[Ranked]], meta: MetaDocument, parameters: RunParameters
+) -> list[NDArray[np.float64]]:
+    """Return for each query (n,) the values of the segments."""
+    values = []
+    for ranked in rankings:
+        ranks = {item.segment.id: rank for rank, (item, _) in enumerate(ranked)}
+        own = [ranked[ranks[name]] if name in ranks else None for name in meta.ids]
+        values.append(
+            segment_values(
+                [ranks.get(name) for name in meta.ids],
+                [each.relevance if each else 0.0 for each in own],
+                [len(each.item.segment.text) if each else 0 for each in own],
+                parameters=parameters,
+            )
+        )
+    return values
 
-    Without the spread, only half of the questions get a run (docs/decisions/search-modes.md).
-    """
-    return _UNKNOWN_RELEVANCE if item.relevance is None else float(betainc(_SPREAD, _SPREAD, item.relevance))
 
-
-def _between(
-    runs: Iterable[Run], meta: MetaDocument, ranks: Mapping[str, int], graph: NodeReader
-) -> dict[str, Segment]:
-    """Read the segments of runs that are not in the ranking, and return them by id."""
-    missing = [segment_id for run in runs for segment_id in meta.ids[run.start : run.end] if segment_id not in ranks]
+def _between(runs: Iterable[Run], meta: MetaDocument, known: Container[str], graph: NodeReader) -> dict[str, Segment]:
+    """Read the segments of runs that are not in a ranking, and return them by id."""
+    missing = [segment_id for run in runs for segment_id in meta.ids[run.start : run.end] if segment_id not in known]
     return {node.id: node for node in graph.nodes(missing) if isinstance(node, Segment)} if missing else {}
 
 
@@ -103,10 +119,9 @@ def _joined(
     run: Run,
     ids: Sequence[str],
     segments: Mapping[str, Segment],
-    ranked: Sequence[Evidence],
-    ranks: Mapping[str, int],
+    best: Mapping[str, tuple[int, Evidence]],
 ) -> Evidence | None:
     if any(segment_id not in segments for segment_id in ids):
         return None
-    best = ranked[min(ranks[segment_id] for segment_id in ids if segment_id in ranks)]
-    return replace(best, score=run.value, run=tuple(segments[segment_id] for segment_id in ids))
+    _, item = min((best[segment_id] for segment_id in ids if segment_id in best), key=lambda ranked: ranked[0])
+    return replace(item, score=run.value, run=tuple(segments[segment_id] for segment_id in ids))

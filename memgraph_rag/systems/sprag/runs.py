@@ -11,8 +11,9 @@ max_length times the number of segments of value 0 or more.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple, cast, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,32 +56,46 @@ def segment_values(
     return values * np.where(is_ranked, longer, 1.0)
 
 
-def best_runs(values: NDArray[np.float64], stretches: NDArray[np.int64], *, parameters: RunParameters) -> list[Run]:
-    """Choose runs greedily: each is the most valuable run that is still possible. Return them in the order of choice.
+def best_runs(
+    values: Sequence[NDArray[np.float64]], stretches: NDArray[np.int64], *, parameters: RunParameters
+) -> list[Run]:
+    """Choose runs greedily: the queries take turns, each takes its most valuable run that is still possible.
 
-    A run is possible if it is worth ``minimum_value``, overlaps no chosen run and fits the rest of
-    ``overall_max_length``. An impossible run never
-    becomes possible again, so one pass over all runs, best first, suffices. Of equal runs the one with the smaller
-    start, then the smaller end, comes first.
+    Return the runs in the order of choice. A run is possible if its query gives it the value ``minimum_value``, if it
+    overlaps no chosen run and fits the rest of the most segments. An impossible run never becomes possible again, so
+    one pass over all runs of a query, best first, suffices. Of equal runs the one with the smaller start, then the
+    smaller end, comes first.
 
     Args:
-        values: (n,) the values of the segments.
+        values: for each query (n,) the values of the segments.
         stretches: (n,) the number of the contiguous stretch to which each segment belongs, grouped.
     """
+    waiting = [_best_first(of_query, stretches, parameters) for of_query in values]
+    is_taken = np.zeros(len(stretches), bool)
+    left = parameters.overall_max_length + max(len(waiting) - 1, 0) * parameters.overall_max_length_extension
+    chosen = list[Run]()
+    while waiting and left:
+        for runs in list(waiting):
+            fitting = (run for run in runs if run.end - run.start <= left and not is_taken[run.start : run.end].any())
+            run = next(fitting, None)
+            if run is None:
+                waiting.remove(runs)
+                continue
+            is_taken[run.start : run.end] = True
+            left -= run.end - run.start
+            chosen.append(run)
+    return chosen
+
+
+def _best_first(values: NDArray[np.float64], stretches: NDArray[np.int64], parameters: RunParameters) -> Iterator[Run]:
+    """Yield the runs of one query that are worth ``minimum_value``, the most valuable first."""
     starts, ends = _possible(values, stretches, parameters.max_length)
     sums = np.concatenate([[0.0], np.cumsum(values)])
     worths = np.round(sums[ends] - sums[starts], _DIGITS)
-    is_taken = np.zeros(len(values), bool)
-    left, chosen = parameters.overall_max_length, list[Run]()
     for pair in np.lexsort((ends, starts, -worths)):
-        start, end, worth = int(starts[pair]), int(ends[pair]), float(worths[pair])
-        if worth < parameters.minimum_value or not left:
-            break
-        if end - start <= left and not is_taken[start:end].any():
-            is_taken[start:end] = True
-            left -= end - start
-            chosen.append(Run(start, end, worth))
-    return chosen
+        if worths[pair] < parameters.minimum_value:
+            return
+        yield Run(int(starts[pair]), int(ends[pair]), float(worths[pair]))
 
 
 def _possible(
@@ -102,33 +117,41 @@ def _possible(
 # ── parameters ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def checked_parameters(runs: RunParameters | str) -> RunParameters:
+def checked_parameters(runs: RunParameters | Mapping[str, Any] | str) -> RunParameters:
     """Return the parameters of a preset, or check the given parameters and return them.
 
+    Args:
+        runs: the name of a preset, parameters, or some parameters by name: the others are those of "balanced".
+
     Raises:
-        SettingsError: there is no such preset, or a parameter is out of range.
+        SettingsError: there is no such preset or parameter, or a parameter is out of range.
     """
     if isinstance(runs, str) and runs in RUN_PRESETS:
         return RUN_PRESETS[cast("RunPreset", runs)]
+    if isinstance(runs, Mapping) and runs.keys() <= {field.name for field in fields(RunParameters)}:
+        runs = RunParameters(**runs)
     if not isinstance(runs, RunParameters):
         raise SettingsError(
-            f"Expected runs as one of {', '.join(get_args(RunPreset))}, or RunParameters, got {show(runs)}.", runs=runs
+            f"Expected runs as one of {', '.join(get_args(RunPreset))}, or RunParameters, got {show(runs)}. Name a "
+            "preset, or parameters by their names.",
+            runs=runs,
         )
     for name in ("max_length", "overall_max_length", "documents", "candidates"):
         _check_count(name, getattr(runs, name))
     if runs.standard_length is not None:
         _check_count("standard_length", runs.standard_length)
+    _check_count("overall_max_length_extension", runs.overall_max_length_extension, least=0)
     _check_number("minimum_value", runs.minimum_value, above=None)
     _check_number("penalty", runs.penalty, above=0.0)
     _check_number("decay", runs.decay, above=0.0)
     return runs
 
 
-def _check_count(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST:
+def _check_count(name: str, value: object, *, least: int = 1) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
         raise SettingsError(
-            f"Expected {name} of runs as a whole number from 1 to {_LARGEST:,}, got {show(value)}. Leave it out, or "
-            'name a preset, such as "balanced".',
+            f"Expected {name} of runs as a whole number from {least} to {_LARGEST:,}, got {show(value)}. Leave it out, "
+            'or name a preset, such as "balanced".',
             setting=name,
         )
 

@@ -17,6 +17,7 @@ from tables import table
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.systems.hipporag import FactWalk, NameWalk
+from memgraph_rag.systems.hipporag.name_graph import Edges
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, entity_id, make_graph, make_relations
 from memgraph_rag.types import DocumentGraph, Extent, Relation
@@ -99,10 +100,14 @@ class Plain:
             any(name in pair for pair in self.facts[segment]) or name in self.named[segment] for segment in self.cosine
         )
 
-    def edges_among_names(self, *, named: bool) -> list[tuple[str, str, float]]:
-        edges = [(first, second, 1.0) for pairs in self.facts.values() for first, second in pairs] + self.synonyms
-        together = [(a, b, 1.0) for names in self.named.values() for a in names for b in names if a < b]
-        return edges + together if named else edges
+    def edges_among_names(self, edges: Edges) -> list[tuple[str, str, float]]:
+        weights: dict[tuple[str, str], float] = {}
+        for pair in (pair for pairs in self.facts.values() for pair in pairs):
+            weights[min(pair), max(pair)] = weights.get((min(pair), max(pair)), 0.0) + 1
+        for first, second, cosine in self.synonyms:
+            pair = min(first, second), max(first, second)
+            weights[pair] = cosine + (weights.get(pair, 0.0) if edges == "once" else 0.0)
+        return [(*pair, weight) for pair, weight in weights.items()]
 
     def spread(self, nodes: Sequence[str], edges: Sequence[tuple[str, str, float]], reset: dict[str, float]) -> dict:
         place, matrix = {node: at for at, node in enumerate(nodes)}, np.zeros((len(nodes), len(nodes)))
@@ -115,7 +120,7 @@ class Plain:
         mass = np.linalg.solve(np.eye(len(nodes)) - 0.5 * steps.T, 0.5 * start)
         return dict(zip(nodes, mass, strict=True))
 
-    def by_names(self, names: Sequence[str]) -> dict[str, float] | None:
+    def by_names(self, names: Sequence[str], edges: Edges) -> dict[str, float] | None:
         seeds = {node for node in (entity_id("n", name) for name in names) if node in self.names}
         for name in names:
             if entity_id("n", name) not in self.names and self.joined:
@@ -124,19 +129,24 @@ class Plain:
         if not seeds:
             return None
         reset = {name: 1 / self.about(name) for name in seeds}
-        mass = self.spread(self.names, self.edges_among_names(named=True), reset)
+        together = [(a, b, 1.0) for names in self.named.values() for a in names for b in names if a < b]
+        mass = self.spread(self.names, self.edges_among_names(edges) + together, reset)
         return {
             segment: sum(mass[end] for pair in self.facts[segment] for end in pair)
             + sum(mass[name] for name in self.named[segment])
             for segment in self.cosine
         }
 
-    def by_facts(self, names: Sequence[str]) -> dict[str, float] | None:
+    def by_facts(self, names: Sequence[str], edges: Edges) -> dict[str, float] | None:
         scores = [float(row @ self.question) for _, row in self.relations]
         scaled = [
             1.0 if max(scores) == min(scores) else (s - min(scores)) / (max(scores) - min(scores)) for s in scores
         ]
-        best = sorted(range(len(scaled)), key=lambda at: -round(scaled[at], 9))[:5]
+        same: dict[tuple[str, str, str], int] = {}
+        for at in sorted(range(len(scaled)), key=lambda at: -round(scaled[at], 9)):
+            relation = self.relations[at][0]
+            same.setdefault((relation.source_id, relation.target_id, relation.description.casefold()), at)
+        best = list(same.values())[:5]
         of_name: dict[str, list[float]] = {}
         for at in best:
             for end in (self.relations[at][0].source_id, self.relations[at][0].target_id):
@@ -155,17 +165,24 @@ class Plain:
             (segment, name, 1.0) for segment in self.cosine for name in self.named[segment].union(*self.facts[segment])
         ]
         nodes = [*self.cosine, *self.names]
-        mass = self.spread(nodes, self.edges_among_names(named=False) + held, reset)
+        times = 2 if edges == "released" else 1
+        among = [(first, second, times * weight) for first, second, weight in self.edges_among_names(edges)]
+        mass = self.spread(nodes, among + held, reset)
         return {segment: mass[segment] for segment in self.cosine}
 
 
-@given(documents_drawn, st.lists(st.sampled_from((*NAMES, "Mia")), max_size=2, unique=True))
+@given(
+    documents_drawn,
+    st.lists(st.sampled_from((*NAMES, "Mia")), max_size=2, unique=True),
+    st.sampled_from(("released", "once")),
+)
 @settings(max_examples=60, deadline=None)
-def test_both_equal_their_references(drawn: list[tuple[list[list[str]], bool]], asked: list[str]) -> None:
+def test_both_equal_their_references(drawn: list[tuple[list[list[str]], bool]], asked: list[str], edges: Edges) -> None:
     search, graphs = memory_of(drawn)
     question = f"whom did {' and '.join(asked)} see on day 1?"
     plain = Plain(search, graphs, question)
-    for mode, expected in zip(HIPPO, (plain.by_names(asked), plain.by_facts(asked)), strict=True):
+    modes = NameWalk(edges=edges), FactWalk(edges=edges)
+    for mode, expected in zip(modes, (plain.by_names(asked, edges), plain.by_facts(asked, edges)), strict=True):
         found = search.find(question, k=100, mode=mode)
         assert {item.segment.id for item in found} == set(plain.cosine)
         scores = [item.score for item in found]

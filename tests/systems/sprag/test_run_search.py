@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from memories import options
+from scipy.special import betainc, expit
+from tables import table
 
 from memgraph_rag import Evidence, Memory
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.systems.sprag.mode import Runs
 from memgraph_rag.systems.sprag.parameters import RunParameters
+from memgraph_rag.systems.sprag.ranking import Candidates, Ranked
 from memgraph_rag.systems.sprag.run_search import join_runs, meta_document_of
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
-from memgraph_rag.types import RelevanceCurve
+from memgraph_rag.types import RelevanceCurve, Vector
 
 FILLER = [f"Nothing of note was written in the ledger on page {number} of it." for number in range(40)]
 FOX = [
@@ -72,10 +77,56 @@ def test_k_is_the_most_runs(memory: Memory) -> None:
     assert only.document_key == "story 1"
 
 
-def test_what_is_not_near_enough_is_in_no_run(memory: Memory) -> None:
+@table("runs", ["balanced", "precision", "find_all", {"minimum_value": 99.0}])
+def test_each_question_finds_the_best_segment(memory: Memory, runs: object) -> None:
     memory.add(" ".join(FILLER), key="ledger")
-    assert memory.search("Who painted Guernica?", mode="segments") == []
-    assert memory.search("Who painted Guernica?")
+    question = "Who painted Guernica?"
+    best = memory.search(question, k=1)[0]
+    assert best.relevance is not None
+    assert best.relevance < 0.1
+    found = memory.search(question, mode=Runs(runs))  # pyright: ignore[reportArgumentType]
+    assert_exact(memory, found)
+    assert best.segment in found[0].run
+
+
+def test_further_queries_find_runs_of_their_own_and_extend_the_length(memory: Memory) -> None:
+    memory.add(STORY, key="story")
+    memory.add(" ".join([*FILLER[:9], "The blue boat of Bob sank in the river.", *FILLER[9:]]), key="boat")
+    parameters = replace(SHORT, overall_max_length=3, overall_max_length_extension=1)
+    (only,) = memory.search(QUESTION, mode=Runs(parameters))
+    found = memory.search(QUESTION, mode=Runs(parameters, queries=["Where did the blue boat of Bob sink?"]))
+    assert [item.document_key for item in found] == ["story", "boat"]
+    assert found[0] == only
+    assert sum(len(item.run) for item in found) == 4
+    assert memory.search(QUESTION, mode=Runs(parameters, queries=[QUESTION])) == [only]
+
+
+class Scores:
+    """A reranker that knows one text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def score(self, question: str, texts: Sequence[str]) -> Vector:
+        assert question == QUESTION
+        return np.array([9.0 if self.text in text else -9.0 for text in texts], np.float32)
+
+
+@table("candidates", ["graph", "dense"])
+def test_a_reranker_decides_the_order_and_the_relevance(memory: Memory, candidates: Candidates) -> None:
+    memory.add(STORY, key="story")
+    (found,) = memory.search(QUESTION, mode=Runs(SHORT, reranker=Scores("page 7"), candidates=candidates))
+    assert FILLER[7] in found.text
+    assert found.score == pytest.approx(float(betainc(0.4, 0.4, expit(9.0))) - SHORT.penalty, abs=1e-6)
+
+
+def test_dense_candidates_are_ranked_by_the_cosine(memory: Memory) -> None:
+    memory.add(STORY, key="story")
+    nearest = memory.search(QUESTION, k=1, mode="vector")[0]
+    found = memory.search(QUESTION, k=1, mode=Runs({"max_length": 1}, candidates="dense"))[0]
+    assert (found.run, found.why) == ((nearest.segment,), nearest.why)
+    with pytest.raises(SettingsError, match="graph, dense"):
+        Runs(candidates="sparse")  # pyright: ignore[reportArgumentType]
 
 
 def test_no_run_reaches_out_of_the_time(memory: Memory) -> None:
@@ -124,7 +175,7 @@ def test_texts_of_any_shape_have_exact_runs(memory: Memory, text: str) -> None:
     for runs in ("balanced", "find_all", GREEDY):
         found = memory.search("红狐狸睡在哪里? Did the red fox sleep?", mode=Runs(runs), k=1_000)
         assert_exact(memory, found)
-        assert found or runs is not GREEDY
+        assert found
 
 
 def test_an_empty_memory_has_no_runs(memory: Memory) -> None:
@@ -140,8 +191,9 @@ def test_a_document_forgotten_since_it_was_ranked_is_in_no_run(memory: Memory) -
     index = memory._parts.search.index
     with index.lock:
         index.refresh()
-        meta = meta_document_of(ranked, index, index.view(), documents=200)
-    found = join_runs(ranked, meta, memory._parts.store, k=10, parameters=SHORT)
+        rankings = [[Ranked(item, 0.9) for item in ranked]]
+        meta = meta_document_of(rankings, index, index.view(), documents=200)
+    found = join_runs(rankings, meta, memory._parts.store, k=10, parameters=SHORT)
     assert_exact(memory, found)
     assert found
     assert gone not in {item.document_key for item in found}

@@ -25,27 +25,33 @@ PARAMETERS = st.one_of(
         RunParameters,
         max_length=st.integers(1, 8),
         overall_max_length=st.integers(1, 20),
+        overall_max_length_extension=st.integers(0, 3),
         minimum_value=st.sampled_from([-1.0, 0.0, 0.25, 0.5]),
     ),
 )
 
 
 def chosen(values: list[float], sizes: list[int], parameters: RunParameters) -> list[Run]:
-    return best_runs(np.array(values), np.repeat(np.arange(len(sizes)), sizes), parameters=parameters)
+    return best_runs([np.array(values)], np.repeat(np.arange(len(sizes)), sizes), parameters=parameters)
 
 
-@given(st.lists(st.lists(SIXTEENTHS, min_size=1, max_size=12), min_size=1, max_size=4), PARAMETERS)
-def test_runs_equal_those_of_the_released_code(documents: list[list[float]], parameters: RunParameters) -> None:
-    values = [value for document in documents for value in document]
-    sizes = [len(document) for document in documents]
+@given(st.lists(st.integers(1, 10), min_size=1, max_size=4), st.integers(1, 3), PARAMETERS, st.data())
+def test_runs_equal_those_of_the_released_code(
+    sizes: list[int], queries: int, parameters: RunParameters, data: st.DataObject
+) -> None:
+    count = sum(sizes)
+    values = [data.draw(st.lists(SIXTEENTHS, min_size=count, max_size=count)) for _ in range(queries)]
+    extended = parameters.overall_max_length + (queries - 1) * parameters.overall_max_length_extension
     expected = released_runs(
         values,
         np.cumsum(sizes).tolist(),
         max_length=parameters.max_length,
-        overall_max_length=parameters.overall_max_length,
+        overall_max_length=extended,
         minimum_value=parameters.minimum_value,
     )
-    assert [tuple(run) for run in chosen(values, sizes, parameters)] == expected
+    stretches = np.repeat(np.arange(len(sizes)), sizes)
+    runs = best_runs([np.array(own) for own in values], stretches, parameters=parameters)
+    assert [tuple(run) for run in runs] == expected
 
 
 @given(
@@ -85,9 +91,10 @@ def test_presets_are_found_by_name() -> None:
     assert checked_parameters("find_all").overall_max_length == 200
     own = RunParameters(penalty=0.05, minimum_value=-3)
     assert checked_parameters(own) is own
+    assert checked_parameters({"penalty": 0.05, "minimum_value": -3}) == own
 
 
-@table("runs", ["", "balance", 5, {"penalty": 0.1}, ["balanced"]])
+@table("runs", ["", "balance", 5, {"penalties": 0.1}, ["balanced"]])
 def test_an_unknown_preset_is_refused_with_the_known_ones(runs: Any) -> None:
     with pytest.raises(SettingsError, match="balanced, precision, find_all"):
         checked_parameters(runs)
@@ -103,6 +110,7 @@ def test_an_unknown_preset_is_refused_with_the_known_ones(runs: Any) -> None:
         *(("overall_max_length", value) for value in (0, "30")),
         *(("documents", value) for value in (0, 2.0)),
         *(("candidates", value) for value in (0, 10**7)),
+        *(("overall_max_length_extension", value) for value in (-1, 0.5)),
         *(("standard_length", value) for value in (0, -700, 0.5)),
     ],
 )

@@ -11,7 +11,7 @@ from memories import options
 from memgraph_rag import Limits, Memory
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.systems.sprag import RunParameters, Runs, Sprag
-from memgraph_rag.testing import FakeEmbedder
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
 from memgraph_rag.types import RelevanceCurve, StopReason
 
 FILLER = [f"Nothing of note was written in the ledger on page {number} of it." for number in range(20)]
@@ -49,9 +49,30 @@ def test_budgets_and_documents_limit_the_reading(memory: Memory) -> None:
     assert len({step.node.document_id for step in trace}) == 1
 
 
-def test_nothing_is_read_where_no_run_is_worth_it(memory: Memory) -> None:
+def test_something_is_read_for_each_question(memory: Memory) -> None:
     answer = memory.ask("Who painted Guernica?", strategy=Sprag("precision"))
-    assert (answer.abstained, answer.trace, answer.stop_reason) == (True, (), StopReason.NOTHING_FOUND)
+    assert answer.trace
+    assert answer.stop_reason is not StopReason.NOTHING_FOUND
+
+
+def test_queries_of_the_model_replace_the_question(tmp_path: Path) -> None:
+    said = ["1. Who flooded the mill?; 1. Who flooded the mill?;  2) red fox bread; third"]
+    texts = {"mill": "A storm flooded the mill.", "fox": "The red fox ate bread.", "bob": "Bob sold a boat."}
+    parts = options(layers=("entities",), embedder=FakeEmbedder(64, name="fake"), model=FakeLanguageModel(said=said))
+    with Memory(tmp_path / "queries.lbug", **parts) as memory:
+        for key, text in texts.items():
+            memory.add(text, key=key)
+        trace = memory.ask("What happened?", strategy=Sprag({"documents": 1}, most_queries=2)).trace
+        assert {step.node.text for step in trace} == {texts["mill"], texts["fox"]}
+        assert [step.reason for step in trace] == ["Who flooded the mill?; red fox bread", ""]
+
+
+def test_the_question_is_searched_if_the_model_writes_no_query(memory: Memory) -> None:
+    alone = memory.ask(QUESTION, strategy=Sprag(SHORT)).trace
+    memory._parts.models.language._said = (";",) * 9  # pyright: ignore[reportAttributeAccessIssue]
+    assert [step.node for step in memory.ask(QUESTION, strategy=Sprag(SHORT, most_queries=3)).trace] == [
+        step.node for step in alone
+    ]
 
 
 @pytest.mark.parametrize("runs", [RunParameters(penalty=float("nan")), RunParameters(max_length=0), "best"])

@@ -63,7 +63,7 @@ class CrossEncoderReranker:
 
                 with model_files(
                     f"a cross-encoder of sentence-transformers in {self.name}",
-                    "Name a folder or a model of the hub in the setting reranker, or leave it empty.",
+                    "Name a folder or a model of the hub as the reranker, or leave it out.",
                     name=self.name,
                     error=ModelNotFound,
                 ):

@@ -10,7 +10,7 @@ import torch
 from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
 from memgraph_rag.errors import ModelNotFound
-from memgraph_rag.systems.longrefiner.reranker import CrossEncoderReranker, Reranker
+from memgraph_rag.models.reranker import CrossEncoderReranker, Reranker
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "fox", "ran", "rain", "fell", "who", "?"]
 
