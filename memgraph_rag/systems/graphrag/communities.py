@@ -58,7 +58,7 @@ COMMUNITIES = "communities"
 NO_PAIRS = f"no two entities are related, or named together in a segment that names at most {MOST_NAMED}"
 """The note of a receipt if the memory has no communities."""
 
-NO_SUMMARY = "element without a summary, left out: deepen the layer element_summaries, too"
+NO_SUMMARY = "element whose summary is missing or outdated: deepen the layer element_summaries, too"
 """The note of a receipt if element_summaries is not up to date."""
 
 _VERSION = 1  # of the way reports are made; part of their keys
@@ -149,7 +149,7 @@ class CommunitiesLayer:
         work = self._begin(graph, stored, models, MemoryNeeded(self._most_bytes, progress))
         known = {overview.key: overview for overview in stored}
         work.overviews = {place: known[key] for place, key in enumerate(work.keys) if key in known}
-        notes = {NO_PAIRS: not work.keys, NO_SUMMARY: work.elements.lacking if work.elements is not None else 0}
+        notes = {NO_PAIRS: not work.keys, NO_SUMMARY: work.elements.outdated if work.elements is not None else 0}
         if any(notes.values()):
             yield OverviewRows(notes=dict(+Counter(notes)))
         removed = tuple(sorted(known[key].id for key in known.keys() - set(work.keys)))

@@ -38,14 +38,15 @@ class SummarizedElements:
         graph: the entities and the strengths of their relations. The id of an entity is that of its summary.
         relations: the relations in the order of the documents. The id of a relation is that of its summary.
         claims: the claims about each entity, by the entity's id.
-        lacking: number of the elements without a summary, which are left out.
+        outdated: number of the entities and relations without a summary, which are left out, or with one of other
+            documents.
     """
 
     overviews: Mapping[str, Overview]
     graph: EntityGraph
     relations: Sequence[Relation]
     claims: Mapping[str, Sequence[Overview]]
-    lacking: int
+    outdated: int
 
     @classmethod
     def of(cls, table: ElementTable, summaries: Iterable[Overview]) -> SummarizedElements:
@@ -67,8 +68,10 @@ class SummarizedElements:
             if summary is not None and claim.ends[0] in entities:
                 claims[entities[claim.ends[0]]].append(summary)
         graph = EntityGraph.of_elements((Entity(key, title, title, ()) for title, key in entities.items()), related)
-        lacking = len(table.entities) - len(entities) + len(table.relations) - len(relations)
-        return cls(overviews, graph, relations, dict(claims), lacking)
+        documents = {title: {*item.documents} for title, item in by_title.items()}
+        elements = (*table.entities.values(), *table.relations.values())
+        outdated = sum(documents.get(element.title) != element.documents for element in elements)
+        return cls(overviews, graph, relations, dict(claims), outdated)
 
 
 @dataclass(slots=True)

@@ -59,7 +59,10 @@ GLEANED_ENTITIES = {
 GLEANED_RELATIONS = {
     "a": [("Ann Lee", "Leeds Honey Guild", "The Leeds Honey Guild buys the honey of Ann Lee.", 6)],
     "b": [("Ann Lee", "Ben Ross", "Ann Lee visits Ben Ross.", 2)],
-    "c": [("Eve Moor", "Hull", "Eve Moor edits in Hull.", 3), ("Dan Moor", "Eve Moor", "Dan Moor and Eve Moor print.", 5)],
+    "c": [
+        ("Eve Moor", "Hull", "Eve Moor edits in Hull.", 3),
+        ("Dan Moor", "Eve Moor", "Dan Moor and Eve Moor print.", 5),
+    ],
 }
 CLAIMS = {
     "a": [("Ann Lee", "NONE", "TRADE", "TRUE", "NONE", "NONE", "Ann Lee sells honey to the Leeds Honey Guild.", "buys")]
