@@ -155,7 +155,7 @@ def parse_claims(text: str) -> tuple[list[Annotation], Counter[str]]:
     found: list[Annotation] = []
     for item in list_of(read_reply(text, "claims", notes).get("claims")):
         parts = _strings(item, len(_CLAIM_FIELDS))
-        fields = dict(zip(_CLAIM_FIELDS, parts or (), strict=False))
+        fields: dict[str, str] = dict(zip(_CLAIM_FIELDS, parts or (), strict=False))
         if parts is None or not _name(fields["subject"]):
             notes["claim that is incomplete"] += 1
             continue

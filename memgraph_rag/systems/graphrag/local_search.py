@@ -123,9 +123,9 @@ def _around_elements(
     scored = elements.nearest(question, k=budget.entities)
     scores = {entity.id: max(cosine, 0.0) for entity, cosine in scored}
     entities = [entity for entity, _ in scored]
-    reports = fitting(elements.reports_on(entities, tree), int(budget.report_share * budget.tokens))
+    reports = _fitting(elements.reports_on(entities, tree), int(budget.report_share * budget.tokens))
     room = int((1 - budget.report_share - budget.text_share) * budget.tokens)
-    described = fitting(entities, room)
+    described = _fitting(entities, room)
     room -= sum(map(cost, described))
     related: list[Overview] = []
     for number in range(1, len(entities) + 1):
@@ -142,6 +142,10 @@ def _around_elements(
         *(Chosen(item, 0.0, "relation", via=item.title) for item in related),
         *(Chosen(node, 0.0, "entry") for node in texts),
     ]
+
+
+def _fitting(overviews: Sequence[Overview], tokens: int) -> Sequence[Overview]:
+    return overviews[: len(fitting(overviews, tokens))]
 
 
 def entities_near(question: str, context: ReadingContext, *, most: int) -> list[str]:

@@ -110,9 +110,10 @@ def test_a_level_that_fits_exactly_is_the_cut(forest: Forest) -> None:
 
 @given(forests())
 def test_level_projects_lowest_reports_down(forest: Forest) -> None:
-    for number, level in enumerate(forest.levels()):
+    levels = forest.levels()
+    for number, level in enumerate(levels):
         assert sorted(forest.ids.index(report.id) for report in forest.tree.level(number)) == level
-    assert forest.tree.level(99) == forest.tree.level(number)
+    assert forest.tree.level(99) == forest.tree.level(len(levels) - 1)
 
 
 @given(forests())
