@@ -68,7 +68,7 @@ class SearchContext(Protocol):
 
 
 class SearchMode(Protocol):
-    """A way to find segments, from a system or a user. As a ``Strategy``, it may name the layers that it ``requires``."""
+    """A way to find segments, from a system or a user. It may name the layers that it ``requires``, as a strategy."""
 
     @property
     def name(self) -> str:

@@ -5,10 +5,20 @@ from __future__ import annotations
 from memgraph_rag.contracts import System
 from memgraph_rag.systems.graphrag.communities import CommunitiesLayer
 from memgraph_rag.systems.graphrag.drift_search import GraphragDrift
+from memgraph_rag.systems.graphrag.element_summaries import ElementSummariesLayer
+from memgraph_rag.systems.graphrag.elements import ElementsLayer
 from memgraph_rag.systems.graphrag.global_search import GraphragGlobal
 from memgraph_rag.systems.graphrag.local_search import GraphragLocal
 
-__all__ = ["SYSTEM", "CommunitiesLayer", "GraphragDrift", "GraphragGlobal", "GraphragLocal"]
+__all__ = [
+    "SYSTEM",
+    "CommunitiesLayer",
+    "ElementSummariesLayer",
+    "ElementsLayer",
+    "GraphragDrift",
+    "GraphragGlobal",
+    "GraphragLocal",
+]
 
 SYSTEM = System(
     name="graphrag",
@@ -17,5 +27,6 @@ SYSTEM = System(
         "graphrag_global": GraphragGlobal,
         "graphrag_drift": GraphragDrift,
     },
-    memory_layers={"communities": CommunitiesLayer},
+    layers={"elements": ElementsLayer},
+    memory_layers={"element_summaries": ElementSummariesLayer, "communities": CommunitiesLayer},
 )

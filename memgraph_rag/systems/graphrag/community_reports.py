@@ -20,15 +20,11 @@ from memgraph_rag.layers.surfaces import words
 from memgraph_rag.systems.graphrag.community_sources import Source, Sources, holds_name
 from memgraph_rag.types import Finding, Prompt, Span
 
-__all__ = ["FORM_TOKENS", "REPORT_TOKENS", "SCHEMA", "Report", "extract_report", "read_report", "report_prompt"]
-
-REPORT_TOKENS = 400
-"""Most tokens of a reply."""
+__all__ = ["FORM_TOKENS", "Report", "extract_report", "read_report", "report_prompt", "report_schema"]
 
 FORM_TOKENS = 240
 """Tokens of the instruction and the task with its names."""
 
-_MOST_FINDINGS = 5
 _MOST_CITED = 4  # sources of one finding
 _MOST_SENTENCES = 5  # of a report without a model
 _MOST_NAMES = 12  # of members that a prompt lists
@@ -39,7 +35,7 @@ _FINDING_CHARACTERS = 240
 _FEWEST_WORDS = 4  # of a finding: fewer are a name
 _BORNE_OUT = 0.5
 
-SCHEMA: Mapping[str, Any] = {
+_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "title": {"type": "string", "minLength": 1, "maxLength": _TITLE_CHARACTERS},
@@ -63,18 +59,17 @@ SCHEMA: Mapping[str, Any] = {
                 "maxItems": 2,
             },
             "minItems": 1,
-            "maxItems": _MOST_FINDINGS,
         },
     },
     "required": ["title", "summary", "rating", "findings"],
     "additionalProperties": False,
 }
-"""The JSON schema of a reply. Findings are lists, because objects would repeat their keys. All lengths are bounded."""
+# Findings are lists, because objects would repeat their keys.
 
 _HEAD = "Below are numbered statements, one on each line."
 _TASK = (
     "These statements have to do with: {names}. Write a report about them, from the statements alone: a short title, a "
-    "summary in one or two sentences, a rating from 0 to 10 of how important it is, and up to five findings. Each "
+    "summary in one or two sentences, a rating from 0 to 10 of how important it is, and up to {most} findings. Each "
     "finding is one complete sentence with full names, followed by the numbers of the statements that say so. Answer "
     'as JSON: {{"title": title, "summary": summary, "rating": rating, "findings": [[sentence, [number, number]], '
     "[sentence, [number]]]}}"
@@ -91,7 +86,14 @@ class Report:
     rating: float
 
 
-def report_prompt(names: Sequence[str], sources: Sequence[Source]) -> Prompt:
+def report_schema(most_findings: int) -> Mapping[str, Any]:
+    """Return the JSON schema of a reply with at most this many findings. All lengths are bounded."""
+    properties = _SCHEMA["properties"]
+    findings = {**properties["findings"], "maxItems": most_findings}
+    return {**_SCHEMA, "properties": {**properties, "findings": findings}}
+
+
+def report_prompt(names: Sequence[str], sources: Sequence[Source], most_findings: int) -> Prompt:
     """Return the prompt for a report.
 
     Args:
@@ -99,33 +101,34 @@ def report_prompt(names: Sequence[str], sources: Sequence[Source]) -> Prompt:
         sources: the statements, numbered from 1 in the prompt.
     """
     lines = tuple(f"{number}. {source.text}" for number, source in enumerate(sources, 1))
-    return Prompt(_HEAD, lines, _TASK.format(names=", ".join(names[:_MOST_NAMES])))
+    return Prompt(_HEAD, lines, _TASK.format(names=", ".join(names[:_MOST_NAMES]), most=most_findings))
 
 
 def read_report(
-    reply: str, names: Sequence[str], shown: Sequence[Source], sources: Sources
+    reply: str, names: Sequence[str], shown: Sequence[Source], sources: Sources, most_findings: int
 ) -> tuple[Report | None, Counter[str]]:
     """Read a reply. Return the report, or None if no finding is supported, and counted notes on errors.
 
-    A finding is supported if the sentences that it cites hold half of its words (without names and function words), and
-    if their segments hold the members that it names. Other findings, and a summary that the sources do not support, are
-    left out. Without a title the first three names are the title; without a valid rating it is 0.
+    A finding is supported if the statements that it cites and their sentences hold half of its words (without names and
+    function words), and if their segments hold the members that it names. Other findings, and a summary that the
+    sources do not support, are left out. Without a title the first three names are the title; without a valid rating it
+    is 0.
 
     Args:
-        reply: the text of the model, JSON of ``SCHEMA``.
+        reply: the text of the model, JSON of ``report_schema``.
         names: names of members.
         shown: the sources of the prompt, numbered from 1.
         sources: looks up the words of spans.
     """
     notes: Counter[str] = Counter()
     fields = read_reply(reply, "report", notes)
-    findings = tuple(_findings(list_of(fields.get("findings")), names, shown, sources, notes))
+    findings = tuple(_findings(list_of(fields.get("findings"))[:most_findings], names, shown, sources, notes))
     title, summary, rating = (fields.get(name) for name in ("title", "summary", "rating"))
     if not findings:
         return None, +notes
     title = clean(title)[:_TITLE_CHARACTERS] if isinstance(title, str) else ""
     summary = _whole(clean(summary), _SUMMARY_CHARACTERS) if isinstance(summary, str) else ""
-    if summary and not _is_borne_out(summary, names, _spans(shown), sources):
+    if summary and not _is_borne_out(summary, names, shown, sources):
         notes["summary that no source bears out"] += 1
         summary = ""
     sentences = [summary, *(finding.text for finding in findings if finding.text not in summary)]
@@ -150,7 +153,7 @@ def _findings(
     items: Sequence[Any], names: Sequence[str], shown: Sequence[Source], sources: Sources, notes: Counter[str]
 ) -> Iterator[Finding]:
     seen: set[str] = set()
-    for item in items[:_MOST_FINDINGS]:
+    for item in items:
         if not (isinstance(item, list) and len(item) == 2 and isinstance(item[0], str)):
             notes["finding that is incomplete"] += 1
             continue
@@ -164,7 +167,7 @@ def _findings(
         spans = _spans(cited)[:_MOST_SPANS]
         if len(words(text)) < _FEWEST_WORDS:
             notes["finding that says nothing"] += 1
-        elif not spans or not _is_borne_out(text, names, spans, sources):
+        elif not spans or not _is_borne_out(text, names, cited, sources):
             notes["finding that no source bears out"] += 1
         elif text.casefold() in seen:
             notes["repeated finding"] += 1
@@ -178,12 +181,14 @@ def _whole(text: str, most: int) -> str:
     return text if len(text) < most else text[: text.rfind(". ") + 1]
 
 
-def _is_borne_out(text: str, names: Sequence[str], spans: Sequence[Span], sources: Sources) -> bool:
-    """Return whether the spans hold most words of a text, and their segments each member that it names."""
+def _is_borne_out(text: str, names: Sequence[str], cited: Sequence[Source], sources: Sources) -> bool:
+    """Return whether statements and their sentences hold most words of a text, and the segments each named member."""
     named = [name for name in names if holds_name(text, name)]
+    spans = _spans(cited)
     around = sources.words_of_segments(spans)
     is_known = all(words(name) & around for name in named)
-    return is_known and share_borne_out(text, named, sources.words_of(spans)) >= _BORNE_OUT
+    said = sources.words_of(spans).union(*(words(source.text) for source in cited))
+    return is_known and share_borne_out(text, named, said) >= _BORNE_OUT
 
 
 def _spans(cited: Sequence[Source]) -> tuple[Span, ...]:

@@ -130,13 +130,21 @@ class Sources:
 
         None if the segment is not among the segments of this object, or is blank.
         """
-        places = self._sentences_of(relation.segment_id)
+        span = self.best_span(relation.description, relation.segment_id)
+        weight = sum(self._weights[place] for place in ends) + 1
+        return None if span is None else Source(as_line(relation.description), (span,), weight)
+
+    def best_span(self, text: str, segment_id: str) -> Span | None:
+        """Return the span of the sentence of a segment that shares most words with a text.
+
+        None if the segment is not among the segments of this object, or is blank.
+        """
+        places = self._sentences_of(segment_id)
         if not places:
             return None
-        wanted = words(relation.description)
+        wanted = words(text)
         start, end = max(places, key=lambda item: (len(wanted & words(item[1])), -item[0][0]))[0]
-        source = self._source(relation.segment_id, start, end, sum(self._weights[place] for place in ends) + 1)
-        return Source(as_line(relation.description), source.spans, source.weight)
+        return self._source(segment_id, start, end, 0.0).spans[0]
 
     def words_of(self, spans: Iterable[Span]) -> frozenset[str]:
         """Return all words of the spans; spans of unknown segments have none."""

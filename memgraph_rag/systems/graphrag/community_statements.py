@@ -19,7 +19,7 @@ from memgraph_rag.systems.graphrag.community_tree import CommunityTree
 from memgraph_rag.systems.graphrag.entity_graph import EntityGraph
 from memgraph_rag.types import Overview, Relation
 
-__all__ = ["Statements", "read_relations", "read_segments", "spelled_out"]
+__all__ = ["Statements", "read_relations", "read_segments", "report_sources", "spelled_out"]
 
 _MOST_SEGMENTS = 64  # of one lowest community, for its report
 _MOST_RELATIONS = 64  # of one community
@@ -93,7 +93,7 @@ class Statements:
         children = self.tree.communities[place].children
         own = self._own(place)
         read = {child: self._all_under(child) if self.spells_out else None for child in children}
-        lines = {child: list(_of_report(reports[child])) for child in children}
+        lines = {child: list(report_sources(reports[child])) for child in children}
         used = {child: lines[child] if statements is None else statements for child, statements in read.items()}
         tokens = {child: self._tokens(statements) for child, statements in used.items()}
         total = self._tokens(own) + sum(tokens.values())
@@ -159,7 +159,7 @@ def _by_weight(statements: Iterable[Source]) -> list[Source]:
     return sorted(statements, key=lambda statement: -statement.weight)
 
 
-def _of_report(report: Overview) -> Iterator[Source]:
+def report_sources(report: Overview) -> Iterator[Source]:
     """Yield the findings of a report as sources, with their spans."""
     for finding in report.findings:
         yield Source(finding.text, finding.spans, report.rating)

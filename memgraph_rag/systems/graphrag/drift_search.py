@@ -3,18 +3,19 @@
 It knows graph, search and session by their contracts. Invariants: no node is read twice; the model is asked for
 questions at most once a round, and no more often than ``rounds``.
 
-First, the reports that are nearest to the question are read. Then rounds follow: the model writes follow-up questions,
-and the best segments for each are read. Reading ends when the model says that it has enough. Differences from the
-released code: all nodes are read in one session, so the model writes a follow-up with everything read before; no
-hypothetical report is written for the search; there are at most nine searches (the released code may ask the model 67
-times).
+First, the model writes a hypothetical answer in the form of a report, and the reports that are nearest to it are read.
+Then rounds follow: the model writes follow-up questions, and for each a local search is read: segments and reports
+around its entities in a memory with elements, else the best segments. Reading ends when the model says that it has
+enough. Differences from the released code: all nodes are read in one session, so the model writes follow-ups once a
+round, with everything read before, and no intermediate answers; the question itself is searched for, too.
 
 Source: DRIFT search of GraphRAG's released code (the paper, arXiv 2404.16130, has global search alone).
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+import random
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -23,13 +24,21 @@ from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.lexical.replies import questions_in
 from memgraph_rag.strategies.reflection import Reflection, ask
 from memgraph_rag.strategies.token_budget import cost, may_ask
+from memgraph_rag.systems.graphrag.element_context import ElementContext
+from memgraph_rag.systems.graphrag.local_search import LocalBudget, choose_around
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
 from memgraph_rag.types import Step, StopReason, as_line
 
 __all__ = ["GraphragDrift"]
 
-_COMPARED_TOKENS = 16_000  # tokens of the reports that are compared with the question
+_COMPARED_TOKENS = 16_000  # tokens of the reports that are compared with the hypothetical answer
 _REPLY_TOKENS = 96
+_HYPOTHETICAL_TOKENS = 160
+_TEXT_SHARE, _REPORT_SHARE = 0.9, 0.1  # of a follow-up's tokens, as released
+_HYPOTHETICAL = (
+    "Write a hypothetical answer to the question. Give it the form of the report below, and use no names that the "
+    "question does not have.\n\n{template}"
+)
 _FOLLOW_UPS = (
     "The information above may not be enough to answer the question. Write up to {most} short questions whose answers "
     "would help to answer it, with full names. Write the questions only."
@@ -40,11 +49,15 @@ class GraphragDrift:
     """A strategy that reads reports, then segments for the model's follow-up questions.
 
     Args:
-        reports: number of reports to read first.
+        reports: number of reports to read first. Released: 20.
         rounds: most rounds of follow-up questions.
-        follow_ups: most questions of one round.
-        segments: segments to read for each question.
-        yes_threshold: the model's Yes counts above this probability. The default is the calibration's, or 0.5.
+        follow_ups: most questions of one round. Released: 20.
+        segments: segments to read for each question, in a memory without elements.
+        local_tokens: most tokens to read for each question, in a memory with elements. Released: 12,000.
+        hyde: whether reports are searched for by a hypothetical answer, one request more, in place of the question.
+        seed: seed of the report whose form the answer has, and of the choice among too many follow-up questions.
+        yes_threshold: the model's Yes counts above this probability, and ends the reading. The default is the
+            calibration's, or 0.5. Released: 1, which never ends it.
     """
 
     name = "graphrag_drift"
@@ -58,16 +71,22 @@ class GraphragDrift:
         rounds: int = 3,
         follow_ups: int = 3,
         segments: int = 2,
+        local_tokens: int = 1024,
+        hyde: bool = True,
+        seed: int = 0,
         yes_threshold: float | None = None,
     ) -> None:
         self._reports = reports
         self._rounds = rounds
         self._follow_ups = follow_ups
         self._segments = segments
+        self._budget = LocalBudget(local_tokens, _TEXT_SHARE, _REPORT_SHARE)
+        self._hyde = hyde
+        self._seed = seed
         self._yes_threshold = yes_threshold
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each node: first reports, then segments for the question and for each follow-up question.
+        """Yield one step for each node: first reports, then what is found for the question and each follow-up question.
 
         Without reports it reads the results of a search. See ``Strategy.read``.
         """
@@ -76,29 +95,37 @@ class GraphragDrift:
             yield from read_by_search(question, context, tree.note)
             return
         judge = Reflection(context.session, yes_threshold=self._yes_threshold)
-        seen: set[str] = set()
-        asked = {as_line(question).casefold()}
-        steps = read_chosen(self._primer(question, tree, context), context, reason=tree.note, ended=None)
+        search = _FollowUps(tree, context, self._segments, self._budget)
+        asked, pending = {as_line(question).casefold()}, list[str]()
+        chance = random.Random(self._seed)  # noqa: S311 - not for secrets
+        primer = self._primer(question, tree, context, chance)
+        search.seen |= {item.node.id for item in primer}
+        steps = read_chosen(primer, context, reason=tree.note, ended=None)
         wanted = [question]
         for left in reversed(range(self._rounds + 1)):
-            steps = chain(steps, *(self._answering(follow_up, seen, context) for follow_up in wanted))
+            steps = chain(steps, *(search.read(follow_up) for follow_up in wanted))
             last = yield from _all_but_last(steps)
             if last is None:
                 return
             p_yes = context.session.probability_of_yes()
             judge.hear(p_yes)
-            may_go_on = not judge.is_enough and left and may_ask(context.limits, context.session)
-            wanted = [item for item in self._questions(context) if item.casefold() not in asked] if may_go_on else []
-            asked |= {item.casefold() for item in wanted}
+            if not judge.is_enough and left and may_ask(context.limits, context.session):
+                pending += [item for item in self._questions(context) if item.casefold() not in asked]
+            asked |= {item.casefold() for item in pending}
+            if len(pending) > self._follow_ups:
+                chance.shuffle(pending)
+            may_go_on = not judge.is_enough and left
+            wanted, pending = (pending[: self._follow_ups], pending[self._follow_ups :]) if may_go_on else ([], [])
             stop = None if wanted else StopReason.ANSWERABLE if judge.is_enough else StopReason.EXHAUSTED
             yield (replace(last, p_yes=p_yes, stop=stop, reason=" ".join(wanted) or last.reason),)
             if stop is not None:
                 return
             steps = iter(())
 
-    def _primer(self, question: str, tree: ReportTree, context: ReadingContext) -> list[Chosen]:
-        """Return the nearest reports that fit a quarter of the window."""
-        nearest = tree.nearest(question, tree.cut(question, _COMPARED_TOKENS))[: self._reports]
+    def _primer(self, question: str, tree: ReportTree, context: ReadingContext, chance: random.Random) -> list[Chosen]:
+        """Return the reports nearest to a hypothetical answer, or to the question, that fit a quarter of the window."""
+        wanted = self._hypothetical(tree, context, chance) or question
+        nearest = tree.nearest(wanted, tree.cut(wanted, _COMPARED_TOKENS))[: self._reports]
         room = context.session.tokens_left // 4
         chosen: list[Chosen] = []
         for report, cosine in nearest:
@@ -107,15 +134,18 @@ class GraphragDrift:
                 room -= cost(report)
         return chosen
 
-    def _answering(self, follow_up: str, seen: set[str], context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Read the best unread segments for a question."""
-        hits = context.search.find(follow_up, k=self._segments + len(seen), documents=context.documents)
-        new = [hit for hit in hits if hit.segment.id not in seen][: self._segments]
-        seen |= {hit.segment.id for hit in new}
-        chosen = [Chosen(hit.segment, hit.score, "entry", via=follow_up) for hit in new]
-        yield from read_chosen(chosen, context, ended=None)
+    def _hypothetical(self, tree: ReportTree, context: ReadingContext, chance: random.Random) -> str:
+        """Return the model's hypothetical answer in the form of some report; empty if it cannot be asked."""
+        if not self._hyde or not may_ask(context.limits, context.session):
+            return ""
+        template = chance.choice(sorted(tree.reports, key=lambda report: report.key))
+        request = _HYPOTHETICAL.format(template=f"{template.title}: {as_line(template.text)}")
+        try:
+            return as_line(context.session.reply(request, max_tokens=_HYPOTHETICAL_TOKENS))
+        except WindowExceeded:
+            return ""
 
-    def _questions(self, context: ReadingContext) -> Sequence[str]:
+    def _questions(self, context: ReadingContext) -> list[str]:
         try:
             reply = ask(
                 context.session,
@@ -127,6 +157,36 @@ class GraphragDrift:
         except WindowExceeded:
             return []
         return questions_in(reply)[: self._follow_ups]
+
+
+class _FollowUps:
+    """Searches for the questions of one reading.
+
+    Attributes:
+        seen: ids of the nodes that were read.
+    """
+
+    def __init__(self, tree: ReportTree, context: ReadingContext, segments: int, budget: LocalBudget) -> None:
+        self._tree = tree
+        self._context = context
+        self._elements = ElementContext(context)
+        self._segments = segments
+        self._budget = budget
+        self.seen: set[str] = set()
+
+    def read(self, question: str) -> Iterator[tuple[Step, ...]]:
+        """Read the unread nodes of a local search for a question, or without elements its best unread segments."""
+        context = self._context
+        if self._elements:
+            budget = replace(self._budget, tokens=min(self._budget.tokens, context.session.tokens_left))
+            found = choose_around(question, self._tree, self._elements, context, budget)
+            new = [replace(item, via=question) for item in found if item.node.id not in self.seen]
+        else:
+            hits = context.search.find(question, k=self._segments + len(self.seen), documents=context.documents)
+            unread = [hit for hit in hits if hit.segment.id not in self.seen][: self._segments]
+            new = [Chosen(hit.segment, hit.score, "entry", via=question) for hit in unread]
+        self.seen |= {item.node.id for item in new}
+        yield from read_chosen(new, context, ended=None)
 
 
 def _all_but_last(steps: Iterator[tuple[Step, ...]]) -> Generator[tuple[Step, ...], None, Step | None]:

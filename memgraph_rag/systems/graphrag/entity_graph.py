@@ -9,10 +9,12 @@ Sources: GraphRAG (arXiv 2404.16130), section 3.1.3; the released code's fast va
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from memgraph_rag.systems.graphrag.hierarchical_leiden import Edges
 from memgraph_rag.types import Entity, IndexedSegment, Relation
@@ -70,9 +72,31 @@ class EntityGraph:
             if relation.source_id in places and relation.target_id in places
         ]
         pairs = _pairs(named.values(), len(ordered))
-        edges = _summed(pairs, related, len(ordered)) if related else _by_information(pairs, named, len(ordered))
-        degrees = np.bincount(edges.ends.ravel(), minlength=len(ordered))
-        return cls(ordered, edges, named, degrees, places)
+        ones = np.ones(len(related))
+        edges = _summed(pairs, related, ones, len(ordered)) if related else _by_information(pairs, named, len(ordered))
+        return cls(ordered, edges, named, _degrees(edges, len(ordered)), places)
+
+    @classmethod
+    def of_elements(cls, entities: Iterable[Entity], related: Mapping[tuple[str, str], float]) -> EntityGraph:
+        """Build the graph of extracted entities. An edge weighs the summed strength of the relations of its ends.
+
+        Args:
+            related: the strength of each relation, by the ids of its source and its target.
+        """
+        ordered = tuple(sorted(entities, key=lambda entity: (entity.normal, entity.id)))
+        places = {entity.id: place for place, entity in enumerate(ordered)}
+        ends = [(places[source], places[target]) for source, target in related]
+        edges = _summed(_pairs((), len(ordered)), ends, np.array(list(related.values())), len(ordered))
+        return cls(ordered, edges, {}, _degrees(edges, len(ordered)), places)
+
+    def largest_component(self) -> EntityGraph:
+        """Return this graph with the edges of its largest connected component only; entities keep their places."""
+        size = len(self.entities)
+        adjacency = coo_array((self.edges.weights, self.edges.ends.T), shape=(size, size))
+        _, labels = connected_components(adjacency, directed=False)
+        kept = labels[self.edges.ends[:, 0]] == np.bincount(labels).argmax() if size else np.zeros(0, bool)
+        edges = Edges(self.edges.ends[kept], self.edges.weights[kept])
+        return replace(self, edges=edges, degrees=_degrees(edges, size))
 
 
 def count_pairs(segments: Iterable[IndexedSegment]) -> int:
@@ -105,13 +129,14 @@ def _pairs(named: Iterable[Sequence[int]], entities: int) -> _Pairs:
     return _Pairs(np.concatenate(codes), np.concatenate(shares))
 
 
-def _summed(pairs: _Pairs, related: Sequence[tuple[int, int]], entities: int) -> Edges:
-    """Return the edges of relations and co-mentions, with summed weights."""
+def _summed(pairs: _Pairs, related: Sequence[tuple[int, int]], strengths: NDArray[np.float64], entities: int) -> Edges:
+    """Return the edges of relations, in any direction, and co-mentions, with summed weights."""
     ends = np.sort(np.array(related, np.int64).reshape(-1, 2), axis=1)
-    ends = ends[ends[:, 0] < ends[:, 1]]
+    of_two = ends[:, 0] < ends[:, 1]
+    ends, strengths = ends[of_two], strengths[of_two]
     codes = np.concatenate([pairs.codes, ends[:, 0] * entities + ends[:, 1]])
     unique, places = np.unique(codes, return_inverse=True)
-    weights = np.bincount(places, np.concatenate([pairs.shares, np.ones(len(ends))])).astype(np.float64)
+    weights = np.bincount(places, np.concatenate([pairs.shares, strengths])).astype(np.float64)
     return _edges(unique, weights, entities)
 
 
@@ -137,6 +162,10 @@ def _heaviest(ends: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[
     order = np.lexsort((edges, -weights[edges], nodes))
     _, first = np.unique(nodes[order], return_index=True)
     return np.unique(edges[order][first])
+
+
+def _degrees(edges: Edges, entities: int) -> NDArray[np.int64]:
+    return np.bincount(edges.ends.ravel(), minlength=entities)
 
 
 def _edges(codes: NDArray[np.int64], weights: NDArray[np.float64], entities: int) -> Edges:

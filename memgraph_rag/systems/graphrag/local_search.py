@@ -1,12 +1,12 @@
 """GraphRAG's local search: read reports, relations and segments about the entities of a question.
 
-It knows graph, search and session by their contracts. Invariants: no node is read twice; each of the three kinds stays
-within its share of tokens; no model decides what to read.
+It knows graph, search and session by their contracts. Invariants: no node is read twice; each kind stays within its
+share of tokens; no model decides what to read.
 
-The entities are those that the question names, then those that the best segments of a search name. As in the released
-code, the strategy reads reports on their lowest communities (15 % of the tokens), segments that state their relations
-nearest to the question (35 %), and segments nearest to the question that name one of them (50 %). The released code
-finds entities by their descriptions, which our graph does not have.
+In a memory with summarised elements, the entities are those whose descriptions are nearest to the question, and what is
+read of them is what the released code reads: reports, descriptions of entities and relations, claims, and segments.
+Otherwise the entities are those that the question names, then those that the best segments of a search name; read are
+reports on their lowest communities, segments that state their relations, and segments that name one of them.
 
 Source: GraphRAG, local search of the released code (the paper, arXiv 2404.16130, has global search alone).
 """
@@ -15,64 +15,139 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.strategies.token_budget import cost
+from memgraph_rag.strategies.token_budget import cost, fitting
+from memgraph_rag.systems.graphrag.element_context import ElementContext
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
-from memgraph_rag.types import Neighbour, Node, Step, StopReason
+from memgraph_rag.types import Neighbour, Node, Overview, Step, StopReason
 
-__all__ = ["GraphragLocal"]
+__all__ = ["GraphragLocal", "LocalBudget", "choose_around"]
 
 _HITS = 20  # segments whose entities are taken
 _CANDIDATES = 64  # of each kind
-_REPORTS, _RELATIONS = 0.15, 0.35  # shares of the tokens; segments get the rest
+
+
+@dataclass(frozen=True, slots=True)
+class LocalBudget:
+    """What a local search may read.
+
+    Attributes:
+        tokens: in all.
+        text_share, report_share: shares of segments and reports. Elements, or segments that state relations, get the
+            rest.
+        entities: most entities that take part.
+        relations: most relations to other entities, for each entity.
+    """
+
+    tokens: int
+    text_share: float = 0.5
+    report_share: float = 0.15
+    entities: int = 20
+    relations: int = 10
 
 
 class GraphragLocal:
     """A strategy that reads reports, relations and segments about the entities of a question.
 
     Args:
-        most_tokens: most tokens to read in all.
-        entities: most entities that take part.
+        most_tokens: most tokens to read in all. Released: 12,000.
+        text_share, report_share: the shares of segments and of reports. Descriptions of entities and relations, and
+            claims, get the rest; in a memory without elements, segments that state relations.
+        entities: most entities that take part. Released: 20, which are 10 with its oversampling.
+        relations: most relations to other entities, for each entity that takes part.
     """
 
     name = "graphrag_local"
     requires = ("communities",)
     follows_paper = True
 
-    def __init__(self, *, most_tokens: int = 2048, entities: int = 20) -> None:
-        self._most_tokens = most_tokens
-        self._entities = entities
+    def __init__(
+        self,
+        *,
+        most_tokens: int = 2048,
+        text_share: float = 0.5,
+        report_share: float = 0.15,
+        entities: int = 20,
+        relations: int = 10,
+    ) -> None:
+        self._budget = LocalBudget(most_tokens, text_share, report_share, entities, relations)
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each report and each segment about the entities of the question.
+        """Yield one step for each report, element and segment about the entities of the question.
 
-        Reports come first, then segments that state relations, then segments that name the entities. Without reports or
-        entities it reads the results of a search. See ``Strategy.read``.
+        Reports come first, then elements, or segments that state relations, then segments that name the entities.
+        Without reports or entities it reads the results of a search. See ``Strategy.read``.
         """
         tree = ReportTree(context)
-        entity_ids = entities_near(question, context, most=self._entities)
-        if not tree or not entity_ids:
+        budget = replace(self._budget, tokens=self._room(context))
+        chosen = choose_around(question, tree, ElementContext(context), context, budget) if tree else []
+        if not chosen:
             note = "no entity of this memory has to do with the question; read by search instead"
             yield from read_by_search(question, context, note if tree else tree.note)
             return
-        room = self._room(context)
-        chosen: dict[str, Chosen] = {}
-        (vector,) = context.embedder.embed([question])
-        _take(chosen, _reports(tree, entity_ids), int(_REPORTS * room))
-        neighbours = context.graph.expand(entity_ids, vector=vector, k=_CANDIDATES, documents=context.documents)
-        _take(chosen, _stating(neighbours, context), int(_RELATIONS * room))
-        hits = context.graph.segments_naming(entity_ids, vector=vector, k=_CANDIDATES, documents=context.documents)
-        nodes = {node.id: node for node in context.graph.nodes([hit.node_id for hit in hits])}
-        naming = (Chosen(nodes[hit.node_id], hit.score, "entry") for hit in hits if hit.node_id in nodes)
-        _take(chosen, naming, room - sum(cost(item.node) for item in chosen.values()))
-        kept = list(chosen.values())[: context.limits.nodes]
+        kept = chosen[: context.limits.nodes]
         yield from read_chosen(kept, context, reason=tree.note, ended=StopReason.EXHAUSTED)
 
     def _room(self, context: ReadingContext) -> int:
-        room = min(self._most_tokens, context.session.tokens_left)
+        room = min(self._budget.tokens, context.session.tokens_left)
         most = context.limits.tokens
         return room if most is None else min(room, most - context.session.usage.prompt_tokens)
+
+
+def choose_around(
+    question: str, tree: ReportTree, elements: ElementContext, context: ReadingContext, budget: LocalBudget
+) -> list[Chosen]:
+    """Return what a local search reads for a question, in reading order; empty if no entity has to do with it."""
+    if elements:
+        return _around_elements(question, tree, elements, context, budget)
+    entity_ids = entities_near(question, context, most=budget.entities)
+    if not entity_ids:
+        return []
+    chosen: dict[str, Chosen] = {}
+    (vector,) = context.embedder.embed([question])
+    _take(chosen, _reports(tree, entity_ids), int(budget.report_share * budget.tokens))
+    neighbours = context.graph.expand(entity_ids, vector=vector, k=_CANDIDATES, documents=context.documents)
+    stating_share = 1 - budget.text_share - budget.report_share
+    _take(chosen, _stating(neighbours, context), int(stating_share * budget.tokens))
+    hits = context.graph.segments_naming(entity_ids, vector=vector, k=_CANDIDATES, documents=context.documents)
+    nodes = {node.id: node for node in context.graph.nodes([hit.node_id for hit in hits])}
+    naming = (Chosen(nodes[hit.node_id], hit.score, "entry") for hit in hits if hit.node_id in nodes)
+    _take(chosen, naming, budget.tokens - sum(cost(item.node) for item in chosen.values()))
+    return list(chosen.values())
+
+
+def _around_elements(
+    question: str, tree: ReportTree, elements: ElementContext, context: ReadingContext, budget: LocalBudget
+) -> list[Chosen]:
+    """Return the nodes of each kind up to the first one that exceeds the kind's share, as released."""
+    scored = elements.nearest(question, k=budget.entities)
+    scores = {entity.id: max(cosine, 0.0) for entity, cosine in scored}
+    entities = [entity for entity, _ in scored]
+    reports = _fitting(elements.reports_on(entities, tree), int(budget.report_share * budget.tokens))
+    room = int((1 - budget.report_share - budget.text_share) * budget.tokens)
+    described = _fitting(entities, room)
+    room -= sum(map(cost, described))
+    related: list[Overview] = []
+    for number in range(1, len(entities) + 1):
+        relations = elements.relations_of(entities[:number], most=budget.relations * number)
+        more = [*relations, *elements.claims_on(entities[:number])]
+        if sum(map(cost, more)) > room:
+            break
+        related = more
+    nodes = context.graph.nodes(elements.segment_ids_of(entities))
+    texts = fitting(nodes, int(budget.text_share * budget.tokens))
+    return [
+        *(Chosen(report, 0.0, "report", via=report.title) for report in reports),
+        *(Chosen(entity, scores[entity.id], "similarity", via=entity.title) for entity in described),
+        *(Chosen(item, 0.0, "relation", via=item.title) for item in related),
+        *(Chosen(node, 0.0, "entry") for node in texts),
+    ]
+
+
+def _fitting(overviews: Sequence[Overview], tokens: int) -> Sequence[Overview]:
+    return overviews[: len(fitting(overviews, tokens))]
 
 
 def entities_near(question: str, context: ReadingContext, *, most: int) -> list[str]:

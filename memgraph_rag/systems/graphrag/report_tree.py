@@ -30,7 +30,7 @@ class ReportTree:
 
     Attributes:
         reports: all reports of the scope.
-        roots: the reports without a parent.
+        tops: the highest reports. A single report over all others does not count; its children do.
     """
 
     def __init__(self, context: ReadingContext) -> None:
@@ -43,7 +43,10 @@ class ReportTree:
             if edge.target_id in by_id:
                 self._below.setdefault(edge.source_id, []).append(by_id[edge.target_id])
         under = {report.id for reports in self._below.values() for report in reports}
-        self.roots = [report for report in self.reports if report.id not in under]
+        self._above = {lower.id: upper for upper, lower_ones in self._below.items() for lower in lower_ones}
+        self.tops = [report for report in self.reports if report.id not in under]
+        while len(self.tops) == 1 and self.below(self.tops[0]):
+            self.tops = self.below(self.tops[0])
         self._lacking = _lacking(self.reports, context)
         self._cosines: dict[str, float] = {}
 
@@ -54,16 +57,31 @@ class ReportTree:
         """Return the child reports of a report that are in the scope, by descending weight; empty for a lowest one."""
         return self._below.get(report.id, [])
 
+    def level(self, level: int) -> list[Overview]:
+        """Return the reports of a level: 0 is that of the highest communities (the paper's C0), 1 the next one (C1).
+
+        A community without communities below belongs to all lower levels.
+        """
+        reports = self.tops
+        for _ in range(level):
+            reports = [lower for report in reports for lower in self.below(report) or [report]]
+        return reports
+
+    def line(self, report_id: str) -> list[str]:
+        """Return the ids of the reports from the highest one above a report down to the report."""
+        line, tops = [report_id], {report.id for report in self.tops}
+        while line[-1] not in tops and line[-1] in self._above:
+            line.append(self._above[line[-1]])
+        return line[::-1]
+
     def cut(self, question: str, most_tokens: int) -> list[Overview]:
         """Return reports on as low levels as ``most_tokens`` allow. No returned report is above another.
 
         If all top reports fit, the result covers every community: level by level, reports are replaced by their
         children as long as these fit, the nearest to the question first. If not all top reports fit, the nearest are
-        returned. A single report over all others does not count as a top report; its children do.
+        returned.
         """
-        level = self.roots
-        while len(level) == 1 and self.below(level[0]):
-            level = self.below(level[0])
+        level = self.tops
         kept = self._fitting(question, level, lambda report: report.tokens, most_tokens)
         if len(kept) < len(level):
             return kept

@@ -10,6 +10,7 @@ import pytest
 from meetings import open_meetings
 
 from memgraph_rag import Answer, Limits, Memory, Receipt
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.systems.graphrag.drift_search import GraphragDrift
 from memgraph_rag.systems.graphrag.global_search import GraphragGlobal
 from memgraph_rag.systems.graphrag.local_search import GraphragLocal
@@ -120,12 +121,14 @@ def test_global_rates_by_similarity_where_the_model_says_nothing(open_memory: Ca
 
 
 def test_dynamic_selection_leaves_out_what_does_not_help(open_memory: Callable[..., Memory]) -> None:
-    with open_memory(judged=[1.0, 0.0, 0.0, 1.0, 0.0], said=["1: 50, 2: 40"]) as memory:
-        _, *lowest = memory._parts.store.overviews("communities")
+    ratings = ["0", "2. It may help.", "I cannot tell.", "7"]  # P(Yes) decides where a reply is no number up to 5
+    with open_memory(judged=[0.0, 1.0], said=[*ratings, "1: 50, 2: 40, 3: 30"]) as memory:
+        highest, *_ = memory._parts.store.overviews("communities")
+        lowest = [edge.target_id for edge in memory._parts.store.successors([highest.id])]
         assert len(lowest) == 4
         answer = memory.ask(QUESTION, strategy=GraphragGlobal(dynamic=True))
-        assert len(reports(answer)) == 1
-        assert reports(answer)[0] in lowest
+        assert {report.id for report in reports(answer)} <= {lowest[1], lowest[3]}
+        assert reports(answer)
 
 
 def test_local_keeps_the_shares_of_its_tokens(open_memory: Callable[..., Memory]) -> None:
@@ -140,7 +143,7 @@ def test_local_keeps_the_shares_of_its_tokens(open_memory: Callable[..., Memory]
 
 def test_drift_follows_the_models_questions(open_memory: Callable[..., Memory]) -> None:
     follow_up = "Where did Jan meet Kim?"
-    with open_memory(yes=[0.1, 0.9], said=[f"1. {follow_up}"]) as memory:
+    with open_memory(yes=[0.1, 0.9], said=["A box is related to Fritz.", f"1. {follow_up}"]) as memory:
         answer = memory.ask("Who is related to Fritz?", strategy=GraphragDrift())
         assert [step.p_yes for step in answer.trace if step.p_yes is not None] == pytest.approx([0.1, 0.9])
         (asked,) = [place for place, step in enumerate(answer.trace) if step.reason]
@@ -149,6 +152,38 @@ def test_drift_follows_the_models_questions(open_memory: Callable[..., Memory]) 
         assert later
         assert all(step.via == answer.trace[asked].reason for step in later)
         assert all("Jan" in step.node.text for step in later)
+
+
+@pytest.mark.parametrize("hyde", [True, False])
+def test_drift_searches_reports_by_a_hypothetical_answer(open_memory: Callable[..., Memory], hyde: bool) -> None:
+    with open_memory(yes=[0.9], said=["Jan, Kim, Lou: Jan met Kim in Narvik on day 3."]) as memory:
+        answer = memory.ask("Who is related to Fritz?", strategy=GraphragDrift(reports=1, hyde=hyde))
+        assert ("Jan" in reports(answer)[0].text) == hyde
+
+
+def test_level_of_reports_can_be_chosen(open_memory: Callable[..., Memory]) -> None:
+    with open_memory(said=["1: 90, 2: 80, 3: 70, 4: 60"]) as memory:
+        _, *highest = memory._parts.store.overviews("communities")
+        for level in (0, 3):
+            answer = memory.ask(QUESTION, strategy=GraphragGlobal(level=level))
+            assert {report.id for report in reports(answer)} <= {report.id for report in highest}
+
+
+def test_written_points_are_read_in_the_order_of_their_scores(open_memory: Callable[..., Memory]) -> None:
+    said = (
+        "1: 20: Someone gave a wooden box.\n2: 90: A wooden box in a place.\n1: 60: They met on day 1.\n2: 0: Nothing."
+    )
+    said += "\n3: 95: Volcanoes erupted under glaciers.\n9: 50: A wooden box."
+    with open_memory(said=[said]) as memory:
+        answer = memory.ask(QUESTION, strategy=GraphragGlobal(points="written"))
+        read = [step for step in answer.trace if isinstance(step.node, Overview)]
+        assert [step.score for step in read] == [0.9, 0.6], "the two points of one report follow each other"
+        assert len({step.node.id for step in read}) == 2
+
+
+def test_points_are_picked_or_written() -> None:
+    with pytest.raises(SettingsError, match="picked"):
+        GraphragGlobal(points="sung")  # pyright: ignore[reportArgumentType]
 
 
 def test_drift_ends_after_its_rounds(open_memory: Callable[..., Memory]) -> None:

@@ -109,6 +109,14 @@ def test_a_level_that_fits_exactly_is_the_cut(forest: Forest) -> None:
 
 
 @given(forests())
+def test_level_projects_lowest_reports_down(forest: Forest) -> None:
+    levels = forest.levels()
+    for number, level in enumerate(levels):
+        assert sorted(forest.ids.index(report.id) for report in forest.tree.level(number)) == level
+    assert forest.tree.level(99) == forest.tree.level(len(levels) - 1)
+
+
+@given(forests())
 def test_with_room_for_all_the_lowest_are_the_cut(forest: Forest) -> None:
     assert forest.cut(sum(forest.tokens)) == [place for place, below in forest.below.items() if not below]
 
