@@ -76,7 +76,6 @@ class PointsLayer:
 
     Args:
         batch_tokens: limit on prompt, inputs and output of one batch together; a smaller window replaces it.
-        edge_mass: the share of its attention that a point's edges keep, largest first (1.0: the paper).
         most_levels: the largest number of levels.
         parents: with "one" each batch becomes one summary, so each node has one parent: a tree as RAPTOR's, for the
             paper's ablation without graph. With "many" each batch becomes a list of points.
@@ -91,14 +90,12 @@ class PointsLayer:
         self,
         *,
         batch_tokens: int = 8192,
-        edge_mass: float = 0.95,
         most_levels: int = 8,
         parents: Literal["many", "one"] = "many",
     ) -> None:
         if parents not in ("many", "one"):
             raise SettingsError(f'Expected parents "many" or "one", got {show(parents)}.', parents=parents)
         self._batch_tokens = batch_tokens
-        self._edge_mass = edge_mass if parents == "many" else 1.0
         self._most_levels = most_levels
         self._has_one_parent = parents == "one"
 
@@ -215,10 +212,10 @@ class PointsLayer:
         if not spans:
             growth.notes["batch without a point"] += 1
         if generation.attention is not None:
-            weights_of_points = [edge_weights(generation, *span, mass=self._edge_mass) for span in spans]
+            weights_of_points = [edge_weights(generation, *span) for span in spans]
         else:
             inputs = [as_line(node.text) for node in batch]
-            weights_of_points = similarity_weights(texts, inputs, models.embedder, mass=self._edge_mass)
+            weights_of_points = similarity_weights(texts, inputs, models.embedder)
         return [
             (text, [(node.id, float(weight)) for node, weight in zip(batch, weights, strict=True) if weight > 0])
             for text, weights in zip(texts, weights_of_points, strict=True)
@@ -265,41 +262,28 @@ def bullets(text: str, *, complete: bool) -> tuple[list[tuple[int, int]], Counte
     return spans, notes
 
 
-def edge_weights(generation: Generation, start: int, end: int, *, mass: float) -> np.ndarray:
+def edge_weights(generation: Generation, start: int, end: int) -> np.ndarray:
     """Return (S,) float64 the weights of a point (characters start to end) over its batch's S inputs; they sum to 1.
 
-    The weights are the mean attention of the point's tokens to each input, scaled to sum 1. The largest weights up to
-    ``mass`` are kept and scaled again. PECAN, section 3.1.
+    The weights are the mean attention of the point's tokens to each input, scaled to sum 1. PECAN, section 3.1.
     """
     assert generation.attention is not None
     inside = (generation.offsets[:, 0] < end) & (generation.offsets[:, 1] > start)
-    return _keep_largest(generation.attention[inside].astype(np.float64).mean(axis=0), mass)
+    attended = generation.attention[inside].astype(np.float64).mean(axis=0)
+    return attended / attended.sum()
 
 
-def similarity_weights(
-    texts: Sequence[str], inputs: Sequence[str], embedder: Embedder, *, mass: float
-) -> list[np.ndarray]:
+def similarity_weights(texts: Sequence[str], inputs: Sequence[str], embedder: Embedder) -> list[np.ndarray]:
     """Return (S,) for each text the weights by its cosines to the S inputs; they sum to 1.
 
-    The largest weights up to ``mass`` are kept and scaled again; the others are 0. The weights are equal before that if
-    no cosine is above 0.
+    A cosine below 0 gives the weight 0. The weights are equal if no cosine is above 0.
     """
     if not texts:
         return []
     vectors = embedder.embed([*texts, *inputs]).astype(np.float64)
     cosines = np.maximum(vectors[: len(texts)] @ vectors[len(texts) :].T, 0.0)
-    return [
-        _keep_largest(point_cosines if point_cosines.any() else np.ones(len(inputs)), mass) for point_cosines in cosines
-    ]
-
-
-def _keep_largest(shares: np.ndarray, mass: float) -> np.ndarray:
-    """Return the largest shares up to ``mass`` of their sum, scaled to sum 1; the other shares are 0."""
-    weights = shares / shares.sum()
-    order = np.argsort(-weights, kind="stable")
-    before = np.cumsum(weights[order]) - weights[order]
-    weights[order[before >= mass]] = 0.0
-    return weights / weights.sum()
+    cosines[~cosines.any(axis=1)] = 1.0
+    return list(cosines / cosines.sum(axis=1, keepdims=True))
 
 
 def is_useless_from_here(prompt: Prompt, text: str) -> bool:

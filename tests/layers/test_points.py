@@ -186,7 +186,7 @@ def test_short_points_of_one_pattern_are_no_loop() -> None:
 # ── edge weights ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def plain_weights(generation: Generation, start: int, end: int, mass: float) -> list[float]:
+def plain_weights(generation: Generation, start: int, end: int) -> list[float]:
     """Follow PECAN, section 3.1, and decision 2, word for word."""
     rows = [
         row
@@ -195,12 +195,7 @@ def plain_weights(generation: Generation, start: int, end: int, mass: float) -> 
     ]
     inputs = range(len(rows[0]))
     mean = [sum(row[j] for row in rows) / len(rows) for j in inputs]
-    share = [value / sum(mean) for value in mean]
-    kept: list[int] = []
-    for j in sorted(inputs, key=lambda j: (-share[j], j)):
-        if sum(share[i] for i in kept) < mass:
-            kept.append(j)
-    return [share[j] / sum(share[i] for i in kept) if j in kept else 0.0 for j in inputs]
+    return [value / sum(mean) for value in mean]
 
 
 def generation_of(lengths: Sequence[int], attention: Sequence[Sequence[float]]) -> Generation:
@@ -220,27 +215,18 @@ def written(draw: st.DrawFn) -> tuple[Generation, int, int]:
     return generation, start, draw(st.integers(start + 1, len(generation.text)))
 
 
-@given(written(), st.sampled_from([0.3137, 0.9137, 1.0]))
-def test_edge_weights_are_those_of_the_plain_reference(case: tuple[Generation, int, int], mass: float) -> None:
+@given(written())
+def test_edge_weights_are_those_of_the_plain_reference(case: tuple[Generation, int, int]) -> None:
     generation, start, end = case
-    weights = edge_weights(generation, start, end, mass=mass)
-    assert weights.tolist() == pytest.approx(plain_weights(generation, start, end, mass))
+    weights = edge_weights(generation, start, end)
+    assert weights.tolist() == pytest.approx(plain_weights(generation, start, end))
     assert weights.sum() == pytest.approx(1.0)
-
-
-def test_edge_mass_keeps_the_largest_and_shares_their_weight_out_again() -> None:
-    generation = generation_of([1], [[0.05, 0.5, 0.02, 0.4, 0.03]])
-    assert edge_weights(generation, 0, 1, mass=1.0).tolist() == pytest.approx([0.05, 0.5, 0.02, 0.4, 0.03])
-    assert edge_weights(generation, 0, 1, mass=0.93).tolist() == pytest.approx(
-        [0.05 / 0.95, 0.5 / 0.95, 0, 0.4 / 0.95, 0]
-    )
-    assert edge_weights(generation, 0, 1, mass=0.1).tolist() == [0, 1, 0, 0, 0]
 
 
 def test_only_the_tokens_of_the_point_count() -> None:
     # "* ", "ab", "\n" before "c" stand outside the point "ab"
     generation = generation_of([2, 1, 1, 1, 1], [[9, 1], [1, 3], [3, 5], [9, 1], [9, 1]])
-    assert edge_weights(generation, 2, 4, mass=1.0).tolist() == pytest.approx([4 / 12, 8 / 12])
+    assert edge_weights(generation, 2, 4).tolist() == pytest.approx([4 / 12, 8 / 12])
 
 
 # ── levels ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -433,7 +419,7 @@ def test_arbitrary_output_never_raises_and_leaves_a_sound_graph(replies: list[st
 def test_without_attention_edges_are_weighted_by_cosine() -> None:
     below = segments("d", 3)
     reply = f"* {' '.join(below[1].text.split()[:9])} s2w0.\n* Nothing of it.\n"
-    (rows,) = build(PointsLayer(edge_mass=1.0), FakeLanguageModel([reply], attends=False), ("d", below))
+    (rows,) = build(PointsLayer(), FakeLanguageModel([reply], attends=False), ("d", below))
     weights: dict[str, list[float]] = defaultdict(list)
     for edge in rows.summarizes:
         weights[edge.source_id].append(edge.weight)

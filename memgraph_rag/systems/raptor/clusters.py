@@ -239,11 +239,11 @@ class ClustersLayer:
         if self._weights == "equal":
             of_inputs = alike / alike.sum()
         elif generation.attention is not None:
-            of_inputs = edge_weights(generation, *span, mass=1.0)
+            of_inputs = edge_weights(generation, *span)
         else:
             growth.notes[SIMILARITY] += 1
             text = generation.text[slice(*span)]
-            (of_inputs,) = similarity_weights([text], task.prompt.inputs, models.embedder, mass=1.0)
+            (of_inputs,) = similarity_weights([text], task.prompt.inputs, models.embedder)
         return np.repeat(of_inputs / alike, alike)
 
 
