@@ -152,6 +152,5 @@ def test_each_module_is_imported_by_another() -> None:
         if path.name != "__init__.py"
     }
     public = {f"memgraph_rag.{module}" for module in ("asynchronous", "models.engine.reference")}  # a twin, for readers
-    public |= {f"memgraph_rag.evaluation.{module}" for module in ("corpus_questions", "win_rates")}  # for Python
     public |= {f"memgraph_rag.cli.{command.module}" for command in COMMANDS.values()}
     assert {name for name in names - imported - public if not name.startswith(started)} == set()

@@ -21,9 +21,10 @@ from memgraph_rag.cli.add import OpenIEFile
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.cli.sanitize import plain
-from memgraph_rag.contracts import MODES, Layer, MemoryLayer, SearchMode, Strategy
+from memgraph_rag.contracts import MODES, LanguageModel, Layer, MemoryLayer, SearchMode, Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
+from memgraph_rag.evaluation.corpus_questions import corpus_questions
 from memgraph_rag.evaluation.dataset import Folder, closed, read_folder
 from memgraph_rag.evaluation.machine import machine_line, model_line, version_line
 from memgraph_rag.evaluation.methods import Build, Method, builds_of
@@ -127,10 +128,14 @@ def evaluate(
     asks = any(method.strategy for method in methods)
     _check_packages(with_answers=asks, with_plots=plots)
     folders = of_paper.folders(data) if of_paper else [read_folder(path) for path in data]
+    judging = None
+    if of_paper is not None and of_paper.win_rates is not None:
+        judging = open_language_model(replace(place, model=judge or place.model).settings())
+        folders = [_with_questions(folder, judging) for folder in folders]
     chosen = [folder.about(documents).limited(limit) for folder in folders]
     chosen = [closed(folder) if setting == "closed" else folder.needed() for folder in chosen]
     for folder in chosen:
-        _check(folder, methods, asks=asks)
+        _check(folder, methods, asks=asks and judging is None)
     limits = Limits(tokens=max_tokens, nodes=max_nodes)
     scorecards, headers = [], []
     with Bars() as bars:
@@ -142,7 +147,6 @@ def evaluate(
     name = "summary" if table is None else Path(table).stem
     shown = "\n".join(card.markdown() for card in scorecards)
     if of_paper is not None:
-        judging = open_language_model(replace(place, model=judge or place.model).settings())
         shown = compare_with_paper(of_paper, scorecards, judging)
     _write(scorecards, f"```\n{headers[0]}\n```\n\n{shown}", out, name, with_plots=plots)
     if as_json:
@@ -235,6 +239,12 @@ def _reader(method: Method, dataset: str) -> Strategy | SearchMode | str:
     return find_mode(method.mode, **arguments)
 
 
+def _with_questions(folder: Folder, judge: LanguageModel) -> Folder:
+    """Return the folder, for a judge: all questions are asked, and the judge writes some if there are none."""
+    questions = folder.questions or corpus_questions(judge, folder.documents)
+    return replace(folder, questions=[replace(question, is_judged=True) for question in questions])
+
+
 def _check(folder: Folder, methods: Sequence[Method], *, asks: bool) -> None:
     """Check, before anything is built, that each method can be made, and that a folder has questions to score.
 
@@ -306,7 +316,8 @@ class _Evaluation:
         name = " ".join(filter(None, (self.place.namespace, folder.name, build.key)))
         store = self.place.store or str(self.out / "memories.lbug")
         settings = self.place.settings().model_copy(update=dict(build.settings))
-        of_file = layers_of_file(self.openie) if self.openie and "relations" in build.layers else []
+        takes_file = not build.layers.keys().isdisjoint(("relations", "triples"))
+        of_file = layers_of_file(self.openie) if takes_file and self.openie is not None else []
         given = {layer.name for layer in of_file}
         layers = [_layer(name, settings, arguments) for name, arguments in build.layers.items() if name not in given]
         of_documents, of_memory = split_layers([*layers, *of_file])

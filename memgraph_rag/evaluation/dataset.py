@@ -46,6 +46,7 @@ class Question:
         unanswerable: whether the right behaviour is to abstain.
         context: keys of the documents that came with this question (the closed setting).
         type: the question's type in the set, such as "temporal"; empty if the set has no types.
+        is_judged: whether a judge compares the answers, so that the question needs no reference answer.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Question:
     unanswerable: bool = False
     context: tuple[str, ...] = ()
     type: str = ""
+    is_judged: bool = False
 
     @property
     def has_evidence(self) -> bool:
@@ -67,8 +69,8 @@ class Question:
 
     @property
     def can_be_asked(self) -> bool:
-        """Whether an answer can be scored: the question has reference answers or options, or is unanswerable."""
-        return bool(self.answers or self.options or self.unanswerable)
+        """Whether an answer can be scored: by reference answers, options, a judge, or as an abstention."""
+        return bool(self.answers or self.options or self.unanswerable or self.is_judged)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,14 @@ __all__ = ["compare_with_paper"]
 _COSTS = {"nodes": "nodes", "prompt_tokens": "tokens read", "tera_flops": "TFLOP", "seconds": "s"}
 
 
-def compare_with_paper(table: Table, scorecards: Sequence[Scorecard], judge: LanguageModel) -> str:
+def compare_with_paper(table: Table, scorecards: Sequence[Scorecard], judge: LanguageModel | None) -> str:
     """Return a table of a paper in Markdown: title, source, and for each set the methods in the paper's order.
 
     A column of our figures, with their intervals, is followed by a column of the paper's figures. Costs are means of a
     question.
 
     Args:
-        judge: compares the answers of a table with win rates. For other tables it does not work.
+        judge: compares the answers of a table with win rates; None for other tables.
 
     Raises:
         SettingsError: a table with win rates has an unknown criterion.
@@ -33,7 +33,7 @@ def compare_with_paper(table: Table, scorecards: Sequence[Scorecard], judge: Lan
     parts = [f"# {table.title}", f"{table.source}. {table.note}".strip()]
     for scorecard in scorecards:
         parts += [f"## {scorecard.dataset}", _of_set(table, scorecard), *_costs_of_building(scorecard)]
-        if table.win_rates is not None:
+        if table.win_rates is not None and judge is not None:
             parts += [
                 f"Wins over {table.win_rates.against} in percent, a tie as half a win, judged by {judge.name} in both "
                 "orders; in brackets the 95 % interval.",

@@ -38,7 +38,7 @@ class NameWalk:
     """
 
     name = "hipporag"
-    requires = ("relations",)
+    requires = ("triples",)
 
     def __init__(self, names: Sequence[str] | None = None, *, edges: Edges = "released") -> None:
         self._names = names
@@ -73,7 +73,7 @@ class FactWalk:
     """
 
     name = "hipporag2"
-    requires = ("relations",)
+    requires = ("triples",)
 
     def __init__(self, choose: ChooseFacts | None = None, *, edges: Edges = "released") -> None:
         self._choose = choose

@@ -60,7 +60,7 @@ class HippoRag:
     """
 
     name = "hipporag"
-    requires = ("relations",)
+    requires = ("triples",)
     follows_paper = True
 
     def __init__(self, *, k: int = _K, edges: Edges = "released") -> None:
@@ -89,7 +89,7 @@ class HippoRag2:
     """
 
     name = "hipporag2"
-    requires = ("relations",)
+    requires = ("triples",)
     follows_paper = True
     ablations: ClassVar = {"without_filter": {"filters": False}}
 
