@@ -7,8 +7,7 @@ weights of a point's edges sum to 1; faulty output of the model is counted, rais
 
 With ``parents="one"`` the model writes one paragraph for each batch, so the points form a tree.
 
-Source: PECAN / GARLIC, section 3.1, and section 4.2 for the tree; ``docs/decisions/points.md`` says what is as in the
-paper and what is not.
+Source: PECAN / GARLIC, section 3.1, and section 4.2 for the tree; ``docs/pecan.md`` lists what differs.
 """
 
 from __future__ import annotations

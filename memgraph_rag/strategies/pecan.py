@@ -3,9 +3,9 @@
 The module knows graph, session and embedder by their contracts only. Invariant: a node is read at most once, and the
 score of an unread node depends only on the nodes read before.
 
-Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; ``docs/decisions/points.md`` says what is as in
-the paper and what is not. The ablation without graph needs another graph: ``PointsLayer(parents="one")``. In a memory
-with a library the walk starts at the library's root, which is our addition (``docs/decisions/library.md``).
+Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; ``docs/pecan.md`` lists what differs. The ablation
+without graph needs another graph: ``PointsLayer(parents="one")``. In a memory with a library the walk starts at the
+library's root, which is our addition (``docs/decisions/library.md``).
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Pecan:
     Args:
         calibrated: whether the model's calibration chooses the heads, removes the effect of distance from attention,
             and sets the defaults below. Otherwise attention is the mean over all heads, as in the paper.
-        yes_threshold: a Yes counts above this probability (t_p); by default the calibration's threshold, else 0.5.
+        yes_threshold: a Yes counts above this probability (t_p); by default the calibration's threshold, else 0.5. The
+            paper has 0.5 for NarrativeQA and HotpotQA, 0.98 for Qasper, 0.55 for MuSiQue.
         yes_needed: reading ends after this many Yes in all (t_n).
         count: read exactly this many nodes, whatever the model says; a limit on nodes replaces the number. The start
             set then has ``count`` divided by the number of levels.
