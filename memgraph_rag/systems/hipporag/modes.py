@@ -42,7 +42,7 @@ class NameWalk:
 
     def __init__(self, names: Sequence[str] | None = None, *, edges: Edges = "released") -> None:
         self._names = names
-        self._edges = checked_edges(edges)
+        self._edges: Edges = checked_edges(edges)
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
         """Return the k best segments, best first; see ``SearchMode.find``.
@@ -77,7 +77,7 @@ class FactWalk:
 
     def __init__(self, choose: ChooseFacts | None = None, *, edges: Edges = "released") -> None:
         self._choose = choose
-        self._edges = checked_edges(edges)
+        self._edges: Edges = checked_edges(edges)
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
         """Return the k best segments, best first; see ``NameWalk.find``.

@@ -65,7 +65,7 @@ class HippoRag:
 
     def __init__(self, *, k: int = _K, edges: Edges = "released") -> None:
         self._k = k
-        self._edges = checked_edges(edges)
+        self._edges: Edges = checked_edges(edges)
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each of the k best segments, best first, until the window is full; see ``Strategy.read``.
@@ -96,7 +96,7 @@ class HippoRag2:
     def __init__(self, *, k: int = _K, filters: bool = True, edges: Edges = "released") -> None:
         self._k = k
         self._filters = filters
-        self._edges = checked_edges(edges)
+        self._edges: Edges = checked_edges(edges)
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each of the k best segments, best first, until the window is full; see ``Strategy.read``.

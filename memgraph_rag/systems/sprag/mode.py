@@ -60,8 +60,8 @@ class Runs:
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
         """Return at most k runs (``Evidence.run``), in the order of choice; see ``SearchMode.find``.
 
-        With one query the best run is first. If no run is worth enough, the best ones come nevertheless
-        (``run_search.join_runs``).
+        With one query the best run is first. If no run is worth enough, the best one is returned nevertheless, so a
+        query that finds a segment finds a run.
         """
         queries = dict.fromkeys((query, *self._queries))
         rankings = [self._ranker.rank(each, context) for each in queries]

@@ -18,13 +18,13 @@ from memgraph_rag.contracts import SearchContext
 from memgraph_rag.models.reranker import Reranker
 from memgraph_rag.types import Evidence
 
-__all__ = ["MODERATE", "Candidates", "Ranked", "Ranker"]
+__all__ = ["Candidates", "Ranked", "Ranker"]
 
 Candidates = Literal["graph", "dense"]
 """What is ranked: the results of the graph search, or, as in the released code, the segments of the largest cosines."""
 
-MODERATE = 0.8
-"""Relevance of every ranked segment where no absolute relevance is known or none is large enough.
+_MODERATE = 0.8
+"""Relevance of every ranked segment if there is no reranker and the embedder is not calibrated.
 
 It is the value of dsRAG's ``NoReranker(ignore_absolute_relevance=True)``.
 """
@@ -58,11 +58,11 @@ class Ranker:
         """Return the segments for a query with their relevance, best first.
 
         The relevance is the logistic function of the reranker's score, else the calibrated cosine; both are spread over
-        0 to 1 as dsRAG spreads the score of its reranker. Without a reranker and a calibration it is ``MODERATE``.
+        0 to 1 as dsRAG spreads the score of its reranker. Without a reranker and a calibration it is 0.8.
         """
         found = context.ranked(query, k=self.most, mode="vector" if self.candidates == "dense" else "graph")
         if self.reranker is None or not found:
-            return [Ranked(item, MODERATE if item.relevance is None else _spread(item.relevance)) for item in found]
+            return [Ranked(item, _MODERATE if item.relevance is None else _spread(item.relevance)) for item in found]
         scores = np.asarray(self.reranker.score(query, [item.segment.text for item in found]), np.float64)
         order = np.argsort(-scores, kind="stable")
         return [Ranked(found[place], _spread(float(expit(scores[place])))) for place in order]

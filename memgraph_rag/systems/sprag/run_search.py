@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from memgraph_rag.contracts import NodeReader
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.systems.sprag.parameters import RunParameters
-from memgraph_rag.systems.sprag.ranking import MODERATE, Ranked
+from memgraph_rag.systems.sprag.ranking import Ranked
 from memgraph_rag.systems.sprag.runs import Run, best_runs, segment_values
 from memgraph_rag.types import Evidence, Segment
 
@@ -69,18 +68,13 @@ def join_runs(
     """Return at most k runs, in the order of choice. A run with a segment that was forgotten meanwhile is left out.
 
     A run is the evidence of its best ranked segment, with ``run`` and the run's value as score. If no run is worth
-    ``minimum_value``, all ranked segments count as moderately relevant, as in the released code without a reranker. If
-    that is not enough either, the most valuable run is returned.
+    ``minimum_value``, the most valuable one is returned, or the best ranked segment if each value is negative.
     """
     if not meta.ids:
         return []
-    choose = partial(best_runs, stretches=meta.stretches)
-    moderate = [[Ranked(item, MODERATE) for item, _ in ranked] for ranked in rankings]
-    runs = choose(_values(rankings, meta, parameters), parameters=parameters)
-    if not runs:
-        values = _values(moderate, meta, parameters)
-        least = replace(parameters, minimum_value=-np.inf)
-        runs = choose(values, parameters=parameters) or choose(values, parameters=least)[:1]
+    values = _values(rankings, meta, parameters)
+    runs = best_runs(values, meta.stretches, parameters=parameters)
+    runs = runs or _only_run(rankings, meta, values, parameters)
     best: dict[str, tuple[int, Evidence]] = {}
     for rank, item in ((rank, item) for ranked in rankings for rank, (item, _) in enumerate(ranked)):
         if item.segment.id not in best or rank < best[item.segment.id][0]:
@@ -88,6 +82,22 @@ def join_runs(
     segments = {name: item.segment for name, (_, item) in best.items()} | _between(runs[:k], meta, best, graph)
     found = (_joined(run, meta.ids[run.start : run.end], segments, best) for run in runs[:k])
     return [item for item in found if item is not None]
+
+
+def _only_run(
+    rankings: Sequence[Sequence[Ranked]],
+    meta: MetaDocument,
+    values: Sequence[NDArray[np.float64]],
+    parameters: RunParameters,
+) -> list[Run]:
+    """Return the most valuable run, whatever it is worth; without any, the best ranked segment of ``meta`` alone."""
+    any_value = replace(parameters, minimum_value=-np.inf)
+    runs = best_runs(values, meta.stretches, parameters=any_value)[:1]
+    first = next((item.segment.id for ranked in rankings for item, _ in ranked if item.segment.id in meta.ids), None)
+    if runs or first is None:
+        return runs
+    place = meta.ids.index(first)
+    return [Run(place, place + 1, float(max(own[place] for own in values)))]
 
 
 def _values(

@@ -14,7 +14,7 @@ from memories import options
 from tables import table
 
 from memgraph_rag import Memory
-from memgraph_rag.contracts import SplitDocument
+from memgraph_rag.contracts import SearchMode, SplitDocument
 from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.plugins import find_parts
 from memgraph_rag.systems.hipporag import FactWalk, NameWalk, TriplesLayer
@@ -66,7 +66,7 @@ def test_triple_that_the_text_does_not_confirm_is_kept(tmp_path: Path, path: str
 
 
 @table("mode", (NameWalk(), FactWalk(), "hipporag", "hipporag2"))
-def test_a_triple_leads_to_a_passage_that_does_not_hold_the_name(tmp_path: Path, path: str, mode: object) -> None:
+def test_triple_leads_to_a_passage_without_the_name(tmp_path: Path, path: str, mode: str | SearchMode) -> None:
     with opened(tmp_path, TriplesLayer(path)) as memory:
         memory.add(LEE, key="lee")
         memory.add(OUSE, key="ouse")
