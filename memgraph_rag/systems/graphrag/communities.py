@@ -161,7 +161,7 @@ class CommunitiesLayer:
 
     def _begin(self, graph: MemoryGraph, stored: Sequence[Overview], models: Models, needed: MemoryNeeded) -> _Work:
         if summaries := graph.overviews(ELEMENT_SUMMARIES):
-            return self._begin_with_elements(graph, summaries, models)
+            return self._begin_with_elements(graph, summaries, models, needed)
         needed.tell_reading(graph.statistics(), dimension=models.embedder.dimension)
         segments = [segment for segment in graph.indexed_segments(since=-1) if not segment.echo]
         entity_ids = sorted({entity_id for segment in segments for entity_id in segment.entities})
@@ -174,19 +174,25 @@ class CommunitiesLayer:
         of_entities = EntityGraph.of(entities, segments, relations)
         of_entities = of_entities.largest_component() if self._use_lcc else of_entities
         needed.tell_finding(pairs, **sizes, edges=len(of_entities.edges))
-        tree = grow_tree(of_entities, segments, relations, stored, most_members=self._most_members, seed=self._seed)
+        kept = [] if self._use_lcc else stored  # a stored community may lie in another component
+        tree = grow_tree(of_entities, segments, relations, kept, most_members=self._most_members, seed=self._seed)
         needed.end()
         texts = {segment.id: sha256(segment.text.encode("utf-8", "surrogatepass")).hexdigest() for segment in segments}
         documents = {segment.id: (segment.document_id,) for segment in segments}
         language = find_language(models) if self._with_model else None
         return _keyed(_Work(of_entities, tree, graph.namespace, texts, documents, models, language))
 
-    def _begin_with_elements(self, graph: MemoryGraph, summaries: Sequence[Overview], models: Models) -> _Work:
+    def _begin_with_elements(
+        self, graph: MemoryGraph, summaries: Sequence[Overview], models: Models, needed: MemoryNeeded
+    ) -> _Work:
         """Find the communities of extracted entities. All are found anew; a report whose inputs are the same stays."""
         keys = {record.id: record.key for record in graph.documents()}
         elements = SummarizedElements.of(gather(graph.layer_annotations(ELEMENTS), keys), summaries)
         of_entities = elements.graph.largest_component() if self._use_lcc else elements.graph
+        sizes = {"segments": 0, "entities": len(of_entities.entities), "edges": len(of_entities.edges)}
+        needed.tell_finding(len(elements.relations), **sizes)
         tree = grow_tree(of_entities, [], elements.relations, [], most_members=self._most_members, seed=self._seed)
+        needed.end()
         documents = {key: overview.documents for key, overview in elements.overviews.items()}
         language = find_language(models) if self._with_model else None
         return _keyed(_Work(of_entities, tree, graph.namespace, {}, documents, models, language, elements))
