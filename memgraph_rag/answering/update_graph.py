@@ -9,7 +9,7 @@ Source: QRMeM, update of the graph during navigation (``update_graph``).
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -18,8 +18,9 @@ from memgraph_rag.contracts import GraphStore, LearningLayer, Models, SplitDocum
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.ingestion.graph_building import embed_relations, unnamed_ends
 from memgraph_rag.ingestion.layer_building import extract_rows
+from memgraph_rag.ingestion.planning import find_summaries
 from memgraph_rag.lexical.names import normalise
-from memgraph_rag.types import DocumentGraph, Relation, Segment
+from memgraph_rag.types import DocumentGraph, DocumentRecord, Relation, Segment
 
 __all__ = ["Learning"]
 
@@ -51,7 +52,7 @@ class Learning:
         segments_of = {key: tuple(group) for key, group in groupby(in_order, key=lambda segment: segment.document_id)}
         required = {*self._layer.requires}
         records = [record for record in self._store.documents(list(segments_of)) if required <= {*record.layers}]
-        documents = [SplitDocument(record.id, record.title, segments_of[record.id]) for record in records]
+        documents = self._split_documents(records, segments_of)
         rows = extract_rows(self._layer, question, documents, namespace=self._store.namespace, models=self._models)
         none = np.zeros((0, self._models.embedder.dimension), np.float32)
         graphs = [
@@ -62,6 +63,21 @@ class Learning:
         names = {entity.id: normalise(entity.name) for entity in self._store.entities(unnamed_ends(graphs))}
         with_vectors = embed_relations(graphs, names, self._models.embedder)
         return [relation for graph in with_vectors if self._is_stored(graph) for relation in graph.relations]
+
+    def _split_documents(
+        self, records: Sequence[DocumentRecord], segments_of: Mapping[str, tuple[Segment, ...]]
+    ) -> list[SplitDocument]:
+        """Return the documents with these segments, with their sections and the texts of their top-level points."""
+        sections = self._store.sections_in([record.id for record in records])
+        with_points = [record.id for record in records if "points" in record.layers]
+        summaries = find_summaries(self._store, with_points)
+        return [
+            SplitDocument(
+                record.id, record.title, segments_of[record.id], tuple(sections[record.id]),
+                summaries.get(record.id, ""),
+            )
+            for record in records
+        ]  # fmt: skip
 
     def _is_stored(self, graph: DocumentGraph) -> bool:
         """Store the relations of a document and return True; return False if the store refuses, and log a warning."""

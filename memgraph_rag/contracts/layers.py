@@ -17,14 +17,16 @@ __all__ = ["EstimatingLayer", "Layer", "LearningLayer", "MemoryLayer", "SplitDoc
 class SplitDocument:
     """A document as layers receive it: id, title (may be empty) and segments, which tile its text.
 
-    ``sections`` is the outline of the document. It is empty for a layer that names ``outline`` neither in ``requires``
-    nor in ``uses`` (layers that it takes when the document has them).
+    ``sections`` is the outline of the document, ``summary`` the text of its top-level information points. Each is empty
+    for a layer that names ``outline``, or ``points``, neither in ``requires`` nor in ``uses`` (layers that it takes
+    when the document has them).
     """
 
     id: str
     title: str
     segments: tuple[Segment, ...]
     sections: tuple[Section, ...] = ()
+    summary: str = ""
 
 
 class Layer(Protocol):

@@ -25,7 +25,8 @@ from memgraph_rag.contracts import (
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound, TokenLimitReached
 from memgraph_rag.ingestion.cost_estimate import log_cost
 from memgraph_rag.ingestion.layer_building import build_layer
-from memgraph_rag.ingestion.planning import PendingDocument, takes_sections
+from memgraph_rag.ingestion.planning import PendingDocument, takes
+from memgraph_rag.layers.growth import join_top_points
 from memgraph_rag.models.embedders.unit_vectors import units
 from memgraph_rag.models.wrappers.token_limit import LimitedModels
 from memgraph_rag.text.context import in_context, with_neighbours
@@ -193,11 +194,13 @@ class GraphBuilder:
                 rows[place] += layer_rows
 
     def _evidence(self, document: PendingDocument, rows: LayerRows, layer: Layer) -> SplitDocument:
-        """Return the part of a document that a layer may see, with its sections if the layer uses them."""
+        """Return the part of a document that a layer may see, with its sections and summary if the layer uses them."""
         evidence = document.evidence
-        if not takes_sections(layer):
-            return evidence
-        return replace(evidence, sections=rows.sections or document.stored_sections)
+        if takes(layer, "outline"):
+            evidence = replace(evidence, sections=rows.sections or document.stored_sections)
+        if takes(layer, "points"):
+            evidence = replace(evidence, summary=join_top_points(rows.points) or document.stored_summary)
+        return evidence
 
     def _record(self, document: PendingDocument, rows: LayerRows) -> DocumentRecord:
         """Return the record of a document, with the model's name if a layer with an optional model called it."""

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from itertools import groupby
 
-from memgraph_rag.contracts import GraphStore, Layer, Models, SplitDocument, TokenCounter, WillingLayer
+from memgraph_rag.contracts import GraphReader, GraphStore, Layer, Models, SplitDocument, TokenCounter, WillingLayer
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.ingestion.given_answers import GivenAnswers
 from memgraph_rag.ingestion.segmenting import cut_segments
 from memgraph_rag.ingestion.sources import Item, Loaded, hash_with, is_elsewhere
+from memgraph_rag.layers.growth import join_top_points
 from memgraph_rag.lexical import timestamps
-from memgraph_rag.stores.layer_rows import RELATIONS, SECTIONS
+from memgraph_rag.stores.layer_rows import RELATIONS
 from memgraph_rag.stores.shared.write_checks import check_owner
 from memgraph_rag.text import echoes
 from memgraph_rag.types import (
@@ -25,6 +27,7 @@ from memgraph_rag.types import (
     Document,
     DocumentRecord,
     Failure,
+    InformationPoint,
     Receipt,
     Section,
     Segment,
@@ -32,7 +35,7 @@ from memgraph_rag.types import (
     owner_of,
 )
 
-__all__ = ["ECHO", "PendingDocument", "Plan", "Planner", "takes_sections"]
+__all__ = ["ECHO", "PendingDocument", "Plan", "Planner", "find_summaries", "takes"]
 
 ECHO = "echo"
 """The name in a document's metadata that declares all of its text, or none, an earlier answer of the memory."""
@@ -48,6 +51,7 @@ class PendingDocument:
         is_new: whether its segments are not stored yet.
         same_as: the keys of other documents with the same text.
         stored_sections: its stored sections, if a missing layer uses them.
+        stored_summary: the text of its stored top-level points, if a missing layer uses it.
         stored_names: the normalised names of its stored mentions, by entity id, if relations are missing.
     """
 
@@ -57,6 +61,7 @@ class PendingDocument:
     is_new: bool
     same_as: tuple[str, ...] = ()
     stored_sections: tuple[Section, ...] = ()
+    stored_summary: str = ""
     stored_names: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def lacks(self, layer: str) -> bool:
@@ -200,7 +205,8 @@ class Planner:
         if not deepened:
             return list(plans)
         segments = self._store.segments_in([plan.record.id for plan in deepened])
-        sections = self._store.sections_in([plan.record.id for plan in deepened if _takes_stored_sections(plan)])
+        sections = self._store.sections_in([plan.record.id for plan in deepened if _takes_stored(plan, "outline")])
+        summaries = find_summaries(self._store, [plan.record.id for plan in deepened if _takes_stored(plan, "points")])
         mentions = self._store.mentions_in([plan.record.id for plan in deepened if plan.lacks(RELATIONS.layer)])
         return _with_pending(
             plans,
@@ -209,6 +215,7 @@ class Planner:
                     plan,
                     segments=tuple(segments[plan.record.id]),
                     stored_sections=tuple(sections.get(plan.record.id, ())),
+                    stored_summary=summaries.get(plan.record.id, ""),
                     stored_names={mention.entity_id: mention.normal for mention in mentions.get(plan.record.id, ())},
                 )
                 for plan in deepened
@@ -291,15 +298,22 @@ class Planner:
         )
 
 
-def takes_sections(layer: Layer) -> bool:
-    """Whether a layer requires or uses the sections of a document."""
-    return SECTIONS.layer in {*layer.requires, *getattr(layer, "uses", ())}
+def find_summaries(graph: GraphReader, document_ids: Sequence[str]) -> dict[str, str]:
+    """Return the texts of the top-level points of each document, as one text, by id; nothing without ids."""
+    top = graph.top_nodes(document_ids) if document_ids else []
+    points = [node for node in top if isinstance(node, InformationPoint)]
+    return {key: join_top_points(group) for key, group in groupby(points, key=lambda point: point.document_id)}
 
 
-def _takes_stored_sections(pending: PendingDocument) -> bool:
-    """Whether the sections are stored and a missing layer uses them."""
-    is_stored = SECTIONS.layer in pending.record.layers and not pending.lacks(SECTIONS.layer)
-    return is_stored and any(map(takes_sections, pending.missing_layers))
+def takes(layer: Layer, name: str) -> bool:
+    """Whether a layer requires or uses the layer with this name."""
+    return name in {*layer.requires, *getattr(layer, "uses", ())}
+
+
+def _takes_stored(pending: PendingDocument, name: str) -> bool:
+    """Whether the layer with this name is stored and a missing layer requires or uses it."""
+    is_stored = name in pending.record.layers and not pending.lacks(name)
+    return is_stored and any(takes(layer, name) for layer in pending.missing_layers)
 
 
 def _with_pending(plans: Sequence[Plan], changed: Sequence[PendingDocument]) -> list[Plan]:

@@ -32,13 +32,19 @@ def input_tokens(language: LanguageModel, batch_tokens: int, *, around_tokens: i
 
 
 def batches(
-    nodes: Sequence[Node], language: LanguageModel, batch_tokens: int, *, around_tokens: int = AROUND_TOKENS
+    nodes: Sequence[Node],
+    language: LanguageModel,
+    batch_tokens: int,
+    *,
+    around_tokens: int = AROUND_TOKENS,
+    most_nodes: int | None = None,
 ) -> Iterator[Batch]:
     """Yield batches of consecutive nodes that fit one prompt; a single longer node is a batch. Blank nodes are skipped.
 
     Args:
         batch_tokens: limit on prompt, nodes and output together; a smaller window of the model replaces it.
         around_tokens: tokens of the head, the layer's task and the chat template.
+        most_nodes: most nodes of one batch; by default as many as fit.
     """
     room = input_tokens(language, batch_tokens, around_tokens=around_tokens)
     gathered: list[Node] = []
@@ -46,7 +52,7 @@ def batches(
     for node in nodes:
         if not node.text.strip():
             continue
-        if gathered and tokens + node.tokens + 1 > room:
+        if gathered and (tokens + node.tokens + 1 > room or len(gathered) == most_nodes):
             yield tuple(gathered)
             gathered, tokens = [], 0
         gathered.append(node)

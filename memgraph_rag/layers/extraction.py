@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pydantic_core import from_json
@@ -21,47 +22,33 @@ from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.types import Prompt, as_line
 
 __all__ = [
-    "SCHEMA",
     "Extraction",
     "Triple",
     "about",
     "clean",
     "directed_task",
     "goes_in_circles",
+    "holds_name",
     "list_of",
     "parse_extraction",
     "read_reply",
+    "reply_schema",
     "strings",
     "task",
 ]
 
-_MOST_NAMES = 16  # of one batch
+_MOST_NAMES = 16  # of one segment
 _MOST_RELATIONS = 12
 _LONGEST_DESCRIPTION = 200
 _NAME = {"type": "string", "minLength": 1, "maxLength": 120}
 
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "names": {"type": "array", "items": _NAME, "maxItems": _MOST_NAMES},
-        "relations": {
-            "type": "array",
-            "items": {
-                "type": "array",
-                "prefixItems": [_NAME, _NAME, {"type": "string", "minLength": 1, "maxLength": _LONGEST_DESCRIPTION}],
-                "items": False,
-                "minItems": 3,
-                "maxItems": 3,
-            },
-            "maxItems": _MOST_RELATIONS,
-        },
-    },
-    "required": ["names", "relations"],
-    "additionalProperties": False,
+_TRIPLE = {
+    "type": "array",
+    "prefixItems": [_NAME, _NAME, {"type": "string", "minLength": 1, "maxLength": _LONGEST_DESCRIPTION}],
+    "items": False,
+    "minItems": 3,
+    "maxItems": 3,
 }
-"""The JSON schema of a reply. Lists replace objects, whose keys would cost tokens each time. All lengths are bounded.
-
-"""
 
 _FORM = (
     'Answer in this form:\n{"names": ["Mary Smith", "Leeds"], '
@@ -80,6 +67,7 @@ _DIRECTED_TASK = (
 )
 
 _LONGEST_TITLE = 100
+_LONGEST_BACKGROUND = 600
 _MOST_USELESS = 3  # useless relations in a row
 _MOST_PAIRS = 2  # pairs of names with the same sentence
 _PRONOUNS = frozenset({"it", "he", "she", "they"})
@@ -98,31 +86,55 @@ class Extraction:
     relations: tuple[Triple, ...] = ()
 
 
+@cache
+def reply_schema(segments: int) -> Mapping[str, Any]:
+    """Return the JSON schema of a reply about this many segments. All lengths are bounded.
+
+    Lists replace objects, whose keys would cost tokens each time.
+    """
+    return {
+        "type": "object",
+        "properties": {
+            "names": {"type": "array", "items": _NAME, "maxItems": _MOST_NAMES * segments},
+            "relations": {"type": "array", "items": _TRIPLE, "maxItems": _MOST_RELATIONS * segments},
+        },
+        "required": ["names", "relations"],
+        "additionalProperties": False,
+    }
+
+
 def task(title: str) -> str:
     """Return the task that asks for names and relations in a text with that title, which may be empty."""
-    return about(title) + _TASK
+    return about(as_line(title)[:_LONGEST_TITLE]) + _TASK
 
 
-def directed_task(title: str, questions: Sequence[str]) -> str:
-    """Return the task that asks for names and relations that help to answer the questions."""
-    return about(title) + _DIRECTED_TASK + " ".join(map(as_line, questions))
+def directed_task(background: str, questions: Sequence[str]) -> str:
+    """Return the task that asks for names and relations that help to answer the questions.
 
-
-def about(title: str) -> str:
-    """Return a line with the title, because "it" in a text often means the title; empty for an empty title.
-
-    A long title is cut. The line ends with a newline.
+    Args:
+        background: as for ``about``.
     """
-    line = as_line(title)
-    return f"The text is from: {line[:_LONGEST_TITLE]}\n" if line else ""
+    return about(background) + _DIRECTED_TASK + " ".join(map(as_line, questions))
 
 
-def parse_extraction(text: str) -> tuple[Extraction, Counter[str]]:
+def about(background: str) -> str:
+    """Return a line with the title or summary of a text, because "it" often means the title; empty without one.
+
+    A long text is cut after 600 characters. The line ends with a newline.
+    """
+    line = as_line(background)
+    return f"The text is from: {line[:_LONGEST_BACKGROUND]}\n" if line else ""
+
+
+def parse_extraction(text: str, *, segments: int = 1) -> tuple[Extraction, Counter[str]]:
     """Return what a reply says, and counts of what is wrong with it. A truncated reply gives its complete parts.
 
     An unreadable reply gives no names and relations. Repeated and unusable parts are left out, and so are names and
-    relations beyond the limits of ``SCHEMA``. A relation counts only if its sentence holds both names; its first name
-    replaces a pronoun.
+    relations beyond the limits of ``reply_schema``. A reply that reaches a limit is counted, because the schema may
+    have ended its list. A relation counts only if its sentence holds both names; its first name replaces a pronoun.
+
+    Args:
+        segments: how many segments the reply is about.
 
     >>> parse_extraction('{"names": ["Ann", "Tom"], "relations": [["Ann", "Tom", "She met Tom."], ["Tom", "An')
     (Extraction(names=('Ann', 'Tom'), relations=(('Ann', 'Tom', 'Ann met Tom.'),)), Counter({'relations cut off': 1}))
@@ -137,9 +149,11 @@ def parse_extraction(text: str) -> tuple[Extraction, Counter[str]]:
     if listed and notes["relations cut off"] and not _is_triple(listed[-1]):
         listed = listed[:-1]
     relations = [relation for relation in _check_relations(listed, notes) if relation is not None]
-    notes["name or relation beyond the limit"] += max(len(usable) - _MOST_NAMES, 0)
-    notes["name or relation beyond the limit"] += max(len(relations) - _MOST_RELATIONS, 0)
-    return Extraction(tuple(usable[:_MOST_NAMES]), tuple(relations[:_MOST_RELATIONS])), +notes
+    most_names, most_relations = _MOST_NAMES * segments, _MOST_RELATIONS * segments
+    notes["name or relation beyond the limit"] += max(len(usable) - most_names, 0)
+    notes["name or relation beyond the limit"] += max(len(relations) - most_relations, 0)
+    notes["reply at the limit of names or relations"] += len(names) == most_names or len(listed) == most_relations
+    return Extraction(tuple(usable[:most_names]), tuple(relations[:most_relations])), +notes
 
 
 def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001 - the signature that ``generate`` calls
@@ -183,20 +197,20 @@ def _check_relations(listed: Sequence[Any], notes: Counter[str]) -> Iterator[Tri
 def _sentence(subject: str, object_name: str, description: str) -> str:
     """Return a description that holds both names, with the first name in place of a pronoun; empty if that fails."""
     first, _, rest = description.partition(" ")
-    if not _holds(description, subject) and first.casefold() in _PRONOUNS and rest:
+    if not holds_name(description, subject) and first.casefold() in _PRONOUNS and rest:
         description = f"{subject} {rest}"
-    elif not _holds(description, subject) and _holds(description, object_name) and description[:1].islower():
+    elif not holds_name(description, subject) and holds_name(description, object_name) and description[:1].islower():
         description = f"{subject} {description}"  # "was founded by …"
-    if not (_holds(description, subject) and _holds(description, object_name)):
+    if not (holds_name(description, subject) and holds_name(description, object_name)):
         return ""
     longer, shorter = sorted((subject.casefold(), object_name.casefold()), key=len, reverse=True)
-    if shorter != longer and shorter in longer and not _holds(description.casefold().replace(longer, " "), shorter):
+    if shorter != longer and shorter in longer and not holds_name(description.casefold().replace(longer, " "), shorter):
         return ""  # "Sims", but the description holds only "Sims Museum"
     return description
 
 
-def _holds(description: str, name: str) -> bool:
-    """Return whether a description holds at least half of the words of a name."""
+def holds_name(description: str, name: str) -> bool:
+    """Return whether a description holds at least half of the words of a name, articles left out."""
     name_words = words(name) - {"the", "a", "an"}
     return 2 * len(name_words & words(description)) >= len(name_words) > 0
 

@@ -19,9 +19,10 @@ from memgraph_rag.layers.extraction import Extraction, Triple
 from memgraph_rag.layers.grounding import Ground, Vocabulary, can_name, is_proper
 from memgraph_rag.types import LayerRows, Relation, Usage, ends_of, relation_id
 
-__all__ = ["Account", "relation_rows"]
+__all__ = ["BORNE_OUT", "Account", "find_place", "relation_rows"]
 
-_BORNE_OUT = 0.5
+BORNE_OUT = 0.5
+"""The least share of a description's words, without the names, that its segments must contain."""
 
 
 @dataclass(slots=True)
@@ -30,6 +31,8 @@ class Account:
 
     Attributes:
         least_borne_out: the smallest share of a description's words, without the names, that its segment must contain.
+        background: the title and the summary of the document.
+        names: the names of the source and the target of each confirmed relation, by the relation's id.
     """
 
     title: str
@@ -37,7 +40,9 @@ class Account:
     said: list[list[Extraction]] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
-    least_borne_out: float = _BORNE_OUT
+    least_borne_out: float = BORNE_OUT
+    background: str = ""
+    names: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def relation_rows(
@@ -90,7 +95,7 @@ def _make_rows(account: Account, grounds: Mapping[str, Ground], namespace: str) 
         names = {name for extracted in batch_extractions for name in extracted.names if can_name(name)}
         notes["name that is not in the text"] += sum(not any(ground.entity(name) for ground in read) for name in names)
         candidates = [
-            _make_relation(item, read, namespace, notes, account.least_borne_out)
+            _make_relation(item, read, namespace, account)
             for extracted in batch_extractions
             for item in extracted.relations
         ]
@@ -112,11 +117,10 @@ def _make_rows(account: Account, grounds: Mapping[str, Ground], namespace: str) 
     )
 
 
-def _make_relation(
-    triple: Triple, grounds: Sequence[Ground], namespace: str, notes: Counter[str], least_borne_out: float
-) -> Relation | None:
+def _make_relation(triple: Triple, grounds: Sequence[Ground], namespace: str, account: Account) -> Relation | None:
     """Return the relation in the segment that confirms it best, the first one on ties; None if no segment does."""
     subject, object_name, description = triple
+    notes = account.notes
     holding = [ground for ground in grounds if ground.entity(subject) and ground.entity(object_name)]
     if not holding:
         notes["relation whose names are not in the text together"] += 1
@@ -125,16 +129,18 @@ def _make_relation(
     best = holding[borne_out.index(max(borne_out))]
     if best.entity(subject) == best.entity(object_name):
         notes["relation of one name"] += 1
-    elif max(borne_out) < least_borne_out:
+    elif max(borne_out) < account.least_borne_out:
         notes["relation that the text does not bear out"] += 1
     else:
-        source, target = sorted((subject, object_name), key=lambda name: _find_place(name, description))
+        source, target = sorted((subject, object_name), key=lambda name: find_place(name, description))
         ends, segment_id = (best.entity(source), best.entity(target)), best.segment.id
-        return Relation(relation_id(namespace, segment_id, *ends, description), *ends, description, segment_id)
+        new_id = relation_id(namespace, segment_id, *ends, description)
+        account.names[new_id] = source, target
+        return Relation(new_id, *ends, description, segment_id)
     return None
 
 
-def _find_place(name: str, description: str) -> int:
+def find_place(name: str, description: str) -> int:
     """Return where a description holds a name; the description's length if it does not."""
     place = description.casefold().find(name.casefold())
     return place if place >= 0 else len(description)

@@ -7,14 +7,14 @@ The module knows no prompt and no weights. Invariant: each document gets levels 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.types import InformationPoint, LayerRows, Node, PointLayer, Summarizes, Usage, point_id
 
-__all__ = ["Growth", "grow", "make_points"]
+__all__ = ["Growth", "grow", "join_top_points", "make_points"]
 
 
 @dataclass(slots=True)
@@ -71,3 +71,13 @@ def make_points(
         )
         for index, (text, tokens) in enumerate(zip(texts, counts, strict=True))
     ]
+
+
+def join_top_points(nodes: Iterable[Node]) -> str:
+    """Return the texts of the highest level of information points, in the given order; empty without points.
+
+    Other nodes, and summaries of the layer ``clusters``, are left out.
+    """
+    points = [node for node in nodes if isinstance(node, InformationPoint) and node.layer == "points"]
+    highest = max((point.level for point in points), default=0)
+    return " ".join(point.text for point in points if point.level == highest)

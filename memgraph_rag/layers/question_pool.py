@@ -23,6 +23,7 @@ __all__ = ["Pool", "pool_schema", "pool_task", "read_questions", "require_rouge"
 _ALIKE = 0.6
 _LONGEST_QUESTION = 200
 _SHOWN = 8  # names and relations that the prompt shows
+_LONGEST_SHOWN = 800  # characters of these relations
 
 
 def require_rouge() -> None:
@@ -71,15 +72,18 @@ def pool_schema(most: int) -> Mapping[str, Any]:
     }
 
 
-def pool_task(title: str, most: int, extracted: Extraction) -> str:
+def pool_task(background: str, most: int, extracted: Extraction) -> str:
     """Return the task that asks for at most ``most`` questions about what is not yet extracted from a text.
 
     Only the first names and relations are shown to the model.
+
+    Args:
+        background: the title or summary of the text.
     """
     names = "; ".join(extracted.names[:_SHOWN])
-    relations = " ".join(description for *_, description in extracted.relations[:_SHOWN])
+    relations = " ".join(description for *_, description in extracted.relations[:_SHOWN])[:_LONGEST_SHOWN]
     return (
-        f"{about(title)}Known of the text above are the names {names or 'of nobody'}. {relations}\n"
+        f"{about(background)}Known of the text above are the names {names or 'of nobody'}. {relations}\n"
         f"Write up to {most} short questions that the text answers and that ask for what is not known yet. "
         'Answer in this form:\n{"questions": ["...?", "...?"]}'
     )

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.types import OPEN_KIND, Neighbour, Segment, Vector
 
-__all__ = ["Finding", "MentionFrontier", "RelationFrontier"]
+__all__ = ["MOST_NAMING", "Finding", "MentionFrontier", "RelationFrontier"]
+
+MOST_NAMING = 256
+"""How many segments that name an entity are looked at: more than L of the paper holds."""
 
 _EDGES = 16  # relations not yet followed that one expansion reads at least
 _MOST_HOPS = 8  # relations that are followed without an unread segment, before mentions are tried
-_MOST_SEGMENTS = 32  # nearest segments that are looked at for a relation's new end
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,16 @@ class MentionFrontier:
             )
         return nearest
 
+    def find_all(self, vector: Vector, read: Collection[str]) -> list[Finding]:
+        """Return the unread segments that name a current entity, nearest to the vector first.
+
+        At most ``MOST_NAMING`` segments beyond the number of read ones are looked at.
+        """
+        most = len(read) + MOST_NAMING
+        hits = self._graph.segments_naming(self.entities, vector=vector, k=most, documents=self._documents)
+        scores = {hit.node_id: hit.score for hit in hits if hit.node_id not in read}
+        return [Finding(node, scores[node.id]) for node in self._graph.nodes(list(scores)) if isinstance(node, Segment)]
+
     def _nearest(self, entities: Sequence[str], vector: Vector, read: Collection[str]) -> Finding | None:
         if not entities:
             return None
@@ -111,23 +123,31 @@ class RelationFrontier:
     def follow(self, vector: Vector) -> Neighbour | None:
         """Follow the relation nearest to the vector among those not yet followed, and return it; None without one.
 
-        Both ends of the relation become current entities. Without open entities only the nearest relations are looked
-        at: None may be returned although a farther one could be followed.
+        Both ends of the relation become current entities. Relations that say the same of the same entities, as fused
+        ones do, are followed together. Without open entities only the nearest relations are looked at: None may be
+        returned although a farther one could be followed.
         """
+        return next(iter(self._follow(vector)), None)
+
+    def _follow(self, vector: Vector) -> list[Neighbour]:
+        """Follow the nearest relation as ``follow`` does; return it, then the relations that say the same."""
         if not self.entities:
-            return None
+            return []
         most = len(self._followed) + _EDGES
         edges = self._graph.expand(self.entities, vector=vector, k=most, documents=self._documents)
         closed = set() if self._open_entities else self._open_among(edges)
         for edge in edges:
             ends = (edge.relation.source_id, edge.relation.target_id)
             if edge.relation.id not in self._followed and closed.isdisjoint(ends):
-                self._followed.add(edge.relation.id)
-                self._mentions.entities += [
-                    entity_id for entity_id in dict.fromkeys(ends) if entity_id not in self.entities
-                ]
-                return edge
-        return None
+                same = [other for other in edges if _says_the_same(other, edge)]
+                self._followed.update(other.relation.id for other in same)
+                self.add(ends)
+                return [edge, *(other for other in same if other is not edge)]
+        return []
+
+    def add(self, entity_ids: Iterable[str]) -> None:
+        """Add entities to the current ones, those of them that are new."""
+        self.entities.extend(entity_id for entity_id in dict.fromkeys(entity_ids) if entity_id not in self.entities)
 
     def _open_among(self, edges: Sequence[Neighbour]) -> set[str]:
         """Return the ends that only a language model, and no recognizer, found."""
@@ -137,35 +157,46 @@ class RelationFrontier:
     def next(self, vector: Vector, read: Collection[str]) -> list[Finding]:
         """Return the unread segments that the nearest relation leads to.
 
-        These are the segment that states the relation, then the segments that name its new end, nearest first
-        (algorithm 1, line 13). Of the latter the nearest 32 are looked at. If all were read, the next relations are
+        These are the segments that state the relation, then the segments that name its new end, nearest first
+        (algorithm 1, line 13). Of the latter the nearest 256 are looked at. If all were read, the next relations are
         followed, up to eight in all. If no relation leads to an unread segment, the list holds the one segment that
         ``MentionFrontier.next`` returns. It is empty if there is none.
         """
         for _ in range(_MOST_HOPS):
             known = set(self.entities)
-            edge = self.follow(vector)
-            if edge is None:
+            edges = self._follow(vector)
+            if not edges:
                 break
-            findings = self._find_segments(edge, known, vector, read)
+            findings = self._find_segments(edges, known, vector, read)
             if findings:
                 return findings
         nearest = self._mentions.next(vector, read)
         return [nearest] if nearest else []
 
     def _find_segments(
-        self, edge: Neighbour, known: Collection[str], vector: Vector, read: Collection[str]
+        self, edges: Sequence[Neighbour], known: Collection[str], vector: Vector, read: Collection[str]
     ) -> list[Finding]:
+        edge = edges[0]
         reached = sorted({edge.relation.source_id, edge.relation.target_id}.difference(known))
         hits = (
-            self._graph.segments_naming(reached, vector=vector, k=_MOST_SEGMENTS, documents=self._documents)
+            self._graph.segments_naming(reached, vector=vector, k=MOST_NAMING, documents=self._documents)
             if reached
             else []
         )
-        ids = [edge.relation.segment_id, *(hit.node_id for hit in hits)]
+        ids = [*(same.relation.segment_id for same in edges), *(hit.node_id for hit in hits)]
         unread = [segment_id for segment_id in dict.fromkeys(ids) if segment_id not in read]
         segments = (node for node in self._graph.nodes(unread) if isinstance(node, Segment))
         return [Finding(segment, edge.score, edge.relation.description) for segment in segments]
+
+
+def _says_the_same(one: Neighbour, other: Neighbour) -> bool:
+    """Return whether two relations have the same description and the same source and target."""
+    first, second = one.relation, other.relation
+    return (first.source_id, first.target_id, first.description) == (
+        second.source_id,
+        second.target_id,
+        second.description,
+    )
 
 
 def _read_segment(graph: GraphReader, segment_id: str) -> Segment | None:

@@ -16,23 +16,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Protocol
 
 from typing_extensions import override
 
-from memgraph_rag.contracts import Extract, ReadingContext, ReadingSession
+from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.lexical.names import normalise
 from memgraph_rag.strategies.flat import read_in_order
-from memgraph_rag.strategies.frontier import Finding, MentionFrontier, RelationFrontier
-from memgraph_rag.strategies.reflection import MISSING_NAMES, GeneratedVerdict, Reflection, ask
-from memgraph_rag.strategies.token_budget import START_TOKENS, is_spent, start_set
+from memgraph_rag.strategies.frontier import MOST_NAMING, Finding, MentionFrontier, RelationFrontier
+from memgraph_rag.strategies.reflection import ASKED_NAMES, MISSING_NAMES, GeneratedVerdict, ask
+from memgraph_rag.strategies.token_budget import start_set
 from memgraph_rag.strategies.working_set import WorkingSet
-from memgraph_rag.types import Segment, Step, StopReason
+from memgraph_rag.types import Segment, Step, StopReason, entity_id
 
 __all__ = ["EntityTrial", "GraphExpansion", "Qrmem"]
 
 _ROUNDS = 8
-_NAMED = 32  # segments of the question's entities at the start
 _MOST_TOKENS = 4096  # of the segments in the window: L of the paper's models
 _MOST_NAMES = 12  # the last current entities in a query: the embedder reads no long list
 
@@ -45,76 +45,102 @@ _ELABORATE = (
 class _Guide(Protocol):
     """A guide that finds the next segments of a reading."""
 
+    def begin(self, read: Collection[str]) -> None:
+        """Prepare for a reading whose first segments, with these ids, were read."""
+        ...
+
     def find(self, reason: str, read: Collection[str]) -> list[Finding]:
         """Return unread segments about what is missing, in the order of reading; empty if there are none."""
         ...
 
 
-class _Judge(Protocol):
-    """A judge of whether the read segments are enough, and of what is missing."""
-
-    @property
-    def is_enough(self) -> bool: ...
-
-    def hear(self, p_yes: float, /) -> None: ...
-
-    def missing(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
 class _Task:
-    """A question, the ids of the entities that it names, and the context in which it is answered."""
+    """A question with the names that the model lists for it, and the context in which it is answered.
 
-    question: str
-    entity_ids: Sequence[str]
-    context: ReadingContext
+    Args:
+        asks_names: whether the model lists the names; it costs one reply.
+    """
+
+    def __init__(self, question: str, context: ReadingContext, *, asks_names: bool) -> None:
+        self.question = question
+        self.context = context
+        self._names = ask(context.session, ASKED_NAMES) if asks_names else ""
+
+    def find_entities(self) -> list[str]:
+        """Return the ids of the stored entities of the question: those that it names, then those of the model's names.
+
+        Source: QRMeM, algorithm 1, the set E_s.
+        """
+        named = self.context.search.named_in(self.question)
+        return list(dict.fromkeys([*named, *_find_listed(self._names, self.context)]))
 
 
 class _Navigator(ABC):
     """The common part of KN and TE: read first segments, then the segments that a guide finds.
 
     Args:
-        rounds: the largest number of rounds after the first segments.
-        start_tokens: most tokens of the first segments, at most half the window.
+        rounds: the largest number of rounds after the first segments (the trials of figure 4).
+        most_tokens: most tokens of segments in the window (L of the paper).
+        start_tokens: most tokens of the first segments. The default is ``most_tokens``, as in the paper: the first
+            segments may fill the window, and then nothing is added.
+        asks_names: whether the model lists the names of the question, beside the names that the recognizer finds.
     """
 
-    def __init__(self, *, rounds: int = _ROUNDS, start_tokens: int = START_TOKENS) -> None:
+    _reflects = True
+
+    def __init__(
+        self,
+        *,
+        rounds: int = _ROUNDS,
+        most_tokens: int = _MOST_TOKENS,
+        start_tokens: int | None = None,
+        asks_names: bool = True,
+    ) -> None:
         self._rounds = rounds
-        self._start_tokens = start_tokens
+        self._most_tokens = most_tokens
+        self._start_tokens = most_tokens if start_tokens is None else min(start_tokens, most_tokens)
+        self._asks_names = asks_names
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield the first segments, read in one pass, then the segments of each round; see ``Strategy.read``.
 
-        A round yields one or more segments, each read in its own pass. The first segments name the entities of the
-        question, nearest first, at most 32; without such segments they are the results of a search. There is no step
-        if no segment is found or fits.
+        A round yields one or more segments, each read in its own pass. The first segments are all segments that name
+        entities of the question (S_imp), nearest first, as far as ``start_tokens`` holds them; without such segments
+        they are the results of a search. There is no step if no segment is found or fits.
         """
-        task = _Task(question, context.search.named_in(question), context)
-        start = start_set(_find_first(task), context.session, context.limits, most_tokens=self._start_tokens)
-        judge = self._judge(context.session)
-        yield from _read_rounds(self._guide(task, context.extract), start, context, judge, self._rounds)
+        task = _Task(question, context, asks_names=self._asks_names)
+        entity_ids = task.find_entities()
+        start = start_set(
+            _find_first(task, entity_ids),
+            context.session,
+            context.limits,
+            most_tokens=self._start_tokens,
+            leaves_room=False,
+        )
+        if start:
+            working_set = WorkingSet(context, most_tokens=self._most_tokens)
+            verdict = GeneratedVerdict(context.session, tells_reason=self._reflects)
+            yield from _read_rounds(self._guide(task, entity_ids), start, working_set, verdict, self._rounds)
 
     @abstractmethod
-    def _judge(self, session: ReadingSession) -> _Judge:
-        """Return the judge for a session."""
-
-    @abstractmethod
-    def _guide(self, task: _Task, extract: Extract | None) -> _Guide:
-        """Return the guide for a question."""
+    def _guide(self, task: _Task, entity_ids: Sequence[str]) -> _Guide:
+        """Return the guide for a question with these entities."""
 
 
 class Qrmem(_Navigator):
     """The reflection-based navigation (KN) of algorithm 1.
 
     Args:
+        extracts_first: whether entities and relations that bear on the question are extracted from the first segments
+            before the model is asked, if ``extract`` is given. It costs a page of generated text. The paper: True, from
+            all segments, for each question.
         updates: how often relations that matter to the question are extracted from the read segments, if ``extract`` is
             given. Each time costs a page of generated text. With 0 the graph is the paper's initialisation: it was
-            built before the question. Its relations come from a pool of questions only if ``RelationsLayer`` got one;
-            ``memgraph-rag evaluate`` builds one for ``qrmem``.
+            built before the question. Its relations come from a pool of questions only if ``RelationsLayer`` got one.
         open_entities: whether to follow relations to entities that only a language model found.
         reflects: whether the next relation's query contains what the model says is missing; the model's judgement ends
             the reading in both cases.
-        rounds: as for ``_Navigated``; ``start_tokens`` likewise.
+        rounds, most_tokens, start_tokens, asks_names: as for ``_Navigator``.
     """
 
     name = "qrmem"
@@ -131,53 +157,41 @@ class Qrmem(_Navigator):
         self,
         *,
         rounds: int = _ROUNDS,
-        start_tokens: int = START_TOKENS,
+        most_tokens: int = _MOST_TOKENS,
+        start_tokens: int | None = None,
+        asks_names: bool = True,
         reflects: bool = True,
+        extracts_first: bool = False,
         updates: int = 1,
         open_entities: bool = True,
     ) -> None:
-        super().__init__(rounds=rounds, start_tokens=start_tokens)
+        super().__init__(rounds=rounds, most_tokens=most_tokens, start_tokens=start_tokens, asks_names=asks_names)
         self._reflects = reflects
+        self._extracts_first = extracts_first
         self.updates = updates
         self._open_entities = open_entities
 
     @override
-    def _judge(self, session: ReadingSession) -> _Judge:
-        return GeneratedVerdict(session, tells_reason=self._reflects)
-
-    @override
-    def _guide(self, task: _Task, extract: Extract | None) -> _Guide:
-        frontier = RelationFrontier(
-            task.context.graph, task.entity_ids, task.context.documents, open_entities=self._open_entities
-        )
-        return _Navigation(task, frontier, extract, self.updates)
+    def _guide(self, task: _Task, entity_ids: Sequence[str]) -> _Guide:
+        context = task.context
+        frontier = RelationFrontier(context.graph, entity_ids, context.documents, open_entities=self._open_entities)
+        return _Navigation(task, frontier, self.updates, extracts_first=self._extracts_first)
 
 
 class EntityTrial(_Navigator):
-    """The entity trial (TE): the model names what to look up, and segments with these names are read; no relations.
+    """The entity trial (TE): the model names what to look up, and all segments with these names are read; no relations.
 
     Args:
-        yes_threshold: a Yes counts above this probability; by default the calibration's threshold, else 0.5.
-        rounds: as for ``_Navigated``; ``start_tokens`` likewise.
+        rounds, most_tokens, start_tokens, asks_names: as for ``_Navigator``.
     """
 
     name = "qrmem_te"
     requires = ("entities",)
     follows_paper = True
 
-    def __init__(
-        self, *, yes_threshold: float | None = None, rounds: int = _ROUNDS, start_tokens: int = START_TOKENS
-    ) -> None:
-        super().__init__(rounds=rounds, start_tokens=start_tokens)
-        self._yes_threshold = yes_threshold
-
     @override
-    def _judge(self, session: ReadingSession) -> _Judge:
-        return Reflection(session, yes_threshold=self._yes_threshold, most_reasons=self._rounds, request=MISSING_NAMES)
-
-    @override
-    def _guide(self, task: _Task, extract: Extract | None) -> _Guide:
-        return _Trial(task)
+    def _guide(self, task: _Task, entity_ids: Sequence[str]) -> _Guide:
+        return _Trial(task, MentionFrontier(task.context.graph, entity_ids, task.context.documents))
 
 
 class GraphExpansion:
@@ -187,6 +201,7 @@ class GraphExpansion:
         rounds: how many relations are followed at most.
         threshold: smallest cosine between the question and a relation that is followed.
         k: how many segments are read.
+        asks_names: as for ``_Navigator``.
     """
 
     name = "qrmem_ges"
@@ -194,8 +209,9 @@ class GraphExpansion:
     follows_paper = True
     quotes_unread = True
 
-    def __init__(self, *, rounds: int = _ROUNDS, threshold: float = 0.3, k: int = 5) -> None:
+    def __init__(self, *, rounds: int = _ROUNDS, threshold: float = 0.3, k: int = 5, asks_names: bool = True) -> None:
         self._rounds = rounds
+        self._asks_names = asks_names
         self._threshold = threshold
         self._k = k
 
@@ -206,7 +222,8 @@ class GraphExpansion:
         is searched, if no relation is near enough or the model's reply is not usable. The followed relations make no
         step. Reading ends before the first result that does not fit the window.
         """
-        frontier = RelationFrontier(context.graph, context.search.named_in(question), context.documents)
+        entity_ids = _Task(question, context, asks_names=self._asks_names).find_entities()
+        frontier = RelationFrontier(context.graph, entity_ids, context.documents)
         vector = context.embedder.embed([question])[0]
         facts: list[str] = []
         while len(facts) < self._rounds:
@@ -226,81 +243,97 @@ class GraphExpansion:
 class _Navigation:
     """A guide along the relation nearest to [question; reason; current entities]."""
 
-    def __init__(self, task: _Task, frontier: RelationFrontier, extract: Extract | None, updates: int) -> None:
+    def __init__(self, task: _Task, frontier: RelationFrontier, updates: int, *, extracts_first: bool) -> None:
         self._task = task
         self._frontier = frontier
-        self._extract = extract
         self._updates_left = updates
+        self._extracts_first = extracts_first
         self._searched: set[str] = set()
 
+    def begin(self, read: Collection[str]) -> None:
+        """Extract relations from the first segments if ``extracts_first`` says so; new entities become current ones."""
+        if self._extracts_first:
+            self._update("", read)
+            self._frontier.add(self._task.find_entities())
+
     def find(self, reason: str, read: Collection[str]) -> list[Finding]:
-        """Return the segments that the nearest relation leads to, after an update of the graph (``_update``)."""
-        self._update(reason, read)
+        """Return the segments that the nearest relation leads to, after an update of the graph if updates are left."""
+        if self._updates_left:
+            self._updates_left -= self._update(reason, read)
         names = [entity.name for entity in self._task.context.graph.entities(self._frontier.entities[-_MOST_NAMES:])]
         wanted = " ".join((self._task.question, reason, ", ".join(names)))
         return self._frontier.next(self._task.context.embedder.embed([wanted])[0], read)
 
-    def _update(self, reason: str, read: Collection[str]) -> None:
-        """Extract relations from the newly read segments into the graph, if updates are left."""
+    def _update(self, reason: str, read: Collection[str]) -> bool:
+        """Extract relations from the newly read segments into the graph, and return True; False if there are none."""
+        extract = self._task.context.extract
         fresh = [segment_id for segment_id in read if segment_id not in self._searched]
-        if self._extract is None or not self._updates_left or not fresh:
-            return
-        self._updates_left -= 1
+        if extract is None or not fresh:
+            return False
         self._searched.update(fresh)
         segments = [node for node in self._task.context.graph.nodes(fresh) if isinstance(node, Segment)]
-        self._extract(f"{self._task.question} {reason}".strip(), segments)
+        extract(f"{self._task.question} {reason}".strip(), segments)
+        return True
 
 
 class _Trial:
-    """A guide to segments that name what the model asks for. The model's names replace the current entities."""
+    """A guide to the segments that name what the model asks for. The model's names replace the current entities."""
 
-    def __init__(self, task: _Task) -> None:
+    def __init__(self, task: _Task, frontier: MentionFrontier) -> None:
         self._task = task
-        self._frontier = MentionFrontier(task.context.graph, task.entity_ids, task.context.documents)
+        self._frontier = frontier
+
+    def begin(self, read: Collection[str]) -> None:
+        """Do nothing: the graph of the trial has no relations."""
 
     def find(self, reason: str, read: Collection[str]) -> list[Finding]:
-        """Return the nearest segment that names what the model asked for; unknown names keep the current entities."""
-        wanted = self._task.context.search.named_in(reason) if reason else []
-        if wanted:
-            self._frontier.entities = wanted
-        vector = self._task.context.embedder.embed([f"{self._task.question} {reason}".strip()])[0]
-        nearest = self._frontier.next(vector, read)
-        return [nearest] if nearest else []
+        """Return all segments that name what the model wants to look up, nearest first.
+
+        Names without a stored entity keep the current entities.
+        """
+        context = self._task.context
+        self._frontier.entities = _find_listed(ask(context.session, MISSING_NAMES), context) or self._frontier.entities
+        vector = context.embedder.embed([f"{self._task.question} {reason}".strip()])[0]
+        return self._frontier.find_all(vector, read)
 
 
-def _find_first(task: _Task) -> Iterable[Segment]:
-    """Return the segments of the question's entities, nearest first; without entities the results of a search.
+def _find_listed(names: str, context: ReadingContext) -> list[str]:
+    """Return the ids of the stored entities that a list of names holds, with commas between them, in its order.
 
-    At most 32 segments are looked at.
+    An item in lower case is a name, too; the recognizer alone would not find it.
     """
+    ids = [entity_id(context.graph.namespace, normalise(name)) for name in names.split(",")]
+    stored = {entity.id for entity in context.graph.entities(sorted(set(ids)))} if names else set[str]()
+    recognized = context.search.named_in(names) if names else []
+    return list(dict.fromkeys([*(each for each in ids if each in stored), *recognized]))
+
+
+def _find_first(task: _Task, entity_ids: Sequence[str]) -> Iterable[Segment]:
+    """Return the segments of these entities, nearest to the question first; without any the results of a search."""
     question, graph, documents = task.question, task.context.graph, task.context.documents
     vector = task.context.embedder.embed([question])[0]
-    hits = graph.segments_naming(task.entity_ids, vector=vector, k=_NAMED, documents=documents)
+    hits = graph.segments_naming(entity_ids, vector=vector, k=MOST_NAMING, documents=documents)
     segments = [node for node in graph.nodes([hit.node_id for hit in hits]) if isinstance(node, Segment)]
     return segments or [
-        evidence.segment for evidence in task.context.search.find(question, k=_NAMED, documents=documents)
+        evidence.segment for evidence in task.context.search.find(question, k=MOST_NAMING, documents=documents)
     ]
 
 
 def _read_rounds(
-    guide: _Guide, start: Sequence[Segment], context: ReadingContext, judge: _Judge, rounds: int
+    guide: _Guide, start: Sequence[Segment], working_set: WorkingSet, verdict: GeneratedVerdict, rounds: int
 ) -> Iterator[tuple[Step, ...]]:
-    """Yield the steps of algorithm 1: ask the judge, and read what the guide finds until the judge has enough."""
-    if not start:
-        return
-    working_set = WorkingSet(context, most_tokens=_MOST_TOKENS)
+    """Yield the steps of algorithm 1: ask for the verdict, and read what the guide finds until the model has enough."""
     steps = working_set.begin(start)
+    guide.begin(working_set.read)
     for left in range(rounds, -1, -1):
-        p_yes = steps[-1].p_yes
-        assert p_yes is not None
-        judge.hear(p_yes)
-        if judge.is_enough:
+        verdict.judge()
+        if verdict.is_enough:
             yield (*steps[:-1], replace(steps[-1], stop=StopReason.ANSWERABLE))
             return
-        if is_spent(context.limits, working_set.count, context.session):
+        if working_set.is_spent:
             yield tuple(steps)
             return
-        reason = judge.missing() if left else ""
+        reason = verdict.missing() if left else ""
         findings = guide.find(reason, working_set.read) if left else []
         stop = None
         if not findings or not working_set.can_hold(findings[0]):
@@ -308,14 +341,12 @@ def _read_rounds(
         yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
         if stop is not None:
             return
-        steps = list(_take_findings(working_set, findings, context))
+        steps = list(_take_findings(working_set, findings))
 
 
-def _take_findings(working_set: WorkingSet, findings: Sequence[Finding], context: ReadingContext) -> Iterator[Step]:
+def _take_findings(working_set: WorkingSet, findings: Sequence[Finding]) -> Iterator[Step]:
     """Yield the step of the first finding, and of further findings while they fit and the budget is not spent."""
     for place, finding in enumerate(findings):
-        if place and (
-            is_spent(context.limits, working_set.count, context.session) or not working_set.can_hold(finding)
-        ):
+        if place and (working_set.is_spent or not working_set.can_hold(finding)):
             return
         yield working_set.take(finding)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from memgraph_rag.contracts import UNCALIBRATED_YES, ReadingSession
 
-__all__ = ["MISSING_NAMES", "NEVER", "NEXT_SEARCH", "GeneratedVerdict", "Reflection", "ask"]
+__all__ = ["ASKED_NAMES", "MISSING_NAMES", "NEVER", "NEXT_SEARCH", "GeneratedVerdict", "Reflection", "ask"]
 
 NEVER = 2**31
 """A ``yes_needed`` that no reading reaches."""
@@ -22,6 +22,10 @@ _REPLY_TOKENS = 40  # one sentence
 _RETRIES = 4
 _WARM = 0.7  # temperature of a retry
 
+ASKED_NAMES = (
+    "Whom or what does the question ask about, and whom or what does it name? Reply with the names only, separated by "
+    "commas, spelled as in the question."
+)
 MISSING_NAMES = (
     "The information above does not answer the question. Whom or what should be looked up next? Reply with the names "
     "only, separated by commas."
@@ -104,11 +108,10 @@ class GeneratedVerdict:
         self.is_enough = False
         """Whether the model's last verdict was -2."""
 
-    def hear(self, _: float, /) -> None:
+    def judge(self) -> None:
         """Ask the model for its verdict on everything that was read, in place of the last verdict.
 
-        P(Yes) is only traced and decides nothing. Without a reply in the right form reading is not enough, and no
-        reason is known.
+        Without a reply in the right form reading is not enough, and no reason is known.
         """
         reply = _VERDICT_FORM.match(ask(self._session, _VERDICT, is_usable=_is_verdict))
         self.is_enough = reply is not None and reply["action"] == "-2"

@@ -40,7 +40,12 @@ def fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
 
 
 def start_set(
-    preferred: Iterable[AnyNode], session: ReadingSession, limits: Limits, *, most_tokens: int = START_TOKENS
+    preferred: Iterable[AnyNode],
+    session: ReadingSession,
+    limits: Limits,
+    *,
+    most_tokens: int = START_TOKENS,
+    leaves_room: bool = True,
 ) -> list[AnyNode]:
     """Return the nodes, in order, that together fit ``most_tokens``, half the remaining window and the limits.
 
@@ -49,8 +54,9 @@ def start_set(
 
     Args:
         preferred: the nodes, best first.
+        leaves_room: whether half of the remaining window is left for later nodes; else they may fill it.
     """
-    room = min(session.tokens_left // 2, most_tokens)
+    room = min(session.tokens_left // 2 if leaves_room else session.tokens_left, most_tokens)
     if limits.tokens is not None:
         room = min(room, limits.tokens - session.usage.prompt_tokens)
     kept: list[AnyNode] = []

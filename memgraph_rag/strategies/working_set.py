@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.frontier import Finding
 from memgraph_rag.strategies.node_lines import NodeLines
-from memgraph_rag.strategies.token_budget import cost
+from memgraph_rag.strategies.token_budget import cost, is_spent
 from memgraph_rag.types import Segment, Step
 
 __all__ = ["WorkingSet"]
@@ -37,6 +37,7 @@ class WorkingSet:
 
     def __init__(self, context: ReadingContext, *, most_tokens: int | None = None) -> None:
         self._session = context.session
+        self._limits = context.limits
         self._reserved = 0 if most_tokens is None else max(0, context.session.tokens_left - most_tokens)
         self._lines = NodeLines(context)
         self._added: list[_Added] = []
@@ -47,6 +48,11 @@ class WorkingSet:
     def count(self) -> int:
         """The number of segments that were read, dropped ones included."""
         return len(self.read)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether a limit of the reading on nodes or tokens is reached."""
+        return is_spent(self._limits, self.count, self._session)
 
     def begin(self, segments: Sequence[Segment]) -> list[Step]:
         """Read the segments that are never dropped, at least one, in one pass; return their steps, with the score 0.

@@ -121,3 +121,46 @@ def test_relations_of_given_segments_are_learnt(memory):
     (held,) = memory._parts.store.graphs_of([receipt.document_id])
     assert held.relations == (relation,)
     assert list(held.segments) == list(segments)
+
+
+class Listening(RelationsLayer):
+    """Relations that remember the summary and the sections of each document that they read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[tuple[str, list[str]]] = []
+
+    def _make_accounts(self, documents, *more):
+        self.heard += [(document.summary, [section.title for section in document.sections]) for document in documents]
+        return super()._make_accounts(documents, *more)
+
+
+def test_extraction_reads_summary_and_sections_of_each_document(tmp_path: Path):
+    text = "# One\n\nAnn Lee met Tom Ray in York. It rained.\n\n# Two\n\n" + "Tom Ray sailed to Leeds. " * 30
+    layer = Listening()
+    fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
+    with Memory(
+        tmp_path / "notes.lbug", layers=("entities", "points", "outline", layer), segment_tokens=60, **fakes
+    ) as memory:
+        store = memory._parts.store
+        receipts = [memory.add(text, key="a"), memory.add("Ann Lee met Tom Ray.", key="b")]
+        points = [node for node in store.top_nodes([receipts[0].document_id]) if node.level]
+        told = (" ".join(point.text for point in points), ["One", "Two"])
+        assert points
+        assert layer.heard == [told, ("", [""])], "rows of layers that are built before"
+        segments = [store.segments_of(receipt.document_id)[0] for receipt in receipts]
+        layer.heard.clear()
+        Learning(store, memory._parts.models, layer)("Whom did Ann Lee meet?", segments)
+        assert sorted(layer.heard, reverse=True) == [told, ("", [""])], "stored rows"
+
+
+def test_deepening_reads_the_stored_summary(tmp_path: Path):
+    text = "Ann Lee met Tom Ray in York. It rained. " + "Tom Ray sailed to Leeds. " * 30
+    fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
+    layer = Listening()
+    with Memory(tmp_path / "notes.lbug", layers=("entities", "points"), segment_tokens=60, **fakes) as memory:
+        receipt = memory.add(text, key="a")
+        list(memory.deepen(layers=[layer]))
+        points = [node.text for node in memory._parts.store.top_nodes([receipt.document_id]) if node.level]
+    assert points
+    assert layer.heard == [(" ".join(points), [])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -14,7 +15,7 @@ from tables import table
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.layers.entities import EntitiesLayer
-from memgraph_rag.layers.extraction import SCHEMA, Extraction, goes_in_circles, parse_extraction
+from memgraph_rag.layers.extraction import Extraction, goes_in_circles, parse_extraction, reply_schema
 from memgraph_rag.layers.grounding import can_name, is_proper
 from memgraph_rag.layers.points import PointsLayer
 from memgraph_rag.layers.question_pool import Pool, read_questions
@@ -22,7 +23,7 @@ from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.testing import FakeLanguageModel, FakeModels, FakeRecognizer
-from memgraph_rag.types import OPEN_KIND, LayerRows, Prompt, Segment, entity_id, make_id
+from memgraph_rag.types import OPEN_KIND, Heading, LayerRows, Prompt, Segment, entity_id, make_id, make_sections
 
 NAMESPACE = "tests"
 PROMPT = Prompt("", ("A text.",))
@@ -175,8 +176,40 @@ def test_five_hundred_names_are_bounded():
     names = [f"Name{number} Person{number}" for number in range(500)]
     pairs = [(name, other, f"{name} met {other}.") for name, other in pairwise(names)]
     rows = build(text, replies=[reply(*pairs)])
-    assert len(rows.relations) == SCHEMA["properties"]["relations"]["maxItems"]
+    assert len(rows.relations) == reply_schema(1)["properties"]["relations"]["maxItems"]
     assert rows.notes["name or relation beyond the limit"] > 50
+
+
+@table("sizes", [(1, 1, 1), (3,)])
+def test_limits_grow_with_the_segments_of_a_batch(sizes: Sequence[int]):
+    """Batches of one segment and a batch of three give the same relations."""
+    texts = [" ".join(f"Ann{s} Lee met Tom{s}{n} Ray." for n in range(12)) + " " for s in range(3)]
+    pairs = [[(f"Ann{s} Lee", f"Tom{s}{n} Ray", f"Ann{s} Lee met Tom{s}{n} Ray.") for n in range(12)] for s in range(3)]
+    starts = [sum(sizes[:place]) for place in range(len(sizes))]
+    replies = [
+        reply(*(pair for own in pairs[start : start + size] for pair in own))
+        for start, size in zip(starts, sizes, strict=True)
+    ]
+    rows = build(*texts, replies=replies, batch_segments=sizes[0])
+    assert len(rows.relations) == 36
+    assert rows.notes["reply at the limit of names or relations"] == len(sizes)
+    assert "name or relation beyond the limit" not in rows.notes
+
+
+def test_schema_allows_the_largest_batch():
+    model = Recording()
+    RelationsLayer(batch_tokens=1024).build([many(3)], namespace=NAMESPACE, models=FakeModels(model))
+    largest = max(len(prompt.inputs) for prompt, _, _ in model.asked)
+    assert largest > 1
+    assert {json.dumps(schema) for _, _, schema in model.asked} == {json.dumps(reply_schema(largest))}
+
+
+def test_batch_of_one_segment_is_one_extraction_a_segment():
+    model = Recording()
+    layer = RelationsLayer(batch_segments=1)
+    (rows,) = layer.build([many(4)], namespace=NAMESPACE, models=FakeModels(model))
+    assert [len(prompt.inputs) for prompt, _, _ in model.asked] == [1, 1, 1, 1]
+    assert len({relation.segment_id for relation in rows.relations}) == 4
 
 
 # ── what is not ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -355,7 +388,7 @@ def test_everything_fits_a_small_window():
     model = Recording(window=512)
     RelationsLayer().build([many(9)], namespace=NAMESPACE, models=FakeModels(model))
     assert len(model.asked) > 1
-    assert all(schema is SCHEMA for _, _, schema in model.asked)
+    assert all(schema["required"] == ["names", "relations"] for _, _, schema in model.asked)
 
 
 def test_prompt_names_title_after_shared_beginning():
@@ -417,6 +450,126 @@ def test_the_pool_adds_what_a_second_look_finds():
 def test_without_a_question_there_is_no_second_look():
     rows = build(TEXT, replies=[reply(), '{"questions": []}'], pool_questions=3)
     assert rows.usage.model_calls == 2
+
+
+def test_pool_and_question_fit_a_window_that_a_batch_fills():
+    question = "Who met whom at which mill, " * 40
+    for pool, question_tokens in ((3, 0), (0, 240)):
+        model = Recording(window=2048)
+        layer = RelationsLayer(batch_tokens=2048, pool_questions=pool)
+        layer.build([many(30)], namespace=NAMESPACE, models=FakeModels(model))
+        if question_tokens:
+            layer.extract(question, [many(30)], namespace=NAMESPACE, models=FakeModels(model))
+        assert len(model.asked) > 2, "nothing was refused"
+
+
+@table(
+    ("summary", "titles", "expected"),
+    [
+        ("Ann went to sea.", ("One", "Two"), "A tale: Ann went to sea."),
+        ("", ("One", "Two"), "A tale: One; Two"),
+        ("", (), "A tale"),
+    ],
+)
+def test_directed_prompts_tell_the_summary(summary: str, titles: Sequence[str], expected: str):
+    split_document = many(1)
+    headings = [Heading(place * 10, 1, title) for place, title in enumerate(titles)]
+    sections = make_sections(NAMESPACE, "d", headings, length=100)
+    model = Recording()
+    layer = RelationsLayer(pool_questions=2)
+    split_document = replace(split_document, summary=summary, sections=sections)
+    layer.build([split_document], namespace=NAMESPACE, models=FakeModels(model))
+    layer.extract("Who?", [split_document], namespace=NAMESPACE, models=FakeModels(model))
+    told = [f"The text is from: {expected}\n" in prompt.task for prompt, _, _ in model.asked]
+    assert told == [expected == "A tale", *[True] * (len(told) - 1)]
+    assert len(told) >= 3
+
+
+# ── fused relations ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+TWICE = "Ann Lee met Tom Ray in York. ", "Ann Lee married Tom Ray in Leeds. "
+BOTH = reply(
+    ("Ann Lee", "Tom Ray", "Ann Lee met Tom Ray in York."), ("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray in Leeds.")
+)
+FUSED = "Ann Lee met Tom Ray in York and married Tom Ray in Leeds."
+
+
+def test_relations_of_a_pair_share_one_description_in_all_their_segments():
+    rows = build(*TWICE, replies=[BOTH, json.dumps({"description": FUSED})], fuses=True)
+    segment_ids = [segment.id for segment in document(*TWICE).segments]
+    assert [(relation.description, relation.segment_id) for relation in rows.relations] == [
+        (FUSED, segment_id) for segment_id in segment_ids
+    ]
+    assert rows.usage.model_calls == 2
+    assert rows.notes == {}
+
+
+@table(
+    ("written", "notes"),
+    [
+        ('{"description": ""}', {}),
+        ('{"description": "Ann Lee poisoned Tom Ray with arsenic."}', "fused relation that the text does not bear out"),
+        ('{"description": "They met in York and married in Leeds."}', "fused relation that the text does not bear out"),
+        ("Sure!", "unreadable reply"),
+        ('{"description": 7}', {}),
+    ],
+)
+def test_relations_stay_as_they_are_without_a_usable_fusion(written: str, notes: object):
+    rows = build(*TWICE, replies=[BOTH, written], fuses=True)
+    assert descriptions(rows) == [sentence.strip() for sentence in TWICE]
+    assert rows.notes == (notes if notes == {} else {notes: 1})
+
+
+def test_fusion_reads_question_background_and_the_segments_of_the_pair():
+    model = Recording([BOTH, json.dumps({"description": FUSED})])
+    texts = (*TWICE, "It rained in Hull. ")
+    split_document = replace(document(*texts, title="A tale"), summary="Ann wed Tom.")
+    layer = RelationsLayer(fuses=True)
+    (rows,) = layer.extract("Where did they marry?", [split_document], namespace=NAMESPACE, models=FakeModels(model))
+    prompt = model.asked[1][0]
+    assert prompt.inputs == tuple(text.strip() for text in TWICE)
+    for part in ("Where did they marry?", "A tale: Ann wed Tom.", *descriptions_of(BOTH)):
+        assert part in prompt.task
+    assert descriptions(rows) == [FUSED, FUSED]
+
+
+def descriptions_of(written: str) -> list[str]:
+    return [description for _, _, description in json.loads(written)["relations"]]
+
+
+def test_pair_with_one_description_is_not_asked_about():
+    rows = build(*TWICE, replies=[reply(("Ann Lee", "Tom Ray", "Ann Lee met Tom Ray in York."))], fuses=True)
+    assert rows.usage.model_calls == 1
+
+
+def test_fused_relations_of_two_documents_stay_apart():
+    other = document("Eve met Bob in Hull. ", "Eve left Bob in Bath. ", key="e")
+    replies = [
+        BOTH,
+        reply(("Eve", "Bob", "Eve met Bob in Hull."), ("Eve", "Bob", "Eve left Bob in Bath.")),
+        json.dumps({"description": FUSED}),
+        json.dumps({"description": "Eve met Bob in Hull and left Bob in Bath."}),
+    ]
+    models = FakeModels(FakeLanguageModel(replies))
+    rows = RelationsLayer(fuses=True).build([document(*TWICE), other], namespace=NAMESPACE, models=models)
+    assert [set(descriptions(document_rows)) for document_rows in rows] == [
+        {FUSED},
+        {"Eve met Bob in Hull and left Bob in Bath."},
+    ]
+    assert [document_rows.usage.model_calls for document_rows in rows] == [2, 2]
+
+
+def test_many_relations_of_a_pair_fit_small_prompts():
+    texts = [f"Ann Lee met Tom Ray in Town{number}. " + "It rained. " * 60 for number in range(20)]
+    for window in (1024, 8192):
+        model = Recording(window=window)
+        layer = RelationsLayer(batch_tokens=1024, batch_segments=1, fuses=True)
+        (rows,) = layer.build([document(*texts)], namespace=NAMESPACE, models=FakeModels(model))
+        fusing = [prompt for prompt, _, _ in model.asked[20:]]
+        assert len(rows.relations) == 20, "the fake declines"
+        assert len(fusing) > 2
+        assert max(prompt.task.count("\n* ") for prompt in fusing) <= 8
 
 
 @given(st.text(max_size=80), st.integers(0, 4))
