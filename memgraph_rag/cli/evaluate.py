@@ -50,7 +50,7 @@ from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import DEFAULT, ablations_of, find_strategy, known_strategies, required_layers
 from memgraph_rag.types import Limits
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "make_reader"]
 
 
 def evaluate(
@@ -217,7 +217,7 @@ def _with_required_layers(method: Method, *, are_given: bool) -> Method:
     Raises:
         SettingsError: the layers of the build are given, and lack one that the method reads.
     """
-    reader = _reader(method, "")
+    reader = make_reader(method, "")
     missing = [layer for layer in required_layers(reader) if layer not in method.build.layers]
     if missing and are_given:
         raise SettingsError(
@@ -229,8 +229,13 @@ def _with_required_layers(method: Method, *, are_given: bool) -> Method:
     return replace(method, build=replace(method.build, layers=layers))
 
 
-def _reader(method: Method, dataset: str) -> Strategy | SearchMode | str:
-    """Return the strategy or the search mode of a method for a set; a mode of the core is its name."""
+def make_reader(method: Method, dataset: str) -> Strategy | SearchMode | str:
+    """Return the strategy or the search mode of a method for a set; a mode of the core is its name.
+
+    Raises:
+        StrategyError: the strategy does not exist.
+        SettingsError: the mode does not exist, or an argument is unknown.
+    """
     arguments = method.arguments_for(dataset)
     if method.strategy:
         return find_strategy(method.strategy, **arguments)
@@ -254,7 +259,7 @@ def _check(folder: Folder, methods: Sequence[Method], *, asks: bool) -> None:
         SettingsError: a mode or a layer does not exist, or an argument is unknown.
     """
     for method in methods:
-        _reader(method, folder.name)
+        make_reader(method, folder.name)
     if asks and not any(question.can_be_asked for question in folder.questions):
         raise DocumentError(
             f"Expected questions with answers, options or unanswerable in {folder.name}, got {len(folder.questions)} "
@@ -337,7 +342,7 @@ def _layer(name: str, settings: Settings, arguments: Mapping[str, Any]) -> str |
 
 
 def _outcomes_of(run: Run, method: Method) -> list[Outcome]:
-    reader = _reader(method, run.folder.name)
+    reader = make_reader(method, run.folder.name)
     return run.ask(method, reader) if method.strategy else run.search(method, reader)  # pyright: ignore[reportArgumentType]
 
 

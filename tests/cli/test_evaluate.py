@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from memgraph_rag.cli.evaluate import make_reader
+from memgraph_rag.evaluation.tables import find_table, known_tables
 from memgraph_rag.memory import Memory
 from memgraph_rag.testing import FakeLanguageModel
 
@@ -231,3 +233,11 @@ def test_table_with_win_rates_is_judged_by_the_named_model(cli, story: Path, tmp
     assert asked == ["large"]
     (row,) = [line for line in lines if line.startswith("| Whole keep=end (") and "[" in line and line.count("|") == 4]
     assert "50 [50, 50]" in row
+
+
+@pytest.mark.parametrize("name", known_tables())
+def test_methods_of_each_table_can_be_made(name: str):
+    table = find_table(name)
+    for method in table.methods():
+        for dataset in table.sets:
+            assert make_reader(method, dataset)
