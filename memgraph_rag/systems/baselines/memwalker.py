@@ -96,7 +96,7 @@ class MemWalker:
                 continue
             attention = context.session.append(lines.of(nodes, after=before)).tolist()
             p_yes = context.session.probability_of_yes()
-            verdict.hear(p_yes)
+            verdict.judge()
             before, count = nodes[-1], count + 1
             stop = StopReason.ANSWERABLE if verdict.is_enough else None
             if stop is None and count == self._leaves:
