@@ -16,7 +16,7 @@ from memgraph_rag.errors import StrategyError
 from memgraph_rag.plugins import find_parts
 from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.strategies.pecan import Pecan
-from memgraph_rag.strategies.qrmem import Qrmem
+from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
 
@@ -28,6 +28,8 @@ CORE: Mapping[str, Callable[..., Strategy]] = {
     "walk": Walk,
     "pecan": Pecan,
     "qrmem": Qrmem,
+    "qrmem_te": EntityTrial,
+    "qrmem_ges": GraphExpansion,
     "top_k": TopK,
     "overviews": Overviews,
 }
