@@ -3,9 +3,9 @@
 The module knows graph, session and embedder by their contracts only. Invariant: a node is read at most once, and the
 score of an unread node depends only on the nodes read before.
 
-Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; ``docs/pecan.md`` lists what differs. The ablation
-without graph needs another graph: ``PointsLayer(parents="one")``. In a memory with a library the walk starts at the
-library's root, which is our addition (``docs/decisions/library.md``).
+Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; ``docs/pecan.md`` lists what differs. The
+ablation without graph needs another graph: ``PointsLayer(parents="one")``. In a memory with a library the walk starts
+at the library's root, which is our addition (``docs/decisions/library.md``).
 """
 
 from __future__ import annotations
