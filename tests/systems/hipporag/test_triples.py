@@ -15,10 +15,12 @@ from tables import table
 
 from memgraph_rag import Memory
 from memgraph_rag.contracts import SearchMode, SplitDocument
-from memgraph_rag.errors import DocumentError, SettingsError
+from memgraph_rag.errors import DocumentError, SearchMemoryExceeded, SettingsError
+from memgraph_rag.layers.openie import layers_of_file
 from memgraph_rag.plugins import find_parts
 from memgraph_rag.systems.hipporag import FactWalk, NameWalk, TriplesLayer
 from memgraph_rag.systems.hipporag.phrases import find_synonyms, phrase_form, read_facts
+from memgraph_rag.systems.hipporag.relation_index import RelationIndex
 from memgraph_rag.systems.hipporag.strategies import HippoRag, HippoRag2
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.types import Annotation, IndexedName, Relation, Segment, entity_id
@@ -105,6 +107,29 @@ def test_forgotten_and_removed_triples_lead_nowhere(tmp_path: Path, path: str) -
         facts.clear()
         found = memory.search("York?", mode=FactWalk(lambda nearest: facts.extend(nearest)))
         assert (facts, "relations" in found[0].why) == ([], False)
+
+
+def test_triples_replace_the_relations_of_their_document(tmp_path: Path, path: str) -> None:
+    with opened(tmp_path, *layers_of_file(path)) as memory:
+        receipt = memory.add(LEE, key="lee")
+        assert (receipt.counts["RELATES_TO"], receipt.counts["Annotation"]) == (1, 2)
+        found = memory.search("Ann Lee?", mode="hipporag")
+        search = memory._parts.search._kept["hipporag"]
+        assert sorted(search.relations.relations.descriptions) == sorted(lines(memory, "lee"))
+        assert found[0].path[0].entity == "Ann Lee"
+        list(memory.maintenance.remove_layer("triples"))
+        memory.search("Ann Lee?", mode="hipporag")
+        assert list(search.relations.relations.descriptions) == ["Ann Lee was born in York"]
+
+
+def test_triples_beyond_the_memory_are_refused(tmp_path: Path, path: str) -> None:
+    with opened(tmp_path, TriplesLayer(path)) as memory:
+        memory.add(LEE, key="lee")
+        search = memory._parts.search
+        index = RelationIndex(search._graph, FakeEmbedder(64, name="fake"), most_bytes=2_000)
+        with pytest.raises(SearchMemoryExceeded, match="2 new triples"):
+            index.refresh()
+        assert (index.version, len(index.relations)) == (-1, 0)
 
 
 def test_a_triple_belongs_to_the_segment_with_most_of_its_words(tmp_path: Path) -> None:
