@@ -72,7 +72,7 @@ class ElementContext:
     def reports_on(self, entities: Sequence[Overview], tree: ReportTree) -> list[Overview]:
         """Return the reports of levels 0 to 2 on communities of these entities, by number of these, then by rating."""
         ids = {entity.id for entity in entities}
-        lowest = [report.id for report in tree.reports if report.level == 1]
+        lowest = [report.id for report in tree.reports if not tree.below(report)]
         matches: Counter[str] = Counter()
         for edge in self._context.graph.successors(lowest) if lowest else []:
             if edge.target_id in ids:
