@@ -55,13 +55,14 @@ class ElementContext:
         """Return the relations between these entities, then up to ``most`` to others, each by rank.
 
         The rank is the summed number of neighbours of both ends. Relations to an entity that is related to several of
-        these entities come first.
+        these entities come first, of equal ones those that begin at these entities.
         """
         titles = {entity.title for entity in entities}
         inner = [item for item in self._relations if titles.issuperset(_ends(item))]
         outer = [item for item in self._relations if len(titles.intersection(_ends(item))) == 1]
         links = Counter(end for pair in {frozenset(_ends(item)) for item in outer} for end in pair - titles)
         inner.sort(key=lambda item: -self._rank(item))
+        outer.sort(key=lambda item: _ends(item)[0] not in titles)
         outer.sort(key=lambda item: (-max(links[end] for end in _ends(item)), -self._rank(item)))
         return inner + outer[:most]
 
