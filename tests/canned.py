@@ -100,11 +100,15 @@ class Canned(FakeLanguageModel):
         return json.dumps({"title": line[:40], "summary": line, "rating": 5, "findings": [[line, numbers[:2]]]})
 
 
-def open_canned(path: Path, model: FakeLanguageModel | None = None, **options: Any) -> Memory:
-    """Open a memory with the three documents and the layer ``entities``. The recognizer knows three of the names."""
+def memory_parts(model: FakeLanguageModel | None = None) -> dict[str, Any]:
+    """Return the models of a memory. The recognizer knows three of the names."""
     names = FakeRecognizer(dict.fromkeys(["Ann Lee", "Leeds", "Cleo Vane"], "NAME"))
-    parts = {"model": model or Canned(), "embedder": FakeEmbedder(), "recognizer": names}
-    memory = Memory(path, layers=["entities"], **parts, **options)
+    return {"model": model or Canned(), "embedder": FakeEmbedder(), "recognizer": names}
+
+
+def open_canned(path: Path, model: FakeLanguageModel | None = None, **options: Any) -> Memory:
+    """Open a memory with the three documents and the layer ``entities``."""
+    memory = Memory(path, layers=["entities"], **memory_parts(model), **options)
     for key, text in TEXTS.items():
         memory.add(text, key=key)
     return memory

@@ -369,7 +369,7 @@ def _overview(work: _Work, place: int, report: Report, tokens: int) -> Overview:
         id=overview_id(work.namespace, COMMUNITIES, key),
         layer=COMMUNITIES,
         key=key,
-        level=community.level,
+        level=community.level + (work.elements is not None),  # summaries of elements have level 1
         title=report.title,
         text=report.text,
         tokens=tokens,

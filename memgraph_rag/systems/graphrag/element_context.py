@@ -55,13 +55,14 @@ class ElementContext:
         """Return the relations between these entities, then up to ``most`` to others, each by rank.
 
         The rank is the summed number of neighbours of both ends. Relations to an entity that is related to several of
-        these entities come first.
+        these entities come first, of equal ones those that begin at these entities.
         """
         titles = {entity.title for entity in entities}
         inner = [item for item in self._relations if titles.issuperset(_ends(item))]
         outer = [item for item in self._relations if len(titles.intersection(_ends(item))) == 1]
         links = Counter(end for pair in {frozenset(_ends(item)) for item in outer} for end in pair - titles)
         inner.sort(key=lambda item: -self._rank(item))
+        outer.sort(key=lambda item: _ends(item)[0] not in titles)
         outer.sort(key=lambda item: (-max(links[end] for end in _ends(item)), -self._rank(item)))
         return inner + outer[:most]
 
@@ -72,7 +73,7 @@ class ElementContext:
     def reports_on(self, entities: Sequence[Overview], tree: ReportTree) -> list[Overview]:
         """Return the reports of levels 0 to 2 on communities of these entities, by number of these, then by rating."""
         ids = {entity.id for entity in entities}
-        lowest = [report.id for report in tree.reports if report.level == 1]
+        lowest = [report.id for report in tree.reports if not tree.below(report)]
         matches: Counter[str] = Counter()
         for edge in self._context.graph.successors(lowest) if lowest else []:
             if edge.target_id in ids:

@@ -12,7 +12,7 @@ from typing import Any
 
 import canned
 import pytest
-from canned import ENTITIES, TEXTS, Canned, open_canned
+from canned import ENTITIES, TEXTS, Canned, memory_parts, open_canned
 
 from memgraph_rag import Memory, Receipt
 from memgraph_rag.errors import SearchMemoryExceeded
@@ -134,6 +134,17 @@ def test_communities_rest_on_summaries_and_documents(memory: Memory) -> None:
             assert isinstance(segment, Segment)
             assert all(end.title() in segment.text for end in item.title.split(" → "))
     assert memory.maintenance.examine() == []
+
+
+def test_archive_keeps_elements_and_communities(memory: Memory, tmp_path: Path) -> None:
+    deepen(memory)
+    memory.maintenance.export_to(tmp_path / "archive.jsonl")
+    with Memory(tmp_path / "other.lbug", **memory_parts(), layers=["entities"]) as other:
+        list(other.maintenance.import_from(tmp_path / "archive.jsonl"))
+        for layer in ALL[1:]:
+            keys = [{item.key for item in each._parts.store.overviews(layer)} for each in (memory, other)]
+            assert keys[0] == keys[1] != set()
+        assert {receipt.action.value for receipt in deepen(other).values()} == {"unchanged"}
 
 
 def test_elements_that_the_text_does_not_hold_are_counted(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
