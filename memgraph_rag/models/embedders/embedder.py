@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -161,7 +161,7 @@ class _LibraryNetwork:
 
     def __init__(self, model: SentenceTransformer, task: str = "document") -> None:
         self._model = model
-        self._task = {"task": task} if type(model[0]).__name__ == "Router" else {}
+        self._task: dict[str, Any] = {"task": task} if type(model[0]).__name__ == "Router" else {}
 
     def for_queries(self) -> _LibraryNetwork | None:
         """Return the network of queries; None if the model embeds queries as it embeds other texts."""
