@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from memgraph_rag.contracts import GraphReader, ReadingContext
+from memgraph_rag.contracts import GraphReader, ReadingContext, query_vectors
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.types import Hit, Node, Step, StopReason
@@ -96,7 +96,7 @@ class RaptorTraversal:
 def _similarities(question: str, context: ReadingContext) -> list[Hit]:
     """Return the segments and cluster summaries of the documents in scope, nearest to the question first."""
     scope = documents_to_walk(question, context)
-    return context.graph.similarities(context.embedder.embed([question])[0], documents=scope, layer="clusters")
+    return context.graph.similarities(query_vectors(context.embedder, [question])[0], documents=scope, layer="clusters")
 
 
 def _nodes(hits: Sequence[Hit], graph: GraphReader) -> Iterator[tuple[Node, float]]:
