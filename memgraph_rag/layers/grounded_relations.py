@@ -42,7 +42,7 @@ class Account:
     usage: Usage = field(default_factory=Usage)
     least_borne_out: float = BORNE_OUT
     background: str = ""
-    names: dict[str, tuple[str, str]] = field(default_factory=dict)
+    names: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
 
 def relation_rows(

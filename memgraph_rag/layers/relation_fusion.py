@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memgraph_rag.contracts import LanguageModel, SplitDocument
+from memgraph_rag.contracts import LanguageModel, Progress, SplitDocument
 from memgraph_rag.layers.batches import AROUND_TOKENS, Batch, batches, output_tokens, prompt
 from memgraph_rag.layers.extraction import about, clean, holds_name, read_reply
 from memgraph_rag.layers.grounded_relations import BORNE_OUT, Account, find_place
@@ -60,6 +60,7 @@ def fuse_relations(
     namespace: str,
     language: LanguageModel,
     batch_tokens: int,
+    progress: Progress | None,
 ) -> list[LayerRows]:
     """Return the rows of each document, in order; the relations of a pair of entities share one description.
 
@@ -81,6 +82,7 @@ def fuse_relations(
             [prompt(group.segments, group.task) for group in groups],
             max_tokens=min(_MOST_TOKENS, output_tokens(language, batch_tokens)),
             schema=_SCHEMA,
+            progress=None if progress is None else lambda _, *counts: progress("fusing relations", *counts),
         )
         if groups
         else ()

@@ -49,7 +49,7 @@ class RelationsLayer:
         pool_questions: how many questions the model proposes for a batch; a second pass extracts what helps to answer
             them. 0 switches the pass off. It costs two more calls a batch. The paper: on, without a number.
         fuses: whether the model fuses the relations of a pair of entities in a document into one description. It costs
-            one call for each pair with several descriptions. The paper: True.
+            one call for each pair with several descriptions, in ``extract`` too. The paper: True.
     """
 
     name = "relations"
@@ -90,7 +90,7 @@ class RelationsLayer:
         self._extract(asks, models.language, progress)
         if self._pool_questions:
             self._extract(self._propose_questions(asks, models.language, progress), models.language, progress)
-        return self._make_rows(documents, accounts, "", namespace, models)
+        return self._make_rows(documents, accounts, "", namespace, models, progress)
 
     def estimate_usage(self, document: SplitDocument, language: LanguageModel) -> Usage:
         """Return the expected tokens and calls for a document; see ``EstimatingLayer``.
@@ -122,7 +122,7 @@ class RelationsLayer:
         accounts = self._make_accounts(documents, models.language, max(models.language.count_tokens(tasks), default=0))
         asks = _make_asks(accounts, lambda account: extraction.directed_task(account.background, [question]))
         self._extract(asks, models.language, None)
-        return self._make_rows(documents, accounts, question, namespace, models)
+        return self._make_rows(documents, accounts, question, namespace, models, None)
 
     def _make_accounts(
         self, documents: Sequence[SplitDocument], language: LanguageModel, task_tokens: int
@@ -151,6 +151,7 @@ class RelationsLayer:
         question: str,
         namespace: str,
         models: Models,
+        progress: Progress | None,
     ) -> list[LayerRows]:
         """Return the rows that the segments confirm; the relations of a pair are fused if ``fuses`` says so."""
         rows = relation_rows(documents, accounts, namespace, models)
@@ -158,7 +159,7 @@ class RelationsLayer:
             return rows
         return fuse_relations(
             documents, accounts, rows, question,
-            namespace=namespace, language=models.language, batch_tokens=self._batch_tokens,
+            namespace=namespace, language=models.language, batch_tokens=self._batch_tokens, progress=progress,
         )  # fmt: skip
 
     def _extract(self, asks: Sequence[_Ask], language: LanguageModel, progress: Progress | None) -> None:

@@ -34,6 +34,7 @@ __all__ = ["EntityTrial", "GraphExpansion", "Qrmem"]
 
 _ROUNDS = 8
 _MOST_TOKENS = 4096  # of the segments in the window: L of the paper's models
+_MOST_FOUND = 32  # results of a search in place of segments of entities
 _MOST_NAMES = 12  # the last current entities in a query: the embedder reads no long list
 
 _ELABORATE = (
@@ -64,7 +65,7 @@ class _Task:
     def __init__(self, question: str, context: ReadingContext, *, asks_names: bool) -> None:
         self.question = question
         self.context = context
-        self._names = ask(context.session, ASKED_NAMES) if asks_names else ""
+        self._names = ask(context.session, ASKED_NAMES, retries=0) if asks_names else ""  # it may have no names
 
     def find_entities(self) -> list[str]:
         """Return the ids of the stored entities of the question: those that it names, then those of the model's names.
@@ -302,10 +303,11 @@ def _find_listed(names: str, context: ReadingContext) -> list[str]:
 
     An item in lower case is a name, too; the recognizer alone would not find it.
     """
+    if not names:
+        return []
     ids = [entity_id(context.graph.namespace, normalise(name)) for name in names.split(",")]
-    stored = {entity.id for entity in context.graph.entities(sorted(set(ids)))} if names else set[str]()
-    recognized = context.search.named_in(names) if names else []
-    return list(dict.fromkeys([*(each for each in ids if each in stored), *recognized]))
+    stored = {entity.id for entity in context.graph.entities(sorted(set(ids)))}
+    return list(dict.fromkeys([*(each for each in ids if each in stored), *context.search.named_in(names)]))
 
 
 def _find_first(task: _Task, entity_ids: Sequence[str]) -> Iterable[Segment]:
@@ -315,7 +317,7 @@ def _find_first(task: _Task, entity_ids: Sequence[str]) -> Iterable[Segment]:
     hits = graph.segments_naming(entity_ids, vector=vector, k=MOST_NAMING, documents=documents)
     segments = [node for node in graph.nodes([hit.node_id for hit in hits]) if isinstance(node, Segment)]
     return segments or [
-        evidence.segment for evidence in task.context.search.find(question, k=MOST_NAMING, documents=documents)
+        evidence.segment for evidence in task.context.search.find(question, k=_MOST_FOUND, documents=documents)
     ]
 
 
