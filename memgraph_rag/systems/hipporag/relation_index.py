@@ -172,14 +172,15 @@ class RelationIndex:
             self.names |= {name.id: name for name in find_synonyms(forms, vectors, self.names)}
 
     def _check_memory(self, triples: int) -> None:
-        """Check that the relations of the store and this number of new triples fit the memory."""
+        """Check that the stored relations, the triples of the index and this number of new ones fit the memory."""
         relations = self._graph.statistics().get("RELATES_TO", 0)
         needed = relations * (4 * self._dimension + _BYTES_BESIDE)
-        needed += (triples + len(self.relations)) * (4 * _VECTORS_OF_TRIPLE * self._dimension + _BYTES_BESIDE)
+        triples += max(len(self.relations) - relations, 0)
+        needed += triples * (4 * _VECTORS_OF_TRIPLE * self._dimension + _BYTES_BESIDE)
         if needed > self._most_bytes:
             raise SearchMemoryExceeded(
                 f"Expected a namespace whose relations fit {self._most_bytes / 2**20:,.0f} MiB of memory, got "
-                f"{relations:,} relations and {triples:,} new triples that need about {needed / 2**20:,.0f} MiB. Raise "
+                f"{relations:,} relations and {triples:,} triples that need about {needed / 2**20:,.0f} MiB. Raise "
                 'search_memory_mib, or search with mode="hybrid", which the database does itself.',
                 segments=0,
                 needed_bytes=needed,

@@ -18,6 +18,7 @@ from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.systems.hipporag import FactWalk, NameWalk
 from memgraph_rag.systems.hipporag.name_graph import Edges
+from memgraph_rag.systems.hipporag.relation_index import RelationIndex
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, entity_id, make_graph, make_relations
 from memgraph_rag.types import DocumentGraph, Extent, Relation
@@ -296,3 +297,13 @@ def test_relations_beyond_the_memory_are_refused() -> None:
     assert search.find("Ann?", k=1)
     with pytest.raises(SearchMemoryExceeded, match="relations"):
         search.find("Ann?", k=1, mode="hipporag")
+
+
+def test_relations_that_are_in_memory_count_once() -> None:
+    store = opened()
+    store.write(document("a", ["Ann met Bob."], related=True))
+    index = RelationIndex(store, FakeEmbedder(DIMENSION, name=EMBEDDER), most_bytes=2_000)
+    index.refresh()
+    store.write(document("b", ["Eve met Zoe."], related=False))
+    index.refresh()
+    assert (index.version, len(index.relations)) == (store.version(), 1)

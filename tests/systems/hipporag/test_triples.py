@@ -127,7 +127,7 @@ def test_triples_beyond_the_memory_are_refused(tmp_path: Path, path: str) -> Non
         memory.add(LEE, key="lee")
         search = memory._parts.search
         index = RelationIndex(search._graph, FakeEmbedder(64, name="fake"), most_bytes=2_000)
-        with pytest.raises(SearchMemoryExceeded, match="2 new triples"):
+        with pytest.raises(SearchMemoryExceeded, match="2 triples"):
             index.refresh()
         assert (index.version, len(index.relations)) == (-1, 0)
 

@@ -13,7 +13,7 @@ from scipy.special import betainc, expit
 from tables import table
 
 from memgraph_rag import Evidence, Memory
-from memgraph_rag.errors import SettingsError
+from memgraph_rag.errors import ModelNotFound, SettingsError
 from memgraph_rag.systems.sprag.mode import Runs
 from memgraph_rag.systems.sprag.parameters import RunParameters
 from memgraph_rag.systems.sprag.ranking import Candidates, Ranked
@@ -118,6 +118,12 @@ def test_a_reranker_decides_the_order_and_the_relevance(memory: Memory, candidat
     (found,) = memory.search(QUESTION, mode=Runs(SHORT, reranker=Scores("page 7"), candidates=candidates))
     assert FILLER[7] in found.text
     assert found.score == pytest.approx(float(betainc(0.4, 0.4, expit(9.0))) - SHORT.penalty, abs=1e-6)
+
+
+def test_a_reranker_is_loaded_by_its_folder(memory: Memory, tmp_path: Path) -> None:
+    memory.add(STORY, key="story")
+    with pytest.raises(ModelNotFound, match="Expected a cross-encoder"):
+        memory.search(QUESTION, mode=Runs(reranker=str(tmp_path)))
 
 
 def test_dense_candidates_are_ranked_by_the_cosine(memory: Memory) -> None:
