@@ -26,7 +26,6 @@ class Element:
     """An entity, a relation or a claim.
 
     Attributes:
-        kind: a kind of ``element_reply``.
         title: the name, "SOURCE → TARGET", or "SUBJECT ⊢ TYPE OF CLAIM".
         ends: the titles of its entities: one, or two of a relation.
         descriptions: all descriptions that say more than the name, in the order of the documents.
@@ -35,7 +34,6 @@ class Element:
         documents: ids of the documents.
     """
 
-    kind: str
     title: str
     ends: tuple[str, ...]
     descriptions: list[str] = field(default_factory=list[str])
@@ -109,11 +107,11 @@ def ends_of_title(title: str) -> tuple[str, tuple[str, ...]]:
 def _element(item: Annotation) -> Element:
     properties = {name: str(value) for name, value in item.properties.items()}
     if item.kind == ENTITY:
-        return Element(ENTITY, properties["name"], (properties["name"],))
+        return Element(properties["name"], (properties["name"],))
     if item.kind == RELATION:
         ends = (properties["source"], properties["target"])
-        return Element(RELATION, _ARROW.join(ends), ends)
-    return Element(CLAIM, f"{properties['subject']}{_CLAIMS}{properties['type'].upper()}", (properties["subject"],))
+        return Element(_ARROW.join(ends), ends)
+    return Element(f"{properties['subject']}{_CLAIMS}{properties['type']}", (properties["subject"],))
 
 
 def count_degrees(relations: Iterable[tuple[str, ...]]) -> Counter[str]:
