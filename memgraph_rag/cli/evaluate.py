@@ -80,7 +80,7 @@ def evaluate(
             "--set",
             metavar="NAME.ARGUMENT=VALUE",
             help="Answer with another argument of a strategy too (top_k.mode=graph), or build a layer with another "
-            "argument (points.edge_mass=1); repeatable.",
+            "argument (points.parents=one); repeatable.",
         ),
     ] = None,
     setting: Annotated[

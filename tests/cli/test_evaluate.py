@@ -115,7 +115,7 @@ source = "A paper, table 1"
 sets = ["story"]
 metrics = ["F1", "ROUGE-L"]
 builds.paper.settings.segment_tokens = 20
-builds.plain.layers.points.edge_mass = 1.0
+builds.plain.layers.points.most_levels = 2
 [[rows]]
 method = "PECAN"
 strategy = "pecan"

@@ -23,7 +23,7 @@ from memgraph_rag.errors import ModelError
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder
 from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.models.files.catalogue import find_language_model
-from memgraph_rag.systems.longrefiner.reranker import CrossEncoderReranker
+from memgraph_rag.models.reranker import CrossEncoderReranker
 
 SECONDS, MEBIBYTES = 20.0, 400  # of a busy machine; what is claimed is a thousand times as much
 HUGE = 2**62

@@ -47,7 +47,7 @@ def test_keys_are_names_of_attributes(record: Any) -> None:
         else:
             assert value == plain_value(getattr(record, key))
     names = {field.name for field in fields(record)}
-    assert names - record.as_dict().keys() <= {"segment", "node", "run"}
+    assert names - record.as_dict().keys() <= {"segment", "node", "run", "attended_tokens"}
 
 
 def test_evidence_holds_its_text_and_where_it_stands() -> None:
