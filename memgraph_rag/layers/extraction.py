@@ -37,8 +37,8 @@ __all__ = [
     "task",
 ]
 
-_MOST_NAMES = 16  # of one segment
-_MOST_RELATIONS = 12
+_MOST_NAMES = 8  # of one segment; twice as many of a single one
+_MOST_RELATIONS = 12  # of one segment
 _LONGEST_DESCRIPTION = 200
 _NAME = {"type": "string", "minLength": 1, "maxLength": 120}
 
@@ -92,15 +92,21 @@ def reply_schema(segments: int) -> Mapping[str, Any]:
 
     Lists replace objects, whose keys would cost tokens each time.
     """
+    most_names, most_relations = _find_limits(segments)
     return {
         "type": "object",
         "properties": {
-            "names": {"type": "array", "items": _NAME, "maxItems": _MOST_NAMES * segments},
-            "relations": {"type": "array", "items": _TRIPLE, "maxItems": _MOST_RELATIONS * segments},
+            "names": {"type": "array", "items": _NAME, "maxItems": most_names},
+            "relations": {"type": "array", "items": _TRIPLE, "maxItems": most_relations},
         },
         "required": ["names", "relations"],
         "additionalProperties": False,
     }
+
+
+def _find_limits(segments: int) -> tuple[int, int]:
+    """Return the most names and the most relations of a reply. A small model repeats names until the limit."""
+    return _MOST_NAMES * max(segments, 2), _MOST_RELATIONS * segments
 
 
 def task(title: str) -> str:
@@ -149,7 +155,7 @@ def parse_extraction(text: str, *, segments: int = 1) -> tuple[Extraction, Count
     if listed and notes["relations cut off"] and not _is_triple(listed[-1]):
         listed = listed[:-1]
     relations = [relation for relation in _check_relations(listed, notes) if relation is not None]
-    most_names, most_relations = _MOST_NAMES * segments, _MOST_RELATIONS * segments
+    most_names, most_relations = _find_limits(segments)
     notes["name or relation beyond the limit"] += max(len(usable) - most_names, 0)
     notes["name or relation beyond the limit"] += max(len(relations) - most_relations, 0)
     notes["reply at the limit of names or relations"] += len(names) == most_names or len(listed) == most_relations
