@@ -1,7 +1,7 @@
 """The layer ``triples``: what each passage states, as triples of subject, relation and object (OpenIE of HippoRAG).
 
-A triple is an annotation of the segment that states it. It never becomes a relation of the graph: nothing checks its
-words against the segment, so only the HippoRAG searches read it. The layer knows no database. Invariants: each triple
+A triple is an annotation of the segment that states it. It never becomes a relation of the graph: its names need not
+stand in the segment, so only the HippoRAG searches read it. The layer knows no database. Invariants: each triple
 belongs to one segment of its document; faulty output of the model is counted and raises nothing.
 
 Source: HippoRAG (2405.14831), section 2.2 and appendix A: named entities first, then triples that hold them. The
@@ -48,12 +48,12 @@ _TRIPLES_SCHEMA = {
 }
 _NAMES_TASK = (
     "List all named entities of the text above: people, places, organizations, works, events, dates and quantities. "
-    'Answer in this form:\n{"names": ["Mary Smith", "Leeds", "3 May 1901"]}'
+    'Answer in this form:\n{"names": ["name", "name", …]}'
 )
 _TRIPLES_TASK = (
     "Write what the text above states as a list of triples: subject, relation, object. Each triple holds at least one, "
     "and better two, of the names below. Replace each pronoun by the name that it stands for. Answer in this form:\n"
-    '{"triples": [["Mary Smith", "was born in", "Leeds"], ["Mary Smith", "was born on", "3 May 1901"]]}'
+    '{"triples": [["subject", "relation", "object"], …]}'
     "\n\nNames: "
 )
 
@@ -154,7 +154,7 @@ def _extract(accounts: Sequence[_Account], language: LanguageModel, progress: Pr
         tasks.append(about(account.document.title) + _TRIPLES_TASK + json.dumps(names, ensure_ascii=False))
     replies = list(_write(asked, tasks, _TRIPLES_SCHEMA, language, progress))
     for (account, segment), reply in zip(asked, replies, strict=True):
-        account.triples[segment.id] = list(_parse(reply, account.notes))
+        account.triples[segment.id] = list(_parse(reply, words(segment.text), account.notes))
 
 
 def _write(
@@ -181,11 +181,16 @@ def _write(
         yield generation.text
 
 
-def _parse(reply: str, notes: Counter[str]) -> Iterator[Triple]:
-    """Yield the usable triples of a reply; others are counted."""
+def _parse(reply: str, text_words: frozenset[str], notes: Counter[str]) -> Iterator[Triple]:
+    """Yield the usable triples of a reply; others are counted.
+
+    A triple that shares no content word with the text is left out: a small model repeats the prompt.
+    """
     for item in list_of(read_reply(reply, TRIPLES, notes).get("triples"))[:_MOST_TRIPLES]:
         parts = [clean(part) for part in list_of(item) if isinstance(part, str)]
-        if len(parts) == 3 and all(0 < len(part) <= LONGEST_NAME for part in parts):
-            yield parts[0], parts[1], parts[2]
-        else:
+        if len(parts) != 3 or not all(0 < len(part) <= LONGEST_NAME for part in parts):
             notes["triple that is none"] += 1
+        elif not share_borne_out(" ".join(parts), (), text_words):
+            notes["triple without a word of the text"] += 1
+        else:
+            yield parts[0], parts[1], parts[2]

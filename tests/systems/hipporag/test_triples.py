@@ -150,13 +150,14 @@ def test_a_triple_belongs_to_the_segment_with_most_of_its_words(tmp_path: Path) 
 def test_the_model_lists_names_first_and_then_triples(tmp_path: Path) -> None:
     replies = [
         json.dumps({"names": ["Ann Lee", "York"]}),
-        json.dumps({"triples": [["Ann Lee", "was born in", "York"], ["Ann Lee", "wrote", "books"], ["", "a", "b"]]}),
-    ]
+        json.dumps({"triples": [["Ann Lee", "was born in", "York"], ["Ann Lee", "wrote", "books"], ["", "a", "b"],
+                                ["subject", "relation", "object"]]}),
+    ]  # fmt: skip
     with opened(tmp_path, "triples", replies=replies) as memory:
         receipt = memory.add(LEE, key="lee")
         assert lines(memory, "lee") == ["Ann Lee was born in York", "Ann Lee wrote books"]
         assert receipt.usage.model_calls == 2
-        assert dict(receipt.notes) == {"triple that is none": 1}
+        assert dict(receipt.notes) == {"triple that is none": 1, "triple without a word of the text": 1}
 
 
 @given(st.lists(st.text(max_size=40) | st.sampled_from(["{", '{"triples": [["a", "b", "c"], ["d"']), max_size=4))
