@@ -100,6 +100,7 @@ class ElementStatements:
     def of(self, place: int, reports: Mapping[int, Overview]) -> list[Source]:
         """Return the statements for the report on a community: reports below it, entities, claims, relations.
 
+        An entity without a description makes none.
         Reading ends before the first relation that does not fit ``room`` with its entities and their claims.
 
         Args:
@@ -116,7 +117,8 @@ class ElementStatements:
             replaced.append(child)
             total += reports[child].tokens - sizes[child]
         room = self.room - sum(reports[child].tokens for child in replaced)
-        fitting = list(chain.from_iterable(self._fitting(self._relations(place, without=replaced), room)))
+        bundles = self._fitting(self._relations(place, without=replaced), room)
+        fitting = [item for bundle in bundles for item in bundle if item.text != item.title]
         kinds = {kind: [item for item in fitting if _kind(item) == kind] for kind in (ENTITY, CLAIM, RELATION)}
         lines = [source for child in replaced for source in report_sources(reports[child])]
         return [*lines, *(self._source(item) for items in kinds.values() for item in items)]

@@ -127,7 +127,7 @@ def _around_elements(
     entities = [entity for entity, _ in scored]
     reports = _fitting(elements.reports_on(entities, tree), int(budget.report_share * budget.tokens))
     room = int((1 - budget.report_share - budget.text_share) * budget.tokens)
-    described = _fitting(entities, room)
+    described = _fitting([entity for entity in entities if entity.text != entity.title], room)
     room -= sum(map(cost, described))
     related: list[Overview] = []
     for number in range(1, len(entities) + 1):

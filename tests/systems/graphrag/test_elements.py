@@ -147,7 +147,9 @@ def test_archive_keeps_elements_and_communities(memory: Memory, tmp_path: Path) 
         assert {receipt.action.value for receipt in deepen(other).values()} == {"unchanged"}
 
 
-def test_elements_that_the_text_does_not_hold_are_counted(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elements_that_the_text_does_not_hold_are_counted(
+    memory: Memory, model: Canned, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made_up = [("Zorro", "person", "Zorro fights."), ("Ben Ross", "person", "Ben Ross sails distant oceans.")]
     monkeypatch.setitem(ENTITIES, "a", [*ENTITIES["a"][:2], *made_up])
     receipt = deepen(memory, ["elements"])["a"]
@@ -160,6 +162,11 @@ def test_elements_that_the_text_does_not_hold_are_counted(memory: Memory, monkey
     stored = [item for item in memory._parts.store.layer_annotations("elements") if item.kind == "entity"]
     assert "ZORRO" not in {item.properties["name"] for item in stored}
     assert "BEN ROSS" in {item.text for item in stored}, "a name stays without its description"
+    memory.forget("b")
+    deepen(memory)
+    told = [line for prompt in model.prompts if "Write a report" in prompt.task for line in prompt.inputs]
+    assert any("ANN LEE → BEN ROSS: " in line for line in told)
+    assert not any("BEN ROSS: BEN ROSS" in line for line in told)
 
 
 @pytest.mark.parametrize(("gleanings", "calls"), [(0, 1), (1, 2), (3, 3)])
