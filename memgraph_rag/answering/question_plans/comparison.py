@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 __all__ = ["Comparison", "find_comparison"]
@@ -20,7 +21,8 @@ class Comparison:
     Attributes:
         things: as the question writes them, in its order.
         how: which thing is the answer: the one with the earlier or the later date; or yes, if both values are the same.
-        asked: the question for a thing, with ``{}`` in its place.
+        asked: the question for a thing, with ``{}`` in its place. It begins with "When" or "In which year" if the
+            value is a date.
         role: the role that stands between thing and question, such as "director"; empty if there is none.
     """
 
@@ -68,8 +70,8 @@ _DATED = (
         takes_role=False,
     ),
     _Template(
-        _words("form(?:ed|ing)", "found(?:ed|ing)", "establish(?:ed|ing)", "open(?:ed|ing)", "started", "began", "created",
-               "built", "launched", "introduced", "constructed", "completed", "discovered", "invented"),
+        _words("form(?:ed|ing)", "found(?:ed|ing)", "establish(?:ed|ing)", "open(?:ed|ing)", "started", "began",
+               "created", "built", "launched", "introduced", "constructed", "completed", "discovered", "invented"),
         "When was {} founded, formed or opened?",
         takes_role=False,
     ),
@@ -122,7 +124,7 @@ def find_comparison(question: str, titles: Sequence[str]) -> Comparison | None:
 def _find_things(text: str, titles: Sequence[str], *, joined_by: str) -> tuple[str, str] | None:
     """Return the two things that "and" or "or" joins: titles that stand in the question, else what surrounds "or"."""
     places = list(_title_places(text, titles))
-    for (start, end), (next_start, next_end) in zip(places, places[1:], strict=False):
+    for (start, end), (next_start, next_end) in pairwise(places):
         between = _BETWEEN.fullmatch(text[end:next_start])
         if between and between["word"].lower() == joined_by:
             return text[start:end], text[next_start:next_end]
@@ -151,5 +153,9 @@ def _same_attribute(text: str, *, has_role: bool) -> str:
         return ""
     noun = (match["noun"] or match["nationality"]).lower()
     if noun in _COUNTRY:
-        return "In which country is {} located?" if _LOCATED.search(text) and not has_role else "What is the nationality of {}?"
+        return (
+            "In which country is {} located?"
+            if _LOCATED.search(text) and not has_role
+            else "What is the nationality of {}?"
+        )
     return f"Which {noun} is that of {{}}?"

@@ -1,45 +1,50 @@
 """Hops: the innermost phrase of a question that stands for a thing whose name must be found first.
 
-It knows words only: no model, no graph. Invariant: a phrase stands in the question as it is written, and holds a name.
+It knows the words of a question, and its noun phrases by a contract. Invariant: a phrase stands in the question as it
+is written, and holds a name.
 
-In "Who is the wife of the director of Solaris?" the phrase is "the director of Solaris". When its name is known, it
-takes the place of the phrase, and the next phrase is looked for.
+In "Who is the wife of the director of Solaris?" the phrase is "the director of Solaris". When its name is known, the
+name takes the place of the phrase, and the next phrase is looked for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+
+from memgraph_rag.contracts import FindPhrases, NounPhrase
 
 __all__ = ["Hop", "find_hop", "spell_out_kin"]
 
 _KIN = {
-    "paternal grandfather": "father of the father",
-    "paternal grandmother": "mother of the father",
-    "maternal grandfather": "father of the mother",
-    "maternal grandmother": "mother of the mother",
-    "father-in-law": "father of the spouse",
-    "mother-in-law": "mother of the spouse",
+    "paternal grandfather": ("father", "father"),
+    "paternal grandmother": ("mother", "father"),
+    "maternal grandfather": ("father", "mother"),
+    "maternal grandmother": ("mother", "mother"),
+    "father-in-law": ("father", "spouse"),
+    "mother-in-law": ("mother", "spouse"),
 }
-_KIN_OF = re.compile(rf"\b({'|'.join(_KIN)})(?= of\b)", re.IGNORECASE)
+_KIN_WORDS = re.compile(rf"\b({'|'.join(_KIN)})\b(?P<of> of\b)?", re.IGNORECASE)
 _PEOPLE = {
-    "actor", "actress", "architect", "artist", "author", "brother", "character", "child", "coach", "composer", "creator",
-    "daughter", "director", "discoverer", "editor", "father", "founder", "grandfather", "grandmother", "host", "husband",
-    "inventor", "king", "leader", "lyricist", "monarch", "mother", "musician", "owner", "painter", "performer", "person",
-    "player", "poet", "president", "producer", "publisher", "queen", "rapper", "screenwriter", "sibling", "singer",
-    "sister", "son", "spouse", "star", "wife", "writer",
+    "actor", "actress", "architect", "artist", "author", "brother", "character", "child", "coach", "composer",
+    "creator", "daughter", "director", "discoverer", "editor", "father", "founder", "grandfather", "grandmother",
+    "host", "husband", "inventor", "king", "leader", "lyricist", "man", "monarch", "mother", "musician", "owner",
+    "painter", "performer", "person", "player", "poet", "politician", "president", "producer", "publisher", "queen",
+    "rapper", "ruler", "screenwriter", "sibling", "singer", "sister", "son", "spouse", "star", "voice", "wife",
+    "woman", "writer",
 }  # fmt: skip
-_KINDS = (
-    "film|movie|song|album|book|novel|band|group|series|show|magazine|play|poem|single|game|opera|town|city|village|"
-    "county|company"
-)
-_NO_HEAD = {
-    "all", "best", "capital", "city", "country", "date", "game", "island", "jurisdiction", "kind", "member", "members",
-    "most", "name", "one", "part", "place", "recording", "some", "state", "town", "type", "which", "what", "who",
-} | {*_KINDS.split("|")}  # fmt: skip
-_ASKS = re.compile(r"\b(?:what|how|which|who|whom|where|when)\b", re.IGNORECASE)
-_ASKED_FOR = re.compile(r"^\W*(?:who|what|which|where|when)\s+(?:is|was|are|were)\s+(?:the\s+)?", re.IGNORECASE)
+_NO_HEADS = {
+    "all", "best", "book", "film", "game", "group", "kind", "member", "members", "most", "movie", "name", "number",
+    "one", "part", "percentage", "recording", "series", "show", "signing", "single", "some", "song", "type",
+}  # fmt: skip
+_NO_HEADS_WITH_OF = {"capital", "city", "country", "county", "date", "island", "place", "state", "town", "village"}
+"""In "the city of Bonn" these are part of a name, or the question asks for them."""
+_ASKS = re.compile(r"\b(?:who|whom|whose|what|which|where|when|how)\b", re.IGNORECASE)
+_VAGUE = re.compile(r"(?:its|his|her|their|this|that|these|an?|some)\b", re.IGNORECASE)
+_KINDS = r"(?:film|movie|song|album|book|novel|band|group|series|show|magazine|play|poem|opera)\s+"
+_ASKED_BEFORE = re.compile(r"\b(?:which|what)(?: \w+)? of\s*$", re.IGNORECASE)
+_BEGINNING = re.compile(r"^\W*(?:who|what|which|where|when)\s+(?:is|was|are|were)\s+(?:the\s+)?", re.IGNORECASE)
 _BRACKETS = re.compile(r"\s*\([^)]*\)\s*$")
 _QUOTED = re.compile(r'"([^"]{2,80})"|“([^”]{2,80})”')
 _CAPITALISED = re.compile(
@@ -47,8 +52,8 @@ _CAPITALISED = re.compile(
     r"(?:\s+(?:of|the|and|de|von|van|la|du|&|in|for|to|a)\s+[A-Z][\w.-]*|\s+[A-Z0-9][\w.-]*)*"
 )
 _OWNER = re.compile(r"[’']s?$")
-_SLOT = "\ue000"
-"""The place of a name in a question: a private character, so that no word of a name is taken for grammar."""
+_STANDINS = ("Alvara", "Borodin", "Cestria", "Dunmore", "Elvania", "Farnholt", "Gordania", "Halvorsen")
+"""Names that a parser takes for names, in place of those of the question, whose words may be of any kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,63 +65,90 @@ class Hop:
 
 
 def spell_out_kin(question: str) -> str:
-    """Return a question in which "the paternal grandfather of" is "the father of the father of"."""
-    return _KIN_OF.sub(lambda match: _KIN[match[1].lower()], question)
+    """Return a question with two steps of kinship in place of one word.
+
+    >>> spell_out_kin("Who is the paternal grandfather of Ann?"), spell_out_kin("Who is Ann's mother-in-law?")
+    ('Who is the father of the father of Ann?', "Who is Ann's spouse's mother?")
+    """
+
+    def spell(match: re.Match[str]) -> str:
+        outer, inner = _KIN[match[1].lower()]
+        return f"{outer} of the {inner} of" if match["of"] else f"{inner}'s {outer}"
+
+    return _KIN_WORDS.sub(spell, question)
 
 
-def find_hop(question: str, titles: Sequence[str], *, values: Collection[str] = (), without: Collection[str] = ()) -> Hop | None:
+def find_hop(
+    question: str,
+    titles: Sequence[str],
+    find_phrases: FindPhrases,
+    *,
+    values: Collection[str] = (),
+    without: Collection[str] = (),
+) -> Hop | None:
     """Return the shortest phrase around a name; None if the question has none, or is nothing but the phrase.
 
     Args:
         titles: titles of the documents that a search for the question found: names that the question may write.
+        find_phrases: finds noun phrases.
         values: names that took the place of earlier phrases.
         without: phrases that were tried in vain.
-
-    >>> find_hop("Who is the wife of the director of Solaris?", ["Solaris"])
-    Hop(phrase='the director of Solaris', question='Who is the director of Solaris?')
     """
-    places = _name_places(question, [*titles, *values])
-    if not places:
-        return None
-    slotted, names = _with_slots(question, places)
-    whole = _words_of(_ASKED_FOR.sub("", slotted))
-    phrases = [
-        (phrase, head)
-        for phrase, head in _phrases(slotted)
-        if head not in _NO_HEAD
-        and not _ASKS.search(phrase)
-        and _words_of(phrase).removeprefix("the ") != whole
-        and _with_names(phrase, slotted, names) not in without
-    ]
-    if not phrases:
-        return None
-    phrase, head = min(phrases, key=lambda found: len(found[0].split()))
-    text = _with_names(phrase, slotted, names)
-    article = "" if text.lower().startswith("the ") or not re.search(r" of ", text) else "the "
-    return Hop(text, f"{'Who' if head in _PEOPLE else 'What'} is {article}{text[:1].lower() + text[1:] if text.startswith('The ') else text}?")
+    text = _StandIn(question, [*titles, *values])
+    whole = _words_of(_BEGINNING.sub("", text.replaced))
+    for phrase in find_phrases(text.replaced):
+        words = text.replaced[phrase.start : phrase.end]
+        if (
+            text.has_name(words)
+            and _may_be_asked(phrase, words)
+            and _ASKS.search(text.replaced[: phrase.start] + text.replaced[phrase.end :])
+            and _words_of(words).removeprefix("the ") != whole
+            and not _ASKED_BEFORE.search(text.replaced[: phrase.start])
+            and text.restore(words) not in without
+        ):
+            asked = text.restore(words)
+            is_owned = asked.lower().startswith("the ") or not phrase.has_of
+            asked_for = (
+                f"{'' if is_owned else 'the '}{asked[:1].lower() + asked[1:] if asked.startswith('The ') else asked}"
+            )
+            return Hop(asked, f"{'Who' if phrase.head in _PEOPLE else 'What'} is {asked_for}?")
+    return None
 
 
-def _phrases(slotted: str) -> Iterator[tuple[str, str]]:
-    """Yield each noun phrase around a name, with its last noun before the name or behind it."""
-    for match in re.finditer(
-        rf"\b((?:the )?[a-z-]+(?: [a-z-]+)?) of (?:the )?(?:(?:{_KINDS}) )?['\"“]?{_SLOT}['\"”]?", slotted
-    ):
-        before = match[1]
-        start = before.rfind("the ")
-        words = before[start:] if start >= 0 else before.rsplit(" ", 1)[-1]
-        yield match[0][len(before) - len(words) :], words.rsplit(" ", 1)[-1]
-    for match in re.finditer(
-        rf"{_SLOT}[’']s? ((?:(?:first|second|third|last|debut|main|current) )?[a-z-]+(?: of (?:birth|death|origin|citizenship|residence))?)",
-        slotted,
-    ):
-        yield match[0], match[1].split(" of ")[0].rsplit(" ", 1)[-1]
+def _may_be_asked(phrase: NounPhrase, words: str) -> bool:
+    """Return whether a phrase stands for one thing that has a name."""
+    if phrase.head in _NO_HEADS or (phrase.head in _NO_HEADS_WITH_OF and not phrase.has_clause and phrase.has_of):
+        return False
+    return not _VAGUE.match(words) and not _ASKS.match(words)
+
+
+class _StandIn:
+    """A question in which stand-ins take the place of names."""
+
+    def __init__(self, question: str, known: Sequence[str]) -> None:
+        self._names: dict[str, str] = {}
+        self.replaced, last = "", 0
+        for (start, end), standin in zip(_name_places(question, known), _STANDINS, strict=False):
+            self._names[standin] = question[start:end]
+            self.replaced += question[last:start] + standin
+            last = end
+        self.replaced += question[last:]
+        self._pattern = re.compile("|".join(self._names) or "$^")
+
+    def has_name(self, words: str) -> bool:
+        return bool(self._pattern.search(words))
+
+    def restore(self, words: str) -> str:
+        return self._pattern.sub(lambda match: self._names[match[0]], words)
 
 
 def _name_places(question: str, known: Sequence[str]) -> list[tuple[int, int]]:
     """Return where names stand in a question, in order: known names, quoted words and capitalised words."""
     forms = {form for name in known for form in (name, _BRACKETS.sub("", name)) if len(form) > 2}
     found = [
-        match.span() for form in forms for match in re.finditer(rf"(?<!\w){re.escape(form)}(?!\w)", question, re.I)
+        match.span()
+        for form in forms
+        for match in re.finditer(rf"(?<!\w)(?:{_KINDS})?{re.escape(form)}(?!\w)", question, re.IGNORECASE)
     ]
     found += [match.span(1 if match[1] else 2) for match in _QUOTED.finditer(question)]
     for match in _CAPITALISED.finditer(question):
@@ -128,21 +160,5 @@ def _name_places(question: str, known: Sequence[str]) -> list[tuple[int, int]]:
     return sorted(places)
 
 
-def _with_slots(question: str, places: Sequence[tuple[int, int]]) -> tuple[str, list[str]]:
-    text, last = "", 0
-    for start, end in places:
-        text += question[last:start] + _SLOT
-        last = end
-    return text + question[last:], [question[start:end] for start, end in places]
-
-
-def _with_names(phrase: str, slotted: str, names: Sequence[str]) -> str:
-    """Return a phrase of the question with its names again."""
-    before = slotted[: slotted.find(phrase)].count(_SLOT)
-    for name in names[before : before + phrase.count(_SLOT)]:
-        phrase = phrase.replace(_SLOT, name, 1)
-    return phrase
-
-
 def _words_of(text: str) -> str:
-    return " ".join(re.findall(rf"[\w{_SLOT}]+", text.casefold()))
+    return " ".join(re.findall(r"\w+", text.casefold()))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-__all__ = ["compare_dates", "is_same"]
+__all__ = ["compare_dates", "is_same", "words_of"]
 
 Date = tuple[int, int, int]
 """Year, month, day; a month or a day that is not told is 0."""
@@ -58,3 +58,8 @@ def is_same(first: str, second: str) -> bool:
     """
     one, other = ({*re.findall(r"\w+", text.casefold())} - _LITTLE_WORDS for text in (first, second))
     return bool(one & other)
+
+
+def words_of(text: str) -> str:
+    """Return the words of a text in lower case, without articles and punctuation, to compare texts."""
+    return " ".join(word for word in re.findall(r"\w+", text.casefold()) if word not in ("a", "an", "the"))
