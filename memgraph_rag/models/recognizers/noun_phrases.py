@@ -64,19 +64,23 @@ class SpacyNounPhrases:
 
 def _phrase(token: Token) -> NounPhrase | None:
     """Return the phrase of which a token is the head, or None."""
-    children = {child.dep_ for child in token.children}
-    has_clause = bool(children & _CLAUSES)
-    is_of = any(child.dep_ == "prep" and child.lower_ == "of" for child in token.children)
-    if (
-        token.pos_ not in ("NOUN", "PROPN")
-        or not children & _OWNED_OR_MEANT
-        or not (has_clause or is_of or "poss" in children)
-    ):
+    left_out = _find_verb_of_question(token)
+    children = [child for child in token.children if child.dep_ != "acl" or child.i not in left_out]
+    kinds = {child.dep_ for child in children}
+    has_clause = bool(kinds & _CLAUSES)
+    has_of = any(child.dep_ == "prep" and child.lower_ == "of" for child in children)
+    is_meant = bool(kinds & _OWNED_OR_MEANT) and (has_clause or has_of or "poss" in kinds)
+    if token.pos_ not in ("NOUN", "PROPN") or not is_meant:
         return None
-    parts = [
-        part for part in token.subtree if not (part.is_punct and part.i in (token.left_edge.i, token.right_edge.i))
-    ]
+    edges = (token.left_edge.i, token.right_edge.i)
+    parts = [part for part in token.subtree if part.i not in left_out and not (part.is_punct and part.i in edges)]
     if parts[-1].i - parts[0].i + 1 != len(parts):
         return None
-    end = parts[-1].idx + len(parts[-1])
-    return NounPhrase(parts[0].idx, end, token.lower_, has_clause=has_clause, has_of=is_of)
+    return NounPhrase(parts[0].idx, parts[-1].idx + len(parts[-1]), token.lower_, has_clause=has_clause, has_of=has_of)
+
+
+def _find_verb_of_question(token: Token) -> set[int]:
+    """Return the places of a last participle that the parser takes for a clause: "Where was the son of Ann born?"."""
+    last = [child for child in token.children if child.dep_ == "acl" and child.right_edge.i == token.right_edge.i]
+    verbs = {part.i for child in last for part in child.subtree if child.n_rights == 0}
+    return verbs if len(verbs) == 1 else set()
