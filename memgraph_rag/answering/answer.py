@@ -146,19 +146,26 @@ class Reading:
         stop: StopReason | None = None
         refusal: Refusal | None = None
         checks, was_checked = not follows_paper(strategy), False
-        parts = PartReading(self._models, graph, lambda session: self._context(graph, bounded, extent, session, limits))
+        parts = PartReading(
+            self._models,
+            graph,
+            lambda session: self._context(graph, bounded, extent, session, limits),
+            lambda read, usage: _find_reached_limit(limits, read, usage, time.perf_counter() - started) is not None,
+        )
         plans = self._find_phrases is not None and getattr(strategy, "plans", False)
         if plans and (plan := find_comparison(question, _find_titles(question, bounded, graph))):
             solved = yield from solve_comparison(plan, parts.ask)
-            if solved is not None:
+            if solved is not None and rules.apply(question, self._evidence(parts.trace, graph)) is None:
                 yield from self._give(question, solved, style, strategy, parts, graph, started=started, begun=begun)
                 return
         with self._models.language.open_session(question) as session:
             context = self._context(graph, bounded, extent, session, limits)
             for steps in _passes(strategy, question, context):
                 trace += steps
-                yield from steps
-                stop = steps[-1].stop or _find_reached_limit(limits, trace, session, time.perf_counter() - started)
+                yield from parts.add(steps) if plans else steps
+                stop = steps[-1].stop or _find_reached_limit(
+                    limits, trace, session.usage, time.perf_counter() - started
+                )
                 if stop is None and checks and not was_checked and len(trace) >= ENOUGH_TO_TELL:
                     was_checked, refusal = True, rules.apply(question, self._evidence(trace, graph))
                 if stop is not None or refusal is not None:
@@ -171,15 +178,14 @@ class Reading:
                 refusal = rules.apply(question, evidence)
             written = WrittenAnswer()
             rewritten = self._rewrite(question, session, evidence) if plans and not refusal else None
-            if rewritten is not None:
-                parts.add(trace)
+            if rewritten is not None and not parts.is_spent:
                 written = yield from self._answer_rewritten(rewritten, style, parts)
                 trace = parts.trace
-            if (
-                not written.text
-                and refusal is None
-                and (not checks or stop is StopReason.ANSWERABLE or _supports(session, trace))
-            ):
+                evidence = self._evidence(trace, graph)
+            is_supported = (
+                not checks or stop is StopReason.ANSWERABLE or refusal is not None or _supports(session, trace)
+            )
+            if not written.text and refusal is None and is_supported:
                 written = yield from write_answer(
                     session, question, style, evidence.quotes, max_tokens=self._answer_tokens
                 )
@@ -192,7 +198,7 @@ class Reading:
                 abstained=not written.text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
                 citations=written.citations,
-                trace=tuple(trace),
+                trace=tuple(parts.trace if plans else trace),
                 usage=replace(session.usage + parts.usage, seconds=time.perf_counter() - started),
                 strategy=strategy.name,
                 model=self._models.language.name,
@@ -430,13 +436,11 @@ def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
     return max(probabilities or [session.probability_of_yes()]) >= calibration.unsupported_below
 
 
-def _find_reached_limit(
-    limits: Limits, trace: Sequence[Step], session: ReadingSession, seconds: float
-) -> StopReason | None:
+def _find_reached_limit(limits: Limits, trace: Sequence[Step], usage: Usage, seconds: float) -> StopReason | None:
     """Return the stop reason of the limit that is reached, or None."""
     if limits.nodes is not None and len(trace) >= limits.nodes:
         return StopReason.MAX_NODES
-    if limits.tokens is not None and session.usage.prompt_tokens >= limits.tokens:
+    if limits.tokens is not None and usage.prompt_tokens >= limits.tokens:
         return StopReason.MAX_TOKENS
     if limits.seconds is not None and seconds >= limits.seconds:
         return StopReason.MAX_SECONDS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tables import table
 
-from memgraph_rag import Memory
+from memgraph_rag import Limits, Memory
 from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
 from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kin
 from memgraph_rag.answering.question_plans.solving import follow_hops, solve_comparison
@@ -17,7 +17,7 @@ from memgraph_rag.models.recognizers.noun_phrases import SpacyNounPhrases
 from memgraph_rag.models.recognizers.spacy_model import find_package
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer, FakeSession
-from memgraph_rag.types import Answer, Part, Step, Usage
+from memgraph_rag.types import Answer, Part, Step, StopReason, Usage
 
 TITLES = ["Solaris (1972 film)", "The Blue Kite", "Ann Lee", "Bo Ray"]
 
@@ -186,6 +186,7 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
     said = {
         "When was Ann Lee born?": "12 May 1950",
         "When was Bo Ray born?": "1961",
+        "When was Zed Unknown born?": "1789",
         "Who is the director of Solaris?": "Andrei Tarkovsky",
         "Where was Andrei Tarkovsky born?": "Zavrazhye",
     }
@@ -250,3 +251,13 @@ def test_kept_trace_of_a_plan_can_be_shown(memory: Memory) -> None:
     memory.ask("Who was born first, Ann Lee or Bo Ray?", keep_trace=True)
     (kept,) = memory.questions()
     assert {step.node.text for step in kept.answer.trace} >= {"Bo Ray was born in 1961."}
+
+
+def test_comparison_within_a_limit_asks_no_more_parts(memory: Memory) -> None:
+    answer = memory.ask("Who was born first, Ann Lee or Bo Ray?", limits=Limits(nodes=1))
+    assert answer.parts == ()
+    assert answer.stop_reason is StopReason.MAX_NODES
+
+
+def test_value_that_was_not_read_is_no_value(memory: Memory) -> None:
+    assert memory.ask("Who was born first, Ann Lee or Zed Unknown?").parts == ()

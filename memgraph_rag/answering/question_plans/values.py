@@ -28,14 +28,14 @@ def compare_dates(first: str, second: str) -> Literal[-1, 1] | None:
     >>> compare_dates("12 May 1950", "June 1950"), compare_dates("1950", "3 May 1950"), compare_dates("1950", "Bonn")
     (-1, None, None)
     """
-    dates = _parse_date(first), _parse_date(second)
-    if dates[0] is None or dates[1] is None:
+    one, other = _parse_date(first), _parse_date(second)
+    if one is None or other is None:
         return None
-    for one, other in zip(*dates, strict=True):
-        if not one or not other:
+    for part, other_part in zip(one, other, strict=True):
+        if not part or not other_part:
             return None
-        if one != other:
-            return -1 if one < other else 1
+        if part != other_part:
+            return -1 if part < other_part else 1
     return None
 
 
