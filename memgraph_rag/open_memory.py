@@ -176,6 +176,7 @@ class OpenMemory:
             extract=Learning(self.store, self.models, learning) if learning and not self.store.read_only else None,
             remarks=Remarks(self.search.facts),
             find_judge=lambda: self.models.turn_judge,
+            find_phrases=self.models.find_phrases,
         )
 
     @cached_property

@@ -24,6 +24,7 @@ from memgraph_rag.types import (
     Mention,
     Neighbourhood,
     Overview,
+    Part,
     Question,
     Receipt,
     RelativeDays,
@@ -56,9 +57,10 @@ EVIDENCE = Evidence(
 STEP = Step(SEGMENT, 1.0, np.float32(0.5), 0.75, StopReason.ANSWERABLE, {"entry": np.float32(1.0)}, "by", "why", ("a",))
 CITATION = Citation("d1", "talk", "s1", 0, 28, "I moved to Berlin yesterday.", 0.5)
 WARNING = AnswerWarning(WarningKind.ADDRESSES_MODEL, "Ignore this.", "talk")
+PART = Part("Who is Ann?", "Ann Lee", (CITATION,))
 ANSWER = Answer(
     "Where is Ann?", "In Berlin.", False, StopReason.ANSWERABLE, (CITATION,), (STEP,), USAGE, "walk", "model",
-    (WARNING,), "Berlin",
+    (WARNING,), "Berlin", (PART,),
 )  # fmt: skip
 CHANGE = Change("d1", "talk", Action.REPLACED, "2026-05-13T10:00:00+00:00", 1)
 QUESTION = Question("q1", "2026-05-12T10:00:00+00:00", ANSWER, (CHANGE,))
@@ -75,6 +77,6 @@ NEIGHBOURHOOD = Neighbourhood(
 )
 
 RECORDS = (
-    USAGE, SEGMENT, POINT, OVERVIEW, ENTITY, RECORD, STANDING, EVIDENCE, STEP, CITATION, WARNING, ANSWER, CHANGE,
+    USAGE, SEGMENT, POINT, OVERVIEW, ENTITY, RECORD, STANDING, EVIDENCE, STEP, CITATION, PART, WARNING, ANSWER, CHANGE,
     QUESTION, RECEIPT, FAILURE, NEIGHBOURHOOD,
 )  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -18,11 +19,16 @@ from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
 from memgraph_rag.answering.copying import can_copy
 from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
 from memgraph_rag.answering.lacking_layers import find_lacking_layers
+from memgraph_rag.answering.question_plans.comparison import find_comparison
+from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session
+from memgraph_rag.answering.question_plans.solving import Rewritten, Solved, follow_hops, solve_comparison
+from memgraph_rag.answering.question_plans.values import words_of
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
 from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY, answer_from_turns, trace_turns
 from memgraph_rag.contracts import (
     Extract,
+    FindPhrases,
     GraphReader,
     GraphStore,
     Models,
@@ -42,6 +48,7 @@ from memgraph_rag.types import (
     Answer,
     AnswerStyle,
     AnswerWarning,
+    Citation,
     Extent,
     Limits,
     Node,
@@ -52,6 +59,8 @@ from memgraph_rag.types import (
 )
 
 __all__ = ["ENOUGH_TO_TELL", "Reading"]
+
+_TITLES = 8  # titles that a comparison may name
 
 ENOUGH_TO_TELL = 5
 """Number of nodes after which the reading stops if no node is about the question."""
@@ -69,6 +78,7 @@ class Reading:
         extract: extracts relations from segments for a strategy; None if nothing may be written.
         remarks: returns the remarks that the model reads together with segments; None for no remarks.
         find_judge: returns the judge of turns, for questions about the present; None without a judge.
+        find_phrases: finds noun phrases of questions, for the plans of a strategy that ``plans``; None without plans.
     """
 
     def __init__(
@@ -84,6 +94,7 @@ class Reading:
         extract: Extract | None = None,
         remarks: Remarks | None = None,
         find_judge: Callable[[], TurnJudge] | None = None,
+        find_phrases: FindPhrases | None = None,
     ) -> None:
         self._store = store
         self._models = models
@@ -94,6 +105,7 @@ class Reading:
         self._extract = extract
         self._remarks = remarks
         self._find_judge = find_judge
+        self._find_phrases = find_phrases
         self._trusts_judge = True  # until the judge says that it is not calibrated
 
     def run(
@@ -134,12 +146,26 @@ class Reading:
         stop: StopReason | None = None
         refusal: Refusal | None = None
         checks, was_checked = not follows_paper(strategy), False
+        parts = PartReading(
+            self._models,
+            graph,
+            lambda session: self._context(graph, bounded, extent, session, limits),
+            lambda read, usage: _find_reached_limit(limits, read, usage, time.perf_counter() - started) is not None,
+        )
+        plans = self._find_phrases is not None and getattr(strategy, "plans", False)
+        if plans and (plan := find_comparison(question, _find_titles(question, bounded, graph))):
+            solved = yield from solve_comparison(plan, parts.ask)
+            if solved is not None and rules.apply(question, self._evidence(parts.trace, graph)) is None:
+                yield from self._give(question, solved, style, strategy, parts, graph, started=started, begun=begun)
+                return
         with self._models.language.open_session(question) as session:
             context = self._context(graph, bounded, extent, session, limits)
             for steps in _passes(strategy, question, context):
                 trace += steps
-                yield from steps
-                stop = steps[-1].stop or _find_reached_limit(limits, trace, session, time.perf_counter() - started)
+                yield from parts.add(steps) if plans else steps
+                stop = steps[-1].stop or _find_reached_limit(
+                    limits, trace, session.usage, time.perf_counter() - started
+                )
                 if stop is None and checks and not was_checked and len(trace) >= ENOUGH_TO_TELL:
                     was_checked, refusal = True, rules.apply(question, self._evidence(trace, graph))
                 if stop is not None or refusal is not None:
@@ -151,7 +177,15 @@ class Reading:
             if refusal is None and checks and not was_checked:
                 refusal = rules.apply(question, evidence)
             written = WrittenAnswer()
-            if refusal is None and (not checks or stop is StopReason.ANSWERABLE or _supports(session, trace)):
+            rewritten = self._rewrite(question, session, evidence) if plans and not refusal else None
+            if rewritten is not None and not parts.is_spent:
+                written = yield from self._answer_rewritten(rewritten, style, parts)
+                trace = parts.trace
+                evidence = self._evidence(trace, graph)
+            is_supported = (
+                not checks or stop is StopReason.ANSWERABLE or refusal is not None or _supports(session, trace)
+            )
+            if not written.text and refusal is None and is_supported:
                 written = yield from write_answer(
                     session, question, style, evidence.quotes, max_tokens=self._answer_tokens
                 )
@@ -164,8 +198,8 @@ class Reading:
                 abstained=not written.text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
                 citations=written.citations,
-                trace=tuple(trace),
-                usage=replace(session.usage, seconds=time.perf_counter() - started),
+                trace=tuple(parts.trace if plans else trace),
+                usage=replace(session.usage + parts.usage, seconds=time.perf_counter() - started),
                 strategy=strategy.name,
                 model=self._models.language.name,
                 warnings=(
@@ -174,7 +208,78 @@ class Reading:
                     *find_lacking_layers(strategy, trace, snapshot.graph, extent),
                 ),
                 short=written.short,
+                parts=rewritten.parts if rewritten else (),
             )
+
+    def _rewrite(self, question: str, session: ReadingSession, evidence: ReadEvidence) -> Rewritten | None:
+        """Return the question with the names that its phrases stand for; None if no phrase gave a name."""
+        assert self._find_phrases is not None
+        read = "\n".join([*evidence.titles.values(), *(segment.text for segment in evidence.segments)])
+        with suppress(WindowExceeded):
+            return follow_hops(
+                question,
+                [*evidence.titles.values()],
+                self._find_phrases,
+                lambda asked: ask_session(session, asked, evidence.quotes),
+                read,
+            )
+        return None
+
+    def _answer_rewritten(
+        self, rewritten: Rewritten, style: AnswerStyle, parts: PartReading
+    ) -> Generator[Step | str, None, WrittenAnswer]:
+        """Yield the new steps and the text of the answer to a rewritten question, and return it.
+
+        It is empty if the model says Yes or No, because the question asks for a thing.
+        """
+        answering = parts.answer(rewritten.question, style, max_tokens=self._answer_tokens)
+        written = WrittenAnswer()
+        while True:
+            try:
+                item = next(answering)
+            except StopIteration as ended:
+                written = ended.value
+                break
+            if isinstance(item, Step):
+                yield item
+        if words_of(written.short) in ("", "yes", "no"):
+            return WrittenAnswer()
+        yield written.text
+        cited = [*written.citations, *(citation for part in rewritten.parts for citation in part.citations[:1])]
+        return replace(written, citations=_distinct(cited))
+
+    def _give(
+        self,
+        question: str,
+        solved: Solved,
+        style: AnswerStyle,
+        strategy: Strategy,
+        parts: PartReading,
+        graph: GraphReader,
+        *,
+        started: float,
+        begun: int,
+    ) -> Generator[str | Answer, None, None]:
+        """Yield the text and the ``Answer`` of a comparison."""
+        text = solved.short if style == "short" else solved.text
+        yield text
+        evidence = self._evidence(parts.trace, graph)
+        self._answers.add(text, [*evidence.segments], begun=begun)
+        citations = _distinct([citation for part in solved.parts for citation in part.citations[:1]])
+        yield Answer(
+            question=question,
+            text=text,
+            abstained=False,
+            stop_reason=StopReason.ANSWERABLE,
+            citations=citations,
+            trace=tuple(parts.trace),
+            usage=replace(parts.usage, seconds=time.perf_counter() - started),
+            strategy=strategy.name,
+            model=self._models.language.name,
+            warnings=tuple(find_warnings(text, citations, evidence)),
+            short=solved.short,
+            parts=solved.parts,
+        )
 
     def _find_told(self, search: FactSearch, question: str, extent: Extent) -> Told | None:
         """Return what a person told of a question; None if the strategy must read.
@@ -264,6 +369,17 @@ class Reading:
         return [*(step.node for step in trace if not step.node.level), *gone]
 
 
+def _find_titles(question: str, search: SearchWithin, graph: GraphReader) -> list[str]:
+    """Return the titles of the documents that a search for a question finds first."""
+    found = search.find(question, k=_TITLES)
+    return [record.title for record in graph.documents(sorted({each.segment.document_id for each in found}))]
+
+
+def _distinct(citations: Iterable[Citation]) -> tuple[Citation, ...]:
+    """Return the citations without those that begin where an earlier one does."""
+    return tuple({(each.document_id, each.start): each for each in reversed([*citations])}.values())[::-1]
+
+
 def _answer_empty_memory(question: str, strategy: Strategy, namespace: str) -> Answer:
     """Return the answer of an empty memory. It names no model, because no model was called."""
     text = (
@@ -320,13 +436,11 @@ def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
     return max(probabilities or [session.probability_of_yes()]) >= calibration.unsupported_below
 
 
-def _find_reached_limit(
-    limits: Limits, trace: Sequence[Step], session: ReadingSession, seconds: float
-) -> StopReason | None:
+def _find_reached_limit(limits: Limits, trace: Sequence[Step], usage: Usage, seconds: float) -> StopReason | None:
     """Return the stop reason of the limit that is reached, or None."""
     if limits.nodes is not None and len(trace) >= limits.nodes:
         return StopReason.MAX_NODES
-    if limits.tokens is not None and session.usage.prompt_tokens >= limits.tokens:
+    if limits.tokens is not None and usage.prompt_tokens >= limits.tokens:
         return StopReason.MAX_TOKENS
     if limits.seconds is not None and seconds >= limits.seconds:
         return StopReason.MAX_SECONDS

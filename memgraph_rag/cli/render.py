@@ -139,12 +139,17 @@ def show_piece(console: Console, piece: str, *, after: str = "") -> str:
 
 
 def show_grounds(console: Console, answer: Mapping[str, Any]) -> None:
-    """Print the citations and warnings of an answer, the reason why reading stopped, and the cost.
+    """Print the parts, citations and warnings of an answer, the reason why reading stopped, and the cost.
 
     Args:
         answer: the plain form of an ``Answer``.
     """
     console.print()
+    if answer["parts"]:
+        console.print("\nTaken apart", style="dim")
+        for number, part in enumerate(answer["parts"], 1):
+            value = _line(part["value"]) or "nothing found"
+            console.print(Text(f"    {number}. {_line(part['question'])} → {value}"), soft_wrap=True)
     if answer["citations"]:
         console.print("\nSources", style="dim")
         for number, citation in enumerate(answer["citations"], 1):

@@ -19,9 +19,11 @@ __all__ = [
     "Calibration",
     "Embedder",
     "EntityRecognizer",
+    "FindPhrases",
     "LanguageModel",
     "Models",
     "Named",
+    "NounPhrase",
     "Progress",
     "ReadingSession",
     "TokenCounter",
@@ -281,6 +283,26 @@ class Named:
     start: int
     end: int
     kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class NounPhrase:
+    """A noun phrase in a text: characters ``[start, end)``, and its head in lower case.
+
+    Attributes:
+        has_clause: whether a clause follows the head: "the city where Ann was born".
+        has_of: whether "of" follows the head: "the director of Solaris".
+    """
+
+    start: int
+    end: int
+    head: str
+    has_clause: bool
+    has_of: bool
+
+
+FindPhrases = Callable[[str], list[NounPhrase]]
+"""Returns the noun phrases of a text that something follows or owns, the shortest first."""
 
 
 class EntityRecognizer(Protocol):

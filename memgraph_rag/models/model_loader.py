@@ -20,6 +20,7 @@ from memgraph_rag.contracts import (
     AttentiveModel,
     Embedder,
     EntityRecognizer,
+    FindPhrases,
     LanguageModel,
     Progress,
     TokenCounter,
@@ -33,7 +34,8 @@ from memgraph_rag.models.endpoints.model import EndpointModel
 from memgraph_rag.models.endpoints.pen_and_eye import PenAndEye
 from memgraph_rag.models.files import catalogue
 from memgraph_rag.models.files.journal import Journal
-from memgraph_rag.models.recognizers import find_recognizer
+from memgraph_rag.models.recognizers import find_recognizer, spacy_model
+from memgraph_rag.models.recognizers.noun_phrases import SpacyNounPhrases
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder, CheckedModel, CheckedRecognizer
 from memgraph_rag.models.wrappers.turn_judging import TurnJudging
 from memgraph_rag.settings import Neo4j, Settings
@@ -130,6 +132,12 @@ class FoundModels:
         if self._is_elsewhere or (weights := self._found_weights) is None or not Path(weights[1]).is_dir():
             return False
         return sum(path.stat().st_size for path in Path(weights[1]).iterdir()) < _LARGE / 2
+
+    @cached_property
+    def find_phrases(self) -> FindPhrases | None:
+        """The finder of noun phrases in questions; None if no spaCy package is installed."""
+        release = spacy_model.find_package()
+        return SpacyNounPhrases(release[0]).find_phrases if release else None
 
     @cached_property
     def turn_judge(self) -> TurnJudging:

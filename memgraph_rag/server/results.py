@@ -123,6 +123,14 @@ class Caution(BaseModel):
     text: str = Field(description="The whole sentence.")
 
 
+class AskedPart(BaseModel):
+    """A part of a question that was asked by itself (``Part``)."""
+
+    question: str
+    value: str = Field(description="The shortest phrase that answers the part; empty if nothing was found.")
+    citations: list[Quote]
+
+
 class StoredAnswer(BaseModel):
     """An answer with its citations (``Answer``), without the text of all nodes that were read."""
 
@@ -136,6 +144,7 @@ class StoredAnswer(BaseModel):
     model: str
     warnings: list[Caution]
     short: str = Field(description="The answer as a phrase: a name, a date, a number, yes or no.")
+    parts: list[AskedPart] = Field(description="The parts into which the question was taken, in order; may be empty.")
 
 
 class Answered(StoredAnswer):

@@ -48,6 +48,8 @@ class Walk:
             last.
         reasons: how often the model may be asked for the next search after a certain No. The results of that search
             join the candidates.
+        plans: whether a question that compares, or that asks about a thing without its name, is taken apart
+            (``answering.question_plans``).
     """
 
     name = "walk"
@@ -64,6 +66,7 @@ class Walk:
         most_segments: int = 5,
         more_tokens: int = START_TOKENS // 2,
         reasons: int = 1,
+        plans: bool = True,
     ) -> None:
         self._weights = weights or Weights()
         self._yes_threshold = yes_threshold
@@ -74,6 +77,7 @@ class Walk:
         self._most_segments = most_segments
         self._more_tokens = more_tokens
         self._reasons = reasons
+        self.plans = plans
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield the first nodes of the start in one pass, then one step a node; see ``Strategy.read``.

@@ -28,6 +28,7 @@ __all__ = [
     "Citation",
     "Evidence",
     "Hit",
+    "Part",
     "Question",
     "QuestionBreadth",
     "RelevanceCurve",
@@ -252,6 +253,24 @@ class Citation:
         return plain_fields(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a question that was asked by itself ("Who directed Solaris?"), with the value that was found.
+
+    Attributes:
+        value: the shortest phrase that answers the part; empty if nothing was found.
+        citations: the sentences that the value rests on.
+    """
+
+    question: str
+    value: str
+    citations: tuple[Citation, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, for JSON."""
+        return plain_fields(self)
+
+
 class WarningKind(str, Enum):
     """The kinds of warnings that a person should check before trusting an answer."""
 
@@ -308,6 +327,7 @@ class Answer:
         citations: best first; for a paragraph, in the order of their marks: ``[1]`` is the first.
         short: the answer as a phrase (a name, a date, a number, yes or no). The model is asked for it separately, so it
             may differ from ``text``. Empty if the answer ``abstained``, and in questions kept by older versions.
+        parts: the parts that a plan asked before the answer, in order; empty without a plan.
     """
 
     question: str
@@ -321,6 +341,7 @@ class Answer:
     model: str
     warnings: tuple[AnswerWarning, ...] = ()
     short: str = ""
+    parts: tuple[Part, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer with its citations, its whole trace and its cost, for JSON."""

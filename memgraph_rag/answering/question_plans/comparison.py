@@ -1,0 +1,161 @@
+"""Comparisons: two things that a question names, and the question that is asked of each of them.
+
+It knows words only: no model, no graph. Invariant: both things stand in the question as it writes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+__all__ = ["Comparison", "find_comparison"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison of two things.
+
+    Attributes:
+        things: as the question writes them, in its order.
+        how: which thing is the answer: the one with the earlier or the later date; or yes, if both values are the same.
+        asked: the question for a thing, with ``{}`` in its place. It begins with "When" or "In which year" if the
+            value is a date.
+        role: the role that stands between thing and question, such as "director"; empty if there is none.
+    """
+
+    things: tuple[str, str]
+    how: Literal["earlier", "later", "same"]
+    asked: str
+    role: str = ""
+
+    def questions(self) -> tuple[str, str]:
+        """Return the question for each thing, without a role."""
+        first, second = self.things
+        return self.asked.format(first), self.asked.format(second)
+
+    def role_questions(self) -> tuple[str, str] | None:
+        """Return the question who has the role for each thing; None without a role."""
+        if not self.role:
+            return None
+        first, second = self.things
+        return f"Who is the {self.role} of {first}?", f"Who is the {self.role} of {second}?"
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """The question for each thing, if the words of the comparison match; later words turn "earlier" into "later"."""
+
+    words: re.Pattern[str]
+    asked: str
+    takes_role: bool = True
+
+
+def _words(*forms: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(forms)})\b", re.IGNORECASE)
+
+
+_ROLE = _words("(director|composer|performer|producer|author|writer|founder|creator|singer|inventor)s?")
+_AFTER = ("later", "latest", "last", "younger", "youngest", "newer", "newest", "(?:more|most) recent(?:ly)?")
+_LATER = _words(*_AFTER)
+_ORDER = _words("first", "earlier", "earliest", "older", "oldest", *_AFTER)
+_DATED = (
+    _Template(_words("born", "older", "oldest", "younger", "youngest", "birth"), "When was {} born?"),
+    _Template(_words("die[ds]?", "dead", "death", "passed away"), "When did {} die?"),
+    _Template(
+        _words("released?", "came out", "come out", "published", "premiered", "aired"),
+        "When was {} released or published?",
+        takes_role=False,
+    ),
+    _Template(
+        _words("form(?:ed|ing)", "found(?:ed|ing)", "establish(?:ed|ing)", "open(?:ed|ing)", "started", "began",
+               "created", "built", "launched", "introduced", "constructed", "completed", "discovered", "invented"),
+        "When was {} founded, formed or opened?",
+        takes_role=False,
+    ),
+    _Template(_words("(?:came|come|was|is) first"), "In which year was {}?", takes_role=False),
+)  # fmt: skip
+_SAME = re.compile(r"\bsame\s+(?:\w+\s+)??(?P<noun>[a-z]+)\b|\b(?P<nationality>nationality)\b", re.IGNORECASE)
+_COUNTRY = {"country", "nation", "nationality", "countries"}
+_LOCATED = _words("located", "situated")
+_YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|have|has|had|can|could)\b", re.IGNORECASE)
+_BETWEEN = re.compile(
+    r"\s*(?:\([^)]*\))?,?\s*(?P<word>and|or)\s+(?:(?:the|a|an|of|film|movie|song|album|book|director|directors)\s+)*",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(
+    r"(?:[,:]|\b(?:first|earlier|older|oldest|younger|youngest|later|recently|earliest|latest))\s+(?:the\s+)?(?P<first>[^,]+?),?"
+    r"\s+or\s+(?:the\s+)?(?P<second>[^,]+)$"
+    r"|\b(?:out of|between)\s+(?:the\s+)?(?P<one>[^,]+?)\s+(?:and|or)\s+(?:the\s+)?(?P<other>[^,]+)$",
+    re.IGNORECASE,
+)
+_BRACKETS = re.compile(r"\s*\([^)]*\)\s*$")
+
+
+def find_comparison(question: str, titles: Sequence[str]) -> Comparison | None:
+    """Return the comparison that a question asks for; None if it asks for another thing.
+
+    Args:
+        titles: titles of the documents that a search for the question found: names that the question may write.
+
+    >>> find_comparison("Who was born first, Ann Lee or Bo Ray?", []).questions()
+    ('When was Ann Lee born?', 'When was Bo Ray born?')
+    """
+    text = " ".join(question.split()).rstrip("?.! ")
+    is_yes_or_no = _YES_OR_NO.match(text) is not None and not re.search(r"\bor\b", text)
+    things = _find_things(text, titles, joined_by="and" if is_yes_or_no else "or")
+    if things is None:
+        return None
+    role = match[1].lower() if (match := _ROLE.search(text)) and not any(map(_ROLE.search, things)) else ""
+    if is_yes_or_no:
+        asked = _same_attribute(text, has_role=bool(role))
+        return Comparison(things, "same", asked, role) if asked else None
+    if not _ORDER.search(text):
+        return None
+    for template in _DATED:
+        if template.words.search(text):
+            how = "later" if _LATER.search(text) else "earlier"
+            return Comparison(things, how, template.asked, role if template.takes_role else "")
+    return None
+
+
+def _find_things(text: str, titles: Sequence[str], *, joined_by: str) -> tuple[str, str] | None:
+    """Return the two things that "and" or "or" joins: titles that stand in the question, else what surrounds "or"."""
+    places = list(_title_places(text, titles))
+    for (start, end), (next_start, next_end) in pairwise(places):
+        between = _BETWEEN.fullmatch(text[end:next_start])
+        if between and between["word"].lower() == joined_by:
+            return text[start:end], text[next_start:next_end]
+    listed = _LISTED.search(text) if joined_by == "or" else None
+    if listed is None:
+        return None
+    first, second = (listed["first"], listed["second"]) if listed["first"] else (listed["one"], listed["other"])
+    return first.strip(), second.strip()
+
+
+def _title_places(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield where titles stand in a question, in order; of two that overlap the longer one."""
+    names = {form for title in titles for form in (title, _BRACKETS.sub("", title)) if len(form) > 2}
+    taken: list[tuple[int, int]] = []
+    for name in sorted(names, key=lambda name: (-len(name), name)):
+        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
+            if not any(match.start() < end and start < match.end() for start, end in taken):
+                taken.append(match.span())
+    yield from sorted(taken)
+
+
+def _same_attribute(text: str, *, has_role: bool) -> str:
+    """Return the question for an attribute that both things may share; empty if the question names none."""
+    match = _SAME.search(text)
+    if match is None:
+        return ""
+    noun = (match["noun"] or match["nationality"]).lower()
+    if noun in _COUNTRY:
+        return (
+            "In which country is {} located?"
+            if _LOCATED.search(text) and not has_role
+            else "What is the nationality of {}?"
+        )
+    return f"Which {noun} is that of {{}}?"

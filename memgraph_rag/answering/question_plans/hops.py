@@ -1,0 +1,164 @@
+"""Hops: the innermost phrase of a question that stands for a thing whose name must be found first.
+
+It knows the words of a question, and its noun phrases by a contract. Invariant: a phrase stands in the question as it
+is written, and holds a name.
+
+In "Who is the wife of the director of Solaris?" the phrase is "the director of Solaris". When its name is known, the
+name takes the place of the phrase, and the next phrase is looked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from memgraph_rag.contracts import FindPhrases, NounPhrase
+
+__all__ = ["Hop", "find_hop", "spell_out_kin"]
+
+_KIN = {
+    "paternal grandfather": ("father", "father"),
+    "paternal grandmother": ("mother", "father"),
+    "maternal grandfather": ("father", "mother"),
+    "maternal grandmother": ("mother", "mother"),
+    "father-in-law": ("father", "spouse"),
+    "mother-in-law": ("mother", "spouse"),
+}
+_KIN_WORDS = re.compile(rf"\b({'|'.join(_KIN)})\b(?P<of> of\b)?", re.IGNORECASE)
+_PEOPLE = {
+    "actor", "actress", "architect", "artist", "author", "brother", "character", "child", "coach", "composer",
+    "creator", "daughter", "director", "discoverer", "editor", "father", "founder", "grandfather", "grandmother",
+    "host", "husband", "inventor", "king", "leader", "lyricist", "man", "monarch", "mother", "musician", "owner",
+    "painter", "performer", "person", "player", "poet", "politician", "president", "producer", "publisher", "queen",
+    "rapper", "ruler", "screenwriter", "sibling", "singer", "sister", "son", "spouse", "star", "voice", "wife",
+    "woman", "writer",
+}  # fmt: skip
+_NO_HEADS = {
+    "all", "best", "book", "film", "game", "group", "kind", "member", "members", "most", "movie", "name", "number",
+    "one", "part", "percentage", "recording", "series", "show", "signing", "single", "some", "song", "type",
+}  # fmt: skip
+_NO_HEADS_WITH_OF = {"capital", "city", "country", "county", "date", "island", "place", "state", "town", "village"}
+"""In "the city of Bonn" these are part of a name, or the question asks for them."""
+_ASKS = re.compile(r"\b(?:who|whom|whose|what|which|where|when|how)\b", re.IGNORECASE)
+_VAGUE = re.compile(r"(?:its|his|her|their|this|that|these|an?|some)\b", re.IGNORECASE)
+_KINDS = r"(?:film|movie|song|album|book|novel|band|group|series|show|magazine|play|poem|opera)\s+"
+_ASKED_BEFORE = re.compile(r"\b(?:which|what)(?: \w+)? of\s*$", re.IGNORECASE)
+_BEGINNING = re.compile(r"^\W*(?:who|what|which|where|when)\s+(?:is|was|are|were)\s+(?:the\s+)?", re.IGNORECASE)
+_BRACKETS = re.compile(r"\s*\([^)]*\)\s*$")
+_QUOTED = re.compile(r'"([^"]{2,80})"|“([^”]{2,80})”')
+_CAPITALISED = re.compile(
+    r"(?<!^)\b[A-Z][\w.’'-]*"
+    r"(?:\s+(?:of|the|and|de|von|van|la|du|&|in|for|to|a)\s+[A-Z][\w.-]*|\s+[A-Z0-9][\w.-]*)*"
+)
+_OWNER = re.compile(r"[’']s?$")
+_STANDINS = ("Alvara", "Borodin", "Cestria", "Dunmore", "Elvania", "Farnholt", "Gordania", "Halvorsen")
+"""Names that a parser takes for names, in place of those of the question, whose words may be of any kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A phrase of a question, and the question for the thing that it stands for."""
+
+    phrase: str
+    question: str
+
+
+def spell_out_kin(question: str) -> str:
+    """Return a question with two steps of kinship in place of one word.
+
+    >>> spell_out_kin("Who is the paternal grandfather of Ann?"), spell_out_kin("Who is Ann's mother-in-law?")
+    ('Who is the father of the father of Ann?', "Who is Ann's spouse's mother?")
+    """
+
+    def spell(match: re.Match[str]) -> str:
+        outer, inner = _KIN[match[1].lower()]
+        return f"{outer} of the {inner} of" if match["of"] else f"{inner}'s {outer}"
+
+    return _KIN_WORDS.sub(spell, question)
+
+
+def find_hop(
+    question: str,
+    titles: Sequence[str],
+    find_phrases: FindPhrases,
+    *,
+    values: Collection[str] = (),
+    without: Collection[str] = (),
+) -> Hop | None:
+    """Return the shortest phrase around a name; None if the question has none, or is nothing but the phrase.
+
+    Args:
+        titles: titles of the documents that a search for the question found: names that the question may write.
+        find_phrases: finds noun phrases.
+        values: names that took the place of earlier phrases.
+        without: phrases that were tried in vain.
+    """
+    text = _StandIn(question, [*titles, *values])
+    whole = _words_of(_BEGINNING.sub("", text.replaced))
+    for phrase in find_phrases(text.replaced):
+        words = text.replaced[phrase.start : phrase.end]
+        if (
+            text.has_name(words)
+            and _may_be_asked(phrase, words)
+            and _ASKS.search(text.replaced[: phrase.start] + text.replaced[phrase.end :])
+            and _words_of(words).removeprefix("the ") != whole
+            and not _ASKED_BEFORE.search(text.replaced[: phrase.start])
+            and text.restore(words) not in without
+        ):
+            asked = text.restore(words)
+            is_owned = asked.lower().startswith("the ") or not phrase.has_of
+            asked_for = (
+                f"{'' if is_owned else 'the '}{asked[:1].lower() + asked[1:] if asked.startswith('The ') else asked}"
+            )
+            return Hop(asked, f"{'Who' if phrase.head in _PEOPLE else 'What'} is {asked_for}?")
+    return None
+
+
+def _may_be_asked(phrase: NounPhrase, words: str) -> bool:
+    """Return whether a phrase stands for one thing that has a name."""
+    if phrase.head in _NO_HEADS or (phrase.head in _NO_HEADS_WITH_OF and not phrase.has_clause and phrase.has_of):
+        return False
+    return not _VAGUE.match(words) and not _ASKS.match(words)
+
+
+class _StandIn:
+    """A question in which stand-ins take the place of names."""
+
+    def __init__(self, question: str, known: Sequence[str]) -> None:
+        self._names: dict[str, str] = {}
+        self.replaced, last = "", 0
+        for (start, end), standin in zip(_name_places(question, known), _STANDINS, strict=False):
+            self._names[standin] = question[start:end]
+            self.replaced += question[last:start] + standin
+            last = end
+        self.replaced += question[last:]
+        self._pattern = re.compile("|".join(self._names) or "$^")
+
+    def has_name(self, words: str) -> bool:
+        return bool(self._pattern.search(words))
+
+    def restore(self, words: str) -> str:
+        return self._pattern.sub(lambda match: self._names[match[0]], words)
+
+
+def _name_places(question: str, known: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where names stand in a question, in order: known names, quoted words and capitalised words."""
+    forms = {form for name in known for form in (name, _BRACKETS.sub("", name)) if len(form) > 2}
+    found = [
+        match.span()
+        for form in forms
+        for match in re.finditer(rf"(?<!\w)(?:{_KINDS})?{re.escape(form)}(?!\w)", question, re.IGNORECASE)
+    ]
+    found += [match.span(1 if match[1] else 2) for match in _QUOTED.finditer(question)]
+    for match in _CAPITALISED.finditer(question):
+        found.append((match.start(), match.start() + len(_OWNER.sub("", match[0]))))
+    places: list[tuple[int, int]] = []
+    for start, end in sorted(found, key=lambda place: (place[0] - place[1], place[0])):
+        if not any(start < last and first < end for first, last in places):
+            places.append((start, end))
+    return sorted(places)
+
+
+def _words_of(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))

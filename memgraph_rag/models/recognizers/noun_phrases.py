@@ -1,0 +1,86 @@
+"""Finds the noun phrases of a question, by the parser of a spaCy package.
+
+The module knows spaCy, but no graph. Invariant: a phrase is a piece of the text without a gap.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from memgraph_rag.contracts import NounPhrase
+from memgraph_rag.errors import ModelError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Token
+
+__all__ = ["SpacyNounPhrases"]
+
+_CLAUSES = {"relcl", "acl"}
+_OWNED_OR_MEANT = {"poss", "det"}
+
+
+class SpacyNounPhrases:
+    """A finder of noun phrases that loads a spaCy package at the first use.
+
+    Args:
+        package: import name of the package that holds the model.
+    """
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+        self._lock = threading.Lock()
+        self._pipeline: Language | None = None
+
+    def find_phrases(self, text: str) -> list[NounPhrase]:
+        """Return the phrases with a determiner or an owner that something follows or owns, the shortest first.
+
+        "The director of Solaris", "Solaris's director" and "the city where Ann was born" are such phrases.
+
+        Raises:
+            ModelError: the package does not load.
+        """
+        with self._lock:  # a pipeline's vocabulary is not safe for several threads
+            pipeline = self._load()
+            with pipeline.memory_zone():
+                found = [phrase for token in pipeline(text) if (phrase := _phrase(token))]
+        return sorted(found, key=lambda phrase: (phrase.end - phrase.start, phrase.start))
+
+    def _load(self) -> Language:
+        if self._pipeline is None:
+            import spacy
+
+            try:
+                self._pipeline = spacy.load(self._package, exclude=["ner", "lemmatizer"])
+            except (OSError, ValueError, ImportError, KeyError) as error:
+                raise ModelError(
+                    f"Expected a spaCy model with a parser in the package {self._package}, got an error: {error} "
+                    f"Reinstall it: pip install --force-reinstall {self._package.replace('_', '-')}.",
+                    name=self._package,
+                ) from error
+        return self._pipeline
+
+
+def _phrase(token: Token) -> NounPhrase | None:
+    """Return the phrase of which a token is the head, or None."""
+    left_out = _find_verb_of_question(token)
+    children = [child for child in token.children if child.dep_ != "acl" or child.i not in left_out]
+    kinds = {child.dep_ for child in children}
+    has_clause = bool(kinds & _CLAUSES)
+    has_of = any(child.dep_ == "prep" and child.lower_ == "of" for child in children)
+    is_meant = bool(kinds & _OWNED_OR_MEANT) and (has_clause or has_of or "poss" in kinds)
+    if token.pos_ not in ("NOUN", "PROPN") or not is_meant:
+        return None
+    edges = (token.left_edge.i, token.right_edge.i)
+    parts = [part for part in token.subtree if part.i not in left_out and not (part.is_punct and part.i in edges)]
+    if parts[-1].i - parts[0].i + 1 != len(parts):
+        return None
+    return NounPhrase(parts[0].idx, parts[-1].idx + len(parts[-1]), token.lower_, has_clause=has_clause, has_of=has_of)
+
+
+def _find_verb_of_question(token: Token) -> set[int]:
+    """Return the places of a last participle that the parser takes for a clause: "Where was the son of Ann born?"."""
+    last = [child for child in token.children if child.dep_ == "acl" and child.right_edge.i == token.right_edge.i]
+    verbs = {part.i for child in last for part in child.subtree if child.n_rights == 0}
+    return verbs if len(verbs) == 1 else set()

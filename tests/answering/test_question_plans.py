@@ -1,0 +1,263 @@
+"""Questions that are taken apart: what is asked of each part, and how code puts the values together."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+from tables import table
+
+from memgraph_rag import Limits, Memory
+from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
+from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kin
+from memgraph_rag.answering.question_plans.solving import follow_hops, solve_comparison
+from memgraph_rag.answering.question_plans.values import compare_dates, is_same
+from memgraph_rag.models.recognizers.noun_phrases import SpacyNounPhrases
+from memgraph_rag.models.recognizers.spacy_model import find_package
+from memgraph_rag.strategies.walk import Walk
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer, FakeSession
+from memgraph_rag.types import Answer, Part, Step, StopReason, Usage
+
+TITLES = ["Solaris (1972 film)", "The Blue Kite", "Ann Lee", "Bo Ray"]
+
+
+@pytest.fixture(scope="module")
+def find_phrases():
+    release = find_package()
+    assert release is not None, "the extra dev installs a package"
+    return SpacyNounPhrases(release[0]).find_phrases
+
+
+# ── comparisons ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@table(
+    ("question", "how", "asked"),
+    [
+        ("Who was born first, Ann Lee or Bo Ray?", "earlier", ("When was Ann Lee born?", "When was Bo Ray born?")),
+        ("Who was born later, Ann Lee or Bo Ray?", "later", ("When was Ann Lee born?", "When was Bo Ray born?")),
+        ("Who is younger, Ann Lee or Bo Ray?", "later", ("When was Ann Lee born?", "When was Bo Ray born?")),
+        ("Who died earlier, Ann Lee or Bo Ray?", "earlier", ("When did Ann Lee die?", "When did Bo Ray die?")),
+        ("Was Ann Lee or Bo Ray born first?", "earlier", ("When was Ann Lee born?", "When was Bo Ray born?")),
+        ("Who was born first out of Kim Po and Jo Ash?", "earlier", ("When was Kim Po born?", "When was Jo Ash born?")),
+        (
+            "Which film came out more recently, Solaris or The Blue Kite?",
+            "later",
+            ("When was Solaris released or published?", "When was The Blue Kite released or published?"),
+        ),
+        (
+            "Are Ann Lee and Bo Ray of the same nationality?",
+            "same",
+            ("What is the nationality of Ann Lee?", "What is the nationality of Bo Ray?"),
+        ),
+        (
+            "Are Ann Lee and Bo Ray both located in the same country?",
+            "same",
+            ("In which country is Ann Lee located?", "In which country is Bo Ray located?"),
+        ),
+    ],
+)
+def test_comparison_asks_the_same_of_both_things(question: str, how: str, asked: tuple[str, str]) -> None:
+    plan = find_comparison(question, TITLES)
+    assert plan is not None
+    assert (plan.how, plan.questions(), plan.role) == (how, asked, "")
+
+
+def test_role_is_asked_for_first() -> None:
+    plan = find_comparison("Which film has the director who was born later, Solaris or The Blue Kite?", TITLES)
+    assert plan is not None
+    assert plan.role_questions() == ("Who is the director of Solaris?", "Who is the director of The Blue Kite?")
+    assert plan.asked == "When was {} born?"
+
+
+@table(
+    "question",
+    [
+        "Where does Ann Lee live?",
+        "Does Ann Lee or Bo Ray keep bees?",
+        "Who directed Solaris and when was it released?",
+        "Did Ann Lee and Bo Ray meet?",
+        "Which of the two is larger, Ann Lee or Bo Ray?",
+    ],
+)
+def test_other_questions_are_no_comparison(question: str) -> None:
+    assert find_comparison(question, TITLES) is None
+
+
+@table(
+    ("first", "second", "order"),
+    [
+        ("12 May 1950", "1961", -1),
+        ("born on 12 May 1950", "3 May 1950", 1),
+        ("May 1950", "June 1950", -1),
+        ("1950", "12 May 1950", None),
+        ("1950", "1950", None),
+        ("1950", "not mentioned", None),
+    ],
+)
+def test_dates_are_compared_as_far_as_both_are_told(first: str, second: str, order: int | None) -> None:
+    assert compare_dates(first, second) == order
+
+
+def test_values_are_the_same_if_they_share_a_word_that_says_something() -> None:
+    assert is_same("an American poet", "American")
+    assert not is_same("the king of France", "the queen of Spain")
+
+
+def ask_from(values: dict[str, str]):
+    def ask(question: str) -> Generator[Step, None, Part]:
+        yield from ()
+        return Part(question, values.get(question, ""))
+
+    return ask
+
+
+def solve(plan: Comparison, values: dict[str, str]):
+    solving = solve_comparison(plan, ask_from(values))
+    try:
+        next(solving)
+    except StopIteration as ended:
+        return ended.value
+    raise AssertionError("no step was given")
+
+
+BORN = Comparison(("Solaris", "Kite"), "later", "When was {} born?", "director")
+
+
+def test_values_of_the_roles_are_compared() -> None:
+    values = {
+        "Who is the director of Solaris?": "Tarkovsky",
+        "Who is the director of Kite?": "Tian",
+        "When was Tarkovsky born?": "4 April 1932",
+        "When was Tian born?": "1952",
+    }
+    solved = solve(BORN, values)
+    assert (solved.short, solved.text) == ("Kite", "Kite: 4 April 1932 for Solaris, 1952 for Kite.")
+    assert [part.value for part in solved.parts] == [*values.values()]
+
+
+def test_comparison_without_a_value_gives_no_answer() -> None:
+    assert solve(BORN, {"When was the director of Solaris born?": "1932"}) is None
+
+
+# ── hops ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@table(
+    ("question", "asked"),
+    [
+        ("Who is the wife of the director of Solaris?", "Who is the director of Solaris?"),
+        ("When did the director of film Solaris die?", "Who is the director of film Solaris?"),
+        ("Where was Ann Lee's mother born?", "Who is Ann Lee's mother?"),
+        ("Who was mayor of the city where Ann Lee was born?", "What is the city where Ann Lee was born?"),
+        ("When did the country containing Nugegoda join the union?", "What is the country containing Nugegoda?"),
+        ("Who is the wife of Ann Lee?", ""),
+        ("What is the capital of France?", ""),
+        ("Where does Ann Lee live?", ""),
+        ("Ann Lee stars in a film directed by whom?", ""),
+    ],
+)
+def test_innermost_phrase_around_a_name_is_asked_for(find_phrases, question: str, asked: str) -> None:
+    hop = find_hop(question, TITLES, find_phrases)
+    assert (hop.question if hop else "") == asked
+
+
+def test_kinship_is_spelt_out_step_by_step(find_phrases) -> None:
+    question = spell_out_kin("Who is the paternal grandfather of Ann Lee?")
+    values = {"Who is the father of Ann Lee?": "Tom Lee"}
+    rewritten = follow_hops(question, TITLES, find_phrases, lambda asked: Part(asked, values.get(asked, "")), "Tom Lee")
+    assert rewritten is not None
+    assert rewritten.question == "Who is the father of Tom Lee?"
+
+
+@table("value", ["", "yes", "Ann Lee", "a person whose name is told nowhere in all of what was read", "Kim Po"])
+def test_value_that_says_nothing_takes_no_place(find_phrases, value: str) -> None:
+    read = "Tom Lee is the father of Ann Lee. A person whose name is told nowhere in all of what was read."
+    question = "Where was Ann Lee's father born?"
+    assert follow_hops(question, TITLES, find_phrases, lambda asked: Part(asked, value), read) is None
+
+
+# ── the memory ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    said = {
+        "When was Ann Lee born?": "12 May 1950",
+        "When was Bo Ray born?": "1961",
+        "When was Zed Unknown born?": "1789",
+        "Who is the director of Solaris?": "Andrei Tarkovsky",
+        "Where was Andrei Tarkovsky born?": "Zavrazhye",
+    }
+    answer_else = FakeSession.answer
+
+    def answer(self: FakeSession, *, max_tokens: int, request: str = "") -> Iterator[str]:
+        for question, value in said.items():
+            if question in request:
+                self.usage += Usage(1, 1, 1)
+                return iter([value])
+        return answer_else(self, max_tokens=max_tokens, request=request)
+
+    monkeypatch.setattr(FakeSession, "answer", answer)
+    with Memory(
+        tmp_path / "people.lbug",
+        model=FakeLanguageModel(yes=[0.9] * 99),
+        embedder=FakeEmbedder(256),
+        recognizer=FakeRecognizer(),
+    ) as memory:
+        memory.add("Ann Lee was born on 12 May 1950 in York.", key="ann", title="Ann Lee")
+        memory.add("Bo Ray was born in 1961.", key="bo", title="Bo Ray")
+        memory.add("Solaris was directed by Andrei Tarkovsky.", key="solaris", title="Solaris")
+        memory.add("Andrei Tarkovsky was born in Zavrazhye.", key="tarkovsky", title="Andrei Tarkovsky")
+        yield memory
+
+
+def test_answer_of_a_comparison_holds_its_parts_and_their_sources(memory: Memory) -> None:
+    answer = memory.ask("Who was born first, Ann Lee or Bo Ray?")
+    assert (answer.short, answer.abstained) == ("Ann Lee", False)
+    assert answer.text == "Ann Lee: 12 May 1950 for Ann Lee, 1961 for Bo Ray."
+    assert [(part.question, part.value) for part in answer.parts] == [
+        ("When was Ann Lee born?", "12 May 1950"),
+        ("When was Bo Ray born?", "1961"),
+    ]
+    assert {citation.document_key for citation in answer.citations} == {"ann", "bo"}
+
+
+def test_question_is_read_anew_with_the_name_of_its_phrase(memory: Memory) -> None:
+    answer = memory.ask("Where was the director of Solaris born?", style="short")
+    assert (answer.text, answer.short) == ("Zavrazhye", "Zavrazhye")
+    assert [(part.question, part.value) for part in answer.parts] == [
+        ("Who is the director of Solaris?", "Andrei Tarkovsky")
+    ]
+    assert "tarkovsky" in {citation.document_key for citation in answer.citations}
+
+
+@table("question", ["Who was born first, Ann Lee or Bo Ray?", "Where was the director of Solaris born?"])
+def test_stream_yields_each_node_once_and_the_text_of_the_answer(memory: Memory, question: str) -> None:
+    items = [*memory.stream(question)]
+    (answer,) = [item for item in items if isinstance(item, Answer)]
+    steps = [item for item in items if isinstance(item, Step)]
+    assert [step.node.id for step in steps] == [step.node.id for step in answer.trace]
+    assert len({step.node.id for step in steps}) == len(steps)
+    assert "".join(item for item in items if isinstance(item, str)) == answer.text
+
+
+def test_walk_without_plans_reads_the_question_as_it_is(memory: Memory) -> None:
+    assert memory.ask("Who was born first, Ann Lee or Bo Ray?", strategy=Walk(plans=False)).parts == ()
+
+
+def test_kept_trace_of_a_plan_can_be_shown(memory: Memory) -> None:
+    memory.ask("Who was born first, Ann Lee or Bo Ray?", keep_trace=True)
+    (kept,) = memory.questions()
+    assert {step.node.text for step in kept.answer.trace} >= {"Bo Ray was born in 1961."}
+
+
+def test_comparison_within_a_limit_asks_no_more_parts(memory: Memory) -> None:
+    answer = memory.ask("Who was born first, Ann Lee or Bo Ray?", limits=Limits(nodes=1))
+    assert answer.parts == ()
+    assert answer.stop_reason is StopReason.MAX_NODES
+
+
+def test_value_that_was_not_read_is_no_value(memory: Memory) -> None:
+    assert memory.ask("Who was born first, Ann Lee or Zed Unknown?").parts == ()
