@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import ClassVar, Literal
 
-from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession
+from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession, query_vectors
 from memgraph_rag.strategies.attention import require_attention
 from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.strategies.node_lines import NodeLines
@@ -134,7 +134,7 @@ class Pecan:
         With a library the start set holds its tops and the documents that are not in it, so the walk reads other nodes
         only by choice. The nodes of documents that a search finds are candidates from the beginning.
         """
-        graph, vector = context.graph, context.embedder.embed([question])[0]
+        graph, vector = context.graph, query_vectors(context.embedder, [question])[0]
         scope = documents_to_walk(question, context)
         hits = graph.similarities(vector, documents=scope)
         signals = self._signals(context.session)

@@ -21,7 +21,7 @@ from typing import ClassVar, Protocol
 
 from typing_extensions import override
 
-from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.contracts import ReadingContext, query_vectors
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.frontier import MOST_NAMING, Finding, MentionFrontier, RelationFrontier
@@ -225,7 +225,7 @@ class GraphExpansion:
         """
         entity_ids = _Task(question, context, asks_names=self._asks_names).find_entities()
         frontier = RelationFrontier(context.graph, entity_ids, context.documents)
-        vector = context.embedder.embed([question])[0]
+        vector = query_vectors(context.embedder, [question])[0]
         facts: list[str] = []
         while len(facts) < self._rounds:
             edge = frontier.follow(vector)
@@ -263,7 +263,7 @@ class _Navigation:
             self._updates_left -= self._update(reason, read)
         names = [entity.name for entity in self._task.context.graph.entities(self._frontier.entities[-_MOST_NAMES:])]
         wanted = " ".join((self._task.question, reason, ", ".join(names)))
-        return self._frontier.next(self._task.context.embedder.embed([wanted])[0], read)
+        return self._frontier.next(query_vectors(self._task.context.embedder, [wanted])[0], read)
 
     def _update(self, reason: str, read: Collection[str]) -> bool:
         """Extract relations from the newly read segments into the graph, and return True; False if there are none."""
@@ -294,7 +294,7 @@ class _Trial:
         """
         context = self._task.context
         self._frontier.entities = _find_listed(ask(context.session, MISSING_NAMES), context) or self._frontier.entities
-        vector = context.embedder.embed([f"{self._task.question} {reason}".strip()])[0]
+        vector = query_vectors(self._task.context.embedder, [f"{self._task.question} {reason}".strip()])[0]
         return self._frontier.find_all(vector, read)
 
 
@@ -313,7 +313,7 @@ def _find_listed(names: str, context: ReadingContext) -> list[str]:
 def _find_first(task: _Task, entity_ids: Sequence[str]) -> Iterable[Segment]:
     """Return the segments of these entities, nearest to the question first; without any the results of a search."""
     question, graph, documents = task.question, task.context.graph, task.context.documents
-    vector = task.context.embedder.embed([question])[0]
+    vector = query_vectors(task.context.embedder, [question])[0]
     hits = graph.segments_naming(entity_ids, vector=vector, k=MOST_NAMING, documents=documents)
     segments = [node for node in graph.nodes([hit.node_id for hit in hits]) if isinstance(node, Segment)]
     return segments or [

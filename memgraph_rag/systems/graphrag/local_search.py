@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.contracts import ReadingContext, query_vectors
 from memgraph_rag.strategies.token_budget import cost, fitting
 from memgraph_rag.systems.graphrag.element_context import ElementContext
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
@@ -106,7 +106,7 @@ def choose_around(
     if not entity_ids:
         return []
     chosen: dict[str, Chosen] = {}
-    (vector,) = context.embedder.embed([question])
+    (vector,) = query_vectors(context.embedder, [question])
     _take(chosen, _reports(tree, entity_ids), int(budget.report_share * budget.tokens))
     neighbours = context.graph.expand(entity_ids, vector=vector, k=_CANDIDATES, documents=context.documents)
     stating_share = 1 - budget.text_share - budget.report_share

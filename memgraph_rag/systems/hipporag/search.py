@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer
+from memgraph_rag.contracts import Embedder, EntityRecognizer, query_vectors
 from memgraph_rag.lexical.names import names_in, normalise
 from memgraph_rag.search.graph import SegmentMatch, rank_places
 from memgraph_rag.search.pagerank import Scores, pagerank
@@ -139,7 +139,7 @@ class HippoSearch:
         return self._last[3]
 
     def _embedded(self, question: str) -> Vector:
-        return self._embedder.embed([question])[0]
+        return query_vectors(self._embedder, [question])[0]
 
     def _cosines(self, question: str, view: View) -> Scores:
         return _cosines(view, self._embedded(question))

@@ -14,9 +14,9 @@ from tables import table
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
+from memgraph_rag.models.reranker import Reranker
 from memgraph_rag.strategies import find_strategy
 from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree
-from memgraph_rag.models.reranker import Reranker
 from memgraph_rag.systems.longrefiner.strategy import LongRefiner
 from memgraph_rag.types import Heading, Limits, Section, Segment, Step, StopReason, make_sections
 
