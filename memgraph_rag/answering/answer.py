@@ -61,6 +61,9 @@ from memgraph_rag.types import (
 __all__ = ["ENOUGH_TO_TELL", "Reading"]
 
 _TITLES = 8  # titles that a comparison may name
+_MOST_PLANNED = (
+    500  # characters of a question that is taken apart; patterns and parser take longer for each further one
+)
 
 ENOUGH_TO_TELL = 5
 """Number of nodes after which the reading stops if no node is about the question."""
@@ -152,7 +155,7 @@ class Reading:
             lambda session: self._context(graph, bounded, extent, session, limits),
             lambda read, usage: _find_reached_limit(limits, read, usage, time.perf_counter() - started) is not None,
         )
-        plans = self._find_phrases is not None and getattr(strategy, "plans", False)
+        plans = self._may_plan(question, strategy)
         if plans and (plan := find_comparison(question, _find_titles(question, bounded, graph))):
             solved = yield from solve_comparison(plan, parts.ask)
             if solved is not None and rules.apply(question, self._evidence(parts.trace, graph)) is None:
@@ -210,6 +213,11 @@ class Reading:
                 short=written.short,
                 parts=rewritten.parts if rewritten else (),
             )
+
+    def _may_plan(self, question: str, strategy: Strategy) -> bool:
+        """Whether a question may be taken apart: if the strategy plans, and the question has a usual length."""
+        is_usual = len(question) <= _MOST_PLANNED
+        return self._find_phrases is not None and is_usual and bool(getattr(strategy, "plans", False))
 
     def _rewrite(self, question: str, session: ReadingSession, evidence: ReadEvidence) -> Rewritten | None:
         """Return the question with the names that its phrases stand for; None if no phrase gave a name."""
