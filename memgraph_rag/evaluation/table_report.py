@@ -5,7 +5,7 @@ It knows scorecards, no memory. Invariant: a figure that was not measured, or th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.evaluation.report import Scorecard, as_markdown
@@ -43,30 +43,32 @@ def compare_with_paper(table: Table, scorecards: Sequence[Scorecard], judge: Lan
 
 
 def _of_set(table: Table, scorecard: Scorecard) -> str:
-    metrics = [
-        metric
-        for metric in table.metrics
-        if any(scorecard.figure(method, metric) for method in scorecard.methods)
-        or any(table.printed(method, scorecard.dataset, metric) is not None for method in scorecard.methods)
-    ]
-    columns = ["method (questions)"]
-    for metric in metrics:
-        columns += [metric, "paper"]
-    columns += [_COSTS[cost] for cost in table.costs]
-    return as_markdown(columns, [list(_row(table, scorecard, method, metrics)) for method in scorecard.methods])
+    """Return the table of a set. A metric that the paper prints for none of its methods has no column for the paper."""
+    methods, dataset = scorecard.methods, scorecard.dataset
+    printed = {
+        metric: {method: table.printed(method, dataset, metric) for method in methods} for metric in table.metrics
+    }
+    shown = [metric for metric in table.metrics if any(scorecard.figure(method, metric) for method in methods)]
+    columns, is_printed = ["method (questions)"], {metric: any(printed[metric].values()) for metric in shown}
+    for metric in shown:
+        columns += [metric, "paper"] if is_printed[metric] else [metric]
+    rows: list[list[str]] = []
+    for method in methods:
+        number = max((len(scorecard.pairs(method, metric)) for metric in shown), default=0)
+        row = [f"{method.removeprefix('search ')} ({number})"]
+        for metric in shown:
+            row.append(_show(scorecard.figure(method, metric), ".1f"))
+            row += [_show(printed[metric][method], ".1f")] if is_printed[metric] else []
+        rows.append(row + [_show_cost(getattr(scorecard.cost(method), cost)) for cost in table.costs])
+    return as_markdown([*columns, *(_COSTS[cost] for cost in table.costs)], rows)
 
 
-def _row(table: Table, scorecard: Scorecard, method: str, metrics: Sequence[str]) -> Iterator[str]:
-    number = max((len(scorecard.pairs(method, metric)) for metric in metrics), default=0)
-    yield f"{method.removeprefix('search ')} ({number})"
-    for metric in metrics:
-        figure, printed = scorecard.figure(method, metric), table.printed(method, scorecard.dataset, metric)
-        yield "–" if figure is None else f"{figure:.1f}"
-        yield "–" if printed is None else f"{printed:.1f}"
-    cost = scorecard.cost(method)
-    for name in table.costs:
-        value = getattr(cost, name)
-        yield "–" if value is None else f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
+def _show(figure: object, form: str) -> str:
+    return "–" if figure is None else format(figure, form)
+
+
+def _show_cost(value: float | None) -> str:
+    return _show(value, ".2f" if value is not None and value < 100 else ",.0f")
 
 
 def _win_rates(wanted: WinRates, scorecard: Scorecard, judge: LanguageModel) -> str:
