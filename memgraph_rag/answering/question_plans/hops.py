@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from memgraph_rag.answering.question_plans.values import words_of
 from memgraph_rag.contracts import FindPhrases, NounPhrase
 
 __all__ = ["Hop", "find_hop", "spell_out_kin"]
@@ -95,24 +96,26 @@ def find_hop(
         without: phrases that were tried in vain.
     """
     text = _StandIn(question, [*titles, *values])
-    whole = _words_of(_BEGINNING.sub("", text.replaced))
+    whole = words_of(_BEGINNING.sub("", text.replaced))
     for phrase in find_phrases(text.replaced):
         words = text.replaced[phrase.start : phrase.end]
         if (
             text.has_name(words)
             and _may_be_asked(phrase, words)
             and _ASKS.search(text.replaced[: phrase.start] + text.replaced[phrase.end :])
-            and _words_of(words).removeprefix("the ") != whole
+            and words_of(words) != whole
             and not _ASKED_BEFORE.search(text.replaced[: phrase.start])
             and text.restore(words) not in without
         ):
-            asked = text.restore(words)
-            is_owned = asked.lower().startswith("the ") or not phrase.has_of
-            asked_for = (
-                f"{'' if is_owned else 'the '}{asked[:1].lower() + asked[1:] if asked.startswith('The ') else asked}"
-            )
-            return Hop(asked, f"{'Who' if phrase.head in _PEOPLE else 'What'} is {asked_for}?")
+            return _make_hop(text.restore(words), phrase)
     return None
+
+
+def _make_hop(words: str, phrase: NounPhrase) -> Hop:
+    has_article = words.lower().startswith("the ")
+    article = "the " if has_article or phrase.has_of else ""
+    thing = words[len("the ") :] if has_article else words
+    return Hop(words, f"{'Who' if phrase.head in _PEOPLE else 'What'} is {article}{thing}?")
 
 
 def _may_be_asked(phrase: NounPhrase, words: str) -> bool:
@@ -158,7 +161,3 @@ def _name_places(question: str, known: Sequence[str]) -> list[tuple[int, int]]:
         if not any(start < last and first < end for first, last in places):
             places.append((start, end))
     return sorted(places)
-
-
-def _words_of(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
