@@ -40,6 +40,8 @@ def log_cost(documents: Sequence[PendingDocument], models: Models) -> None:
     try:
         language = models.language
         usage, unknown = estimate_usage(documents, language)
+        if not usage.model_calls and not unknown:  # too short for a layer
+            return
         if getattr(language, "device", None) is not None and usage.model_calls:
             usage = replace(usage, seconds=_estimate_seconds(documents, language, usage))
     except MemgraphRagError as error:

@@ -121,7 +121,7 @@ def test_what_cannot_be_measured_is_refused_in_a_sentence(
     empty = tmp_path / "empty"
     empty.mkdir()
     assert run(empty) == 1
-    assert "got no docs.jsonl" in capsys.readouterr().err
+    assert "got none of their files" in capsys.readouterr().err
     assert run(paragraphs, "--limit", 1) == 1
     assert "at least 2 questions" in capsys.readouterr().err
     assert run(paragraphs, paragraphs) == 1
