@@ -200,7 +200,7 @@ def _read_as_list(reply: str) -> None:
 def _read_as_json(reply: str) -> None:
     parse_extraction(reply)
     parse_extraction('{"names": ["' + reply)
-    read_report(reply, [], [], Sources({}, [], []))
+    read_report(reply, [], [], Sources({}, [], []), most_findings=5)
     parts = [outline_reply.Part("Section", reply[:200], (each,)) for each in (reply[-50:], reply)]
     outline_reply.parts(reply)
     outline_reply.find_headings(parts, reply, 0, len(reply))
