@@ -55,9 +55,10 @@ def files_under(folder: Path, pattern: str) -> dict[str, bytes]:
 def test_a_wheel_holds_every_module_statement_and_example(wheel: zipfile.ZipFile) -> None:
     held = {name: wheel.read(name) for name in wheel.namelist() if name.startswith("memgraph_rag/")}
     expected = {f"memgraph_rag/{name}": data for name, data in files_under(CHECKOUT / "memgraph_rag", "*.py").items()}
-    calibrations = files_under(CHECKOUT / "memgraph_rag", "*.json")
-    assert calibrations
-    expected |= {f"memgraph_rag/{name}": data for name, data in calibrations.items()}
+    for kind in ("*.json", "*.toml"):  # calibrations, the tables of the papers
+        files = files_under(CHECKOUT / "memgraph_rag", kind)
+        assert files
+        expected |= {f"memgraph_rag/{name}": data for name, data in files.items()}
     expected |= {f"memgraph_rag/{name}": data for name, data in files_under(CHECKOUT / "memgraph_rag", "*.md").items()}
     assets = files_under(CHECKOUT / "memgraph_rag", "assets/*")
     assert len(assets) == 6
