@@ -5,16 +5,22 @@ It knows scorecards, no memory. Invariant: a figure that was not measured, or th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.evaluation.report import Scorecard, as_markdown
-from memgraph_rag.evaluation.tables import Table, WinRates
+from memgraph_rag.evaluation.tables import CostName, Table, WinRates
 from memgraph_rag.evaluation.win_rates import pairs_of, win_rate
 
 __all__ = ["compare_with_paper"]
 
-_COSTS = {"nodes": "nodes", "prompt_tokens": "tokens read", "tera_flops": "TFLOP", "seconds": "s"}
+_COSTS: Mapping[CostName, str] = {
+    "nodes": "nodes",
+    "prompt_tokens": "tokens read",
+    "model_calls": "model calls",
+    "tera_flops": "TFLOP",
+    "seconds": "s",
+}
 
 
 def compare_with_paper(table: Table, scorecards: Sequence[Scorecard], judge: LanguageModel | None) -> str:

@@ -20,7 +20,10 @@ from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.methods import Build, Method
 from memgraph_rag.settings.sources import read_toml
 
-__all__ = ["Row", "Table", "find_table", "known_tables"]
+__all__ = ["CostName", "Row", "Table", "find_table", "known_tables"]
+
+CostName = Literal["nodes", "prompt_tokens", "model_calls", "tera_flops", "seconds"]
+"""A mean cost of a question that a table can show; see ``report.Cost``."""
 
 _FOLDER = Path(__file__).with_name("tables")
 
@@ -79,7 +82,7 @@ class Table(_Record):
         sets: the names of the folders of the paper's sets.
         setting: "corpus" or "closed"; see ``dataset.closed``.
         metrics: metrics to show, in this order.
-        costs: costs to show; see ``report.Cost``.
+        costs: costs to show, in this order.
         builds: ways to store documents, by name; the first one is the paper's.
         rows: the methods, in the order of the paper.
         win_rates: what a judge compares; None without a judge.
@@ -91,7 +94,7 @@ class Table(_Record):
     sets: Sequence[str]
     setting: Literal["corpus", "closed"] = "corpus"
     metrics: Sequence[str]
-    costs: Sequence[str] = ("nodes", "prompt_tokens", "seconds")
+    costs: Sequence[CostName] = ("nodes", "prompt_tokens", "seconds")
     builds: Mapping[str, BuildOfTable] = Field(default_factory=dict)
     rows: Sequence[Row] = Field(min_length=1)
     win_rates: WinRates | None = None

@@ -114,6 +114,7 @@ title = "Two ways to read"
 source = "A paper, table 1"
 sets = ["story"]
 metrics = ["F1", "ROUGE-L"]
+costs = ["nodes", "prompt_tokens", "model_calls", "tera_flops", "seconds"]
 builds.paper.settings.segment_tokens = 20
 builds.plain.layers.points.most_levels = 2
 [[rows]]
@@ -136,7 +137,7 @@ def test_table_of_a_paper_stands_beside_our_figures(cli, story: Path, tmp_path: 
     (tmp_path / "own.toml").write_text(TABLE)
     options = ("--data", story, "--table", tmp_path / "own.toml", "--out", tmp_path / "out", "--no-plots")
     lines = cli("evaluate", *options).stdout.splitlines()
-    assert "| method (questions) | F1 | paper | ROUGE-L | nodes | tokens read | s |" in lines
+    assert "| method (questions) | F1 | paper | ROUGE-L | nodes | tokens read | model calls | TFLOP | s |" in lines
     (pecan,) = [line for line in lines if line.startswith("| PECAN (2) |")]
     assert pecan.split(" | ")[2] == "61.1"
     swept = [line.split(" (")[0] for line in lines if line.startswith("| Whole")]
@@ -151,6 +152,7 @@ def test_table_of_a_paper_stands_beside_our_figures(cli, story: Path, tmp_path: 
         ('build = "plain"', 'build = "none"', "no build has the name none"),
         ("mode =", 'strategy = "walk"\nmode =', "one of the two"),
         ("metrics =", "metric =", "metric"),
+        ('"tera_flops"', '"euros"', "costs"),
     ],
 )
 def test_faulty_table_is_refused_before_anything_is_built(cli, story: Path, tmp_path: Path, part, wrong, said):
