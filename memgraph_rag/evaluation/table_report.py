@@ -60,7 +60,9 @@ def _of_set(table: Table, scorecard: Scorecard) -> str:
         columns += [metric, "paper"] if is_printed[metric] else [metric]
     rows: list[list[str]] = []
     for method in methods:
-        number = max((len(scorecard.pairs(method, metric)) for metric in shown), default=0)
+        number = max(
+            (len(scorecard.pairs(method, metric)) for metric in shown), default=len(scorecard.outcomes(method))
+        )
         row = [f"{method.removeprefix('search ')} ({number})"]
         for metric in shown:
             row.append(_show(scorecard.figure(method, metric), ".1f"))
