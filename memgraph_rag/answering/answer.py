@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from memgraph_rag.answering.answer_style import WrittenAnswer, write_answer
@@ -21,7 +21,7 @@ from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_
 from memgraph_rag.answering.lacking_layers import find_lacking_layers
 from memgraph_rag.answering.question_plans.comparison import find_comparison
 from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session
-from memgraph_rag.answering.question_plans.solving import Rewritten, Solved, follow_hops, solve_comparison
+from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, solve_comparison
 from memgraph_rag.answering.question_plans.values import words_of
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
@@ -52,6 +52,7 @@ from memgraph_rag.types import (
     Extent,
     Limits,
     Node,
+    Part,
     Step,
     StopReason,
     Usage,
@@ -61,12 +62,47 @@ from memgraph_rag.types import (
 __all__ = ["ENOUGH_TO_TELL", "Reading"]
 
 _TITLES = 8  # titles that a comparison may name
-_MOST_PLANNED = (
-    500  # characters of a question that is taken apart; patterns and parser take longer for each further one
-)
+_MOST_PLANNED = 500  # characters of a question that is taken apart: patterns and parser bear no long text
 
 ENOUGH_TO_TELL = 5
 """Number of nodes after which the reading stops if no node is about the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question under way, with the time and the place among the given answers at which it began."""
+
+    question: str
+    strategy: Strategy
+    limits: Limits
+    extent: Extent
+    style: AnswerStyle
+    snapshot: GraphSnapshot
+    began: float
+    begun: int
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the question began."""
+        return time.perf_counter() - self.began
+
+    def reached_limit(self, trace: Sequence[Step], usage: Usage) -> StopReason | None:
+        """Return the stop reason of the limit that is reached, or None."""
+        if self.limits.nodes is not None and len(trace) >= self.limits.nodes:
+            return StopReason.MAX_NODES
+        if self.limits.tokens is not None and usage.prompt_tokens >= self.limits.tokens:
+            return StopReason.MAX_TOKENS
+        if self.limits.seconds is not None and self.seconds >= self.limits.seconds:
+            return StopReason.MAX_SECONDS
+        return None
+
+    def has_stored(self, trace: Sequence[Step]) -> bool:
+        """Whether all nodes of a trace, each once in it, are still stored: a forgotten one must not be quoted.
+
+        The snapshot is renewed for it.
+        """
+        self.snapshot.renew()
+        return len(self.snapshot.nodes([step.node.id for step in trace])) == len(trace)
 
 
 class Reading:
@@ -136,153 +172,153 @@ class Reading:
         if not snapshot.count_documents():
             yield _answer_empty_memory(question, strategy, self._store.namespace)
             return
-        started, begun = time.perf_counter(), self._answers.begin()
+        asked = _Asked(question, strategy, limits, extent, style, snapshot, time.perf_counter(), self._answers.begin())
         search = self._search.reading(snapshot.graph)
         told = self._find_told(search, question, extent) if asks_turns else None
         if told is not None:
-            yield from self._tell(question, told, style, snapshot, started=started, begun=begun)
+            yield from self._tell(asked, told)
             return
         graph = GraphAsOf(snapshot.graph, search.as_of(extent)) if extent.has_time else snapshot.graph
         bounded = SearchWithin(search, extent)
-        rules = self._make_rules(bounded)
+        parts = PartReading(
+            self._models,
+            graph,
+            make_context=lambda session: self._context(graph, bounded, extent, session, limits),
+            is_spent=lambda trace, usage: asked.reached_limit(trace, usage) is not None,
+        )
+        solved = yield from self._compare(asked, graph, bounded, parts)
+        if solved is None:
+            yield from self._read(asked, graph, bounded, parts)
+        else:
+            yield from self._give(asked, solved, graph, parts)
+
+    def _read(
+        self, asked: _Asked, graph: GraphReader, search: SearchWithin, parts: PartReading
+    ) -> Generator[Step | str | Answer, None, None]:
+        """Yield the steps of the strategy, then the text and the ``Answer`` from what was read, or a refusal."""
+        question, strategy, rules = asked.question, asked.strategy, self._make_rules(search)
         trace: list[Step] = []
         stop: StopReason | None = None
         refusal: Refusal | None = None
         checks, was_checked = not follows_paper(strategy), False
-        parts = PartReading(
-            self._models,
-            graph,
-            lambda session: self._context(graph, bounded, extent, session, limits),
-            lambda read, usage: _find_reached_limit(limits, read, usage, time.perf_counter() - started) is not None,
-        )
-        plans = self._may_plan(question, strategy)
-        if plans and (plan := find_comparison(question, _find_titles(question, bounded, graph))):
-            solved = yield from solve_comparison(plan, parts.ask)
-            if solved is not None and rules.apply(question, self._evidence(parts.trace, graph)) is None:
-                yield from self._give(question, solved, style, strategy, parts, graph, started=started, begun=begun)
-                return
+        plans = self._may_plan(asked)
         with self._models.language.open_session(question) as session:
-            context = self._context(graph, bounded, extent, session, limits)
+            context = self._context(graph, search, asked.extent, session, asked.limits)
             for steps in _passes(strategy, question, context):
                 trace += steps
                 yield from parts.add(steps) if plans else steps
-                stop = steps[-1].stop or _find_reached_limit(
-                    limits, trace, session.usage, time.perf_counter() - started
-                )
+                stop = steps[-1].stop or asked.reached_limit(trace, session.usage)
                 if stop is None and checks and not was_checked and len(trace) >= ENOUGH_TO_TELL:
                     was_checked, refusal = True, rules.apply(question, self._evidence(trace, graph))
                 if stop is not None or refusal is not None:
                     break
-            snapshot.renew()  # a document that was forgotten during the reading must not be quoted
+            asked.snapshot.renew()  # a document that was forgotten during the reading must not be quoted
             if not trace:
                 refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
             evidence = self._evidence([] if refusal else trace, graph)
             if refusal is None and checks and not was_checked:
                 refusal = rules.apply(question, evidence)
-            written = WrittenAnswer()
-            rewritten = self._rewrite(question, session, evidence) if plans and not refusal else None
-            if rewritten is not None and not parts.is_spent:
-                written = yield from self._answer_rewritten(rewritten, style, parts)
-                trace = parts.trace
-                evidence = self._evidence(trace, graph)
-            is_supported = (
-                not checks or stop is StopReason.ANSWERABLE or refusal is not None or _supports(session, trace)
-            )
-            if not written.text and refusal is None and is_supported:
+            written, hops = WrittenAnswer(), tuple[Part, ...]()
+            if plans and refusal is None:
+                written, hops = yield from self._answer_by_hops(asked, session, evidence, parts)
+            if written.text:
+                evidence = self._evidence(parts.trace, graph)
+            elif refusal is None and (not checks or stop is StopReason.ANSWERABLE or _supports(session, trace)):
                 written = yield from write_answer(
-                    session, question, style, evidence.quotes, max_tokens=self._answer_tokens
+                    session, question, asked.style, evidence.quotes, max_tokens=self._answer_tokens
                 )
+            trace = parts.trace if plans else trace
             if written.unmarked:
                 nodes = [*evidence.segments, *self._find_sources(trace)]
-                self._answers.add(written.unmarked, nodes, begun=begun)
+                self._answers.add(written.unmarked, nodes, begun=asked.begun)
             yield Answer(
                 question=question,
-                text=written.text or (refusal.text if refusal else describe_search(question, trace, graph, bounded)),
+                text=written.text or (refusal.text if refusal else describe_search(question, trace, graph, search)),
                 abstained=not written.text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
                 citations=written.citations,
-                trace=tuple(parts.trace if plans else trace),
-                usage=replace(session.usage + parts.usage, seconds=time.perf_counter() - started),
+                trace=tuple(trace),
+                usage=replace(session.usage + parts.usage, seconds=asked.seconds),
                 strategy=strategy.name,
                 model=self._models.language.name,
                 warnings=(
                     *find_warnings(written.text, written.citations, evidence),
                     *_warn_ungraded(session, trace, self._models.language.name),
-                    *find_lacking_layers(strategy, trace, snapshot.graph, extent),
+                    *find_lacking_layers(strategy, trace, asked.snapshot.graph, asked.extent),
                 ),
                 short=written.short,
-                parts=rewritten.parts if rewritten else (),
+                parts=hops,
             )
 
-    def _may_plan(self, question: str, strategy: Strategy) -> bool:
-        """Whether a question may be taken apart: if the strategy plans, and the question has a usual length."""
-        is_usual = len(question) <= _MOST_PLANNED
-        return self._find_phrases is not None and is_usual and bool(getattr(strategy, "plans", False))
+    def _may_plan(self, asked: _Asked) -> bool:
+        """Whether a question may be taken apart: if its strategy plans, and it has a usual length."""
+        is_usual = len(asked.question) <= _MOST_PLANNED
+        return self._find_phrases is not None and is_usual and bool(getattr(asked.strategy, "plans", False))
 
-    def _rewrite(self, question: str, session: ReadingSession, evidence: ReadEvidence) -> Rewritten | None:
-        """Return the question with the names that its phrases stand for; None if no phrase gave a name."""
-        assert self._find_phrases is not None
-        read = "\n".join([*evidence.titles.values(), *(segment.text for segment in evidence.segments)])
-        with suppress(WindowExceeded):
-            return follow_hops(
-                question,
-                [*evidence.titles.values()],
-                self._find_phrases,
-                lambda asked: ask_session(session, asked, evidence.quotes),
-                read,
-            )
-        return None
+    def _compare(
+        self, asked: _Asked, graph: GraphReader, search: SearchWithin, parts: PartReading
+    ) -> Generator[Step, None, Solved | None]:
+        """Yield the steps of reading for a comparison, and return its answer.
 
-    def _answer_rewritten(
-        self, rewritten: Rewritten, style: AnswerStyle, parts: PartReading
-    ) -> Generator[Step | str, None, WrittenAnswer]:
-        """Yield the new steps and the text of the answer to a rewritten question, and return it.
-
-        It is empty if the model says Yes or No, because the question asks for a thing.
+        None if the question compares nothing, if the values cannot be compared, or if they must not be quoted.
         """
-        answering = parts.answer(rewritten.question, style, max_tokens=self._answer_tokens)
-        written = WrittenAnswer()
-        while True:
-            try:
-                item = next(answering)
-            except StopIteration as ended:
-                written = ended.value
-                break
-            if isinstance(item, Step):
-                yield item
-        if words_of(written.short) in ("", "yes", "no"):
-            return WrittenAnswer()
+        if not self._may_plan(asked):
+            return None
+        plan = find_comparison(asked.question, lambda: _find_titles(asked.question, search, graph))
+        solved = (yield from solve_comparison(plan, parts.ask)) if plan else None
+        if solved is None or not asked.has_stored(parts.trace):
+            return None
+        refusal = self._make_rules(search).apply(asked.question, self._evidence(parts.trace, graph))
+        return solved if refusal is None else None
+
+    def _answer_by_hops(
+        self, asked: _Asked, session: ReadingSession, evidence: ReadEvidence, parts: PartReading
+    ) -> Generator[Step | str, None, tuple[WrittenAnswer, tuple[Part, ...]]]:
+        """Yield the new steps and the text of an answer for which phrases of the question were asked first.
+
+        Return it with its parts. It is empty if no phrase gave a name, if a limit is reached, if the model says Yes or
+        No, because the question asks for a thing, or if what was read was forgotten meanwhile.
+        """
+        assert self._find_phrases is not None
+        titles = [*evidence.titles.values()]
+        rewritten = None
+        with suppress(WindowExceeded):
+            rewritten = follow_hops(
+                asked.question,
+                titles,
+                self._find_phrases,
+                lambda hop: ask_session(session, hop, evidence.quotes),
+                "\n".join([*titles, *(segment.text for segment in evidence.segments)]),
+            )
+        if rewritten is None:
+            return WrittenAnswer(), ()
+        if asked.reached_limit(parts.trace, session.usage + parts.usage) is not None:
+            return WrittenAnswer(), rewritten.parts
+        written = yield from parts.answer(rewritten.question, asked.style, max_tokens=self._answer_tokens)
+        if words_of(written.short) in ("", "yes", "no") or not asked.has_stored(parts.trace):
+            return WrittenAnswer(), rewritten.parts
         yield written.text
-        cited = [*written.citations, *(citation for part in rewritten.parts for citation in part.citations[:1])]
-        return replace(written, citations=_distinct(cited))
+        cited = _distinct([*written.citations, *_first_citations(rewritten.parts)])
+        return replace(written, citations=cited), rewritten.parts
 
     def _give(
-        self,
-        question: str,
-        solved: Solved,
-        style: AnswerStyle,
-        strategy: Strategy,
-        parts: PartReading,
-        graph: GraphReader,
-        *,
-        started: float,
-        begun: int,
+        self, asked: _Asked, solved: Solved, graph: GraphReader, parts: PartReading
     ) -> Generator[str | Answer, None, None]:
         """Yield the text and the ``Answer`` of a comparison."""
-        text = solved.short if style == "short" else solved.text
+        text = solved.short if asked.style == "short" else solved.text
         yield text
         evidence = self._evidence(parts.trace, graph)
-        self._answers.add(text, [*evidence.segments], begun=begun)
-        citations = _distinct([citation for part in solved.parts for citation in part.citations[:1]])
+        self._answers.add(text, [*evidence.segments], begun=asked.begun)
+        citations = _distinct(_first_citations(solved.parts))
         yield Answer(
-            question=question,
+            question=asked.question,
             text=text,
             abstained=False,
             stop_reason=StopReason.ANSWERABLE,
             citations=citations,
             trace=tuple(parts.trace),
-            usage=replace(parts.usage, seconds=time.perf_counter() - started),
-            strategy=strategy.name,
+            usage=replace(parts.usage, seconds=asked.seconds),
+            strategy=asked.strategy.name,
             model=self._models.language.name,
             warnings=tuple(find_warnings(text, citations, evidence)),
             short=solved.short,
@@ -307,29 +343,26 @@ class Reading:
         is_certain = told.is_calibrated and (told.is_told or are_turns)
         return told if is_certain and can_copy(self._models.language, question) else None
 
-    def _tell(
-        self, question: str, told: Told, style: AnswerStyle, snapshot: GraphSnapshot, *, started: float, begun: int
-    ) -> Generator[Step | str | Answer, None, None]:
+    def _tell(self, asked: _Asked, told: Told) -> Generator[Step | str | Answer, None, None]:
         """Yield the steps, the text and the ``Answer`` from the turn that holds, or a refusal if nothing was told."""
-        trace = trace_turns(question, told)
-        snapshot.renew()  # a turn that was forgotten while the judge read must not be quoted
-        if len(snapshot.nodes([step.node.id for step in trace])) < len(trace):
+        trace = trace_turns(asked.question, told)
+        if not asked.has_stored(trace):  # a turn was forgotten while the judge read
             trace = ()
         yield from trace
         written = None
         if trace:
-            written = yield from answer_from_turns(self._models.language, question, style, told)
-            self._answers.add(written.text, [step.node for step in trace], begun=begun)
-        evidence = self._evidence(trace, snapshot.graph)
+            written = yield from answer_from_turns(self._models.language, asked.question, asked.style, told)
+            self._answers.add(written.text, [step.node for step in trace], begun=asked.begun)
+        evidence = self._evidence(trace, asked.snapshot.graph)
         usage = told.usage + written.usage if written else told.usage
         yield Answer(
-            question=question,
+            question=asked.question,
             text=written.text if written else NEVER_TOLD,
             abstained=written is None,
             stop_reason=StopReason.ANSWERABLE if written else StopReason.NOTHING_FOUND,
             citations=written.citations if written else (),
             trace=trace,
-            usage=replace(usage, seconds=time.perf_counter() - started),
+            usage=replace(usage, seconds=asked.seconds),
             strategy=STRATEGY,
             model=self._models.language.name,
             warnings=tuple(find_warnings(written.text, written.citations, evidence)) if written else (),
@@ -383,9 +416,17 @@ def _find_titles(question: str, search: SearchWithin, graph: GraphReader) -> lis
     return [record.title for record in graph.documents(sorted({each.segment.document_id for each in found}))]
 
 
+def _first_citations(parts: Iterable[Part]) -> list[Citation]:
+    """Return the best citation of each part that has one."""
+    return [citation for part in parts for citation in part.citations[:1]]
+
+
 def _distinct(citations: Iterable[Citation]) -> tuple[Citation, ...]:
     """Return the citations without those that begin where an earlier one does."""
-    return tuple({(each.document_id, each.start): each for each in reversed([*citations])}.values())[::-1]
+    found: dict[tuple[str, int], Citation] = {}
+    for citation in citations:
+        found.setdefault((citation.document_id, citation.start), citation)
+    return tuple(found.values())
 
 
 def _answer_empty_memory(question: str, strategy: Strategy, namespace: str) -> Answer:
@@ -442,14 +483,3 @@ def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
         return True
     probabilities = [step.p_yes for step in trace if step.p_yes is not None]
     return max(probabilities or [session.probability_of_yes()]) >= calibration.unsupported_below
-
-
-def _find_reached_limit(limits: Limits, trace: Sequence[Step], usage: Usage, seconds: float) -> StopReason | None:
-    """Return the stop reason of the limit that is reached, or None."""
-    if limits.nodes is not None and len(trace) >= limits.nodes:
-        return StopReason.MAX_NODES
-    if limits.tokens is not None and usage.prompt_tokens >= limits.tokens:
-        return StopReason.MAX_TOKENS
-    if limits.seconds is not None and seconds >= limits.seconds:
-        return StopReason.MAX_SECONDS
-    return None

@@ -59,13 +59,13 @@ def find_phrases():
     ],
 )
 def test_comparison_asks_the_same_of_both_things(question: str, how: str, asked: tuple[str, str]) -> None:
-    plan = find_comparison(question, TITLES)
+    plan = find_comparison(question, lambda: TITLES)
     assert plan is not None
     assert (plan.how, plan.questions(), plan.role) == (how, asked, "")
 
 
 def test_role_is_asked_for_first() -> None:
-    plan = find_comparison("Which film has the director who was born later, Solaris or The Blue Kite?", TITLES)
+    plan = find_comparison("Which film has the director who was born later, Solaris or The Blue Kite?", lambda: TITLES)
     assert plan is not None
     assert plan.role_questions() == ("Who is the director of Solaris?", "Who is the director of The Blue Kite?")
     assert plan.asked == "When was {} born?"
@@ -82,7 +82,7 @@ def test_role_is_asked_for_first() -> None:
     ],
 )
 def test_other_questions_are_no_comparison(question: str) -> None:
-    assert find_comparison(question, TITLES) is None
+    assert find_comparison(question, lambda: TITLES) is None
 
 
 @table(
@@ -261,3 +261,22 @@ def test_comparison_within_a_limit_asks_no_more_parts(memory: Memory) -> None:
 
 def test_value_that_was_not_read_is_no_value(memory: Memory) -> None:
     assert memory.ask("Who was born first, Ann Lee or Zed Unknown?").parts == ()
+
+
+@table("question", ["Who was born first, Ann Lee or Bo Ray?", "Where was the director of Solaris born?"])
+def test_document_that_is_forgotten_meanwhile_is_not_quoted(memory: Memory, question: str) -> None:
+    gone = "ann" if "Ann" in question else "tarkovsky"
+    items = memory.stream(question)
+    next(items)
+    memory.forget(gone)
+    *_, answer = items
+    assert isinstance(answer, Answer)
+    assert gone not in {citation.document_key for citation in answer.citations}
+
+
+def test_titles_are_searched_only_for_a_comparison() -> None:
+    def never() -> list[str]:
+        raise AssertionError("titles were searched")
+
+    assert find_comparison("Where do Ann Lee and Bo Ray live?", never) is None
+    assert find_comparison("Is Ann Lee older than me?", never) is None

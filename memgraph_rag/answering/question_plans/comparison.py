@@ -6,7 +6,7 @@ It knows words only: no model, no graph. Invariant: both things stand in the que
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -80,6 +80,7 @@ _DATED = (
 _SAME = re.compile(r"\bsame\s+(?:\w+\s+)??(?P<noun>[a-z]+)\b|\b(?P<nationality>nationality)\b", re.IGNORECASE)
 _COUNTRY = {"country", "nation", "nationality", "countries"}
 _LOCATED = _words("located", "situated")
+_OR, _JOINED = _words("or"), _words("and", "or")
 _YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|have|has|had|can|could)\b", re.IGNORECASE)
 _BETWEEN = re.compile(
     r"\s*(?:\([^)]*\))?,?\s*(?P<word>and|or)\s+(?:(?:the|a|an|of|film|movie|song|album|book|director|directors)\s+)*",
@@ -94,31 +95,34 @@ _LISTED = re.compile(
 _BRACKETS = re.compile(r"\s*\([^)]*\)\s*$")
 
 
-def find_comparison(question: str, titles: Sequence[str]) -> Comparison | None:
+def find_comparison(question: str, find_titles: Callable[[], Sequence[str]]) -> Comparison | None:
     """Return the comparison that a question asks for; None if it asks for another thing.
 
     Args:
-        titles: titles of the documents that a search for the question found: names that the question may write.
+        find_titles: returns titles of the documents that a search for the question finds: names that the question may
+            write. It is called only if the words of the question ask for a comparison.
 
-    >>> find_comparison("Who was born first, Ann Lee or Bo Ray?", []).questions()
+    >>> find_comparison("Who was born first, Ann Lee or Bo Ray?", list).questions()
     ('When was Ann Lee born?', 'When was Bo Ray born?')
     """
     text = " ".join(question.split()).rstrip("?.! ")
-    is_yes_or_no = _YES_OR_NO.match(text) is not None and not re.search(r"\bor\b", text)
-    things = _find_things(text, titles, joined_by="and" if is_yes_or_no else "or")
+    is_yes_or_no = _YES_OR_NO.match(text) is not None and not _OR.search(text)
+    template = None if is_yes_or_no else _find_template(text)
+    if not _JOINED.search(text) or not (_SAME.search(text) if is_yes_or_no else template):
+        return None
+    things = _find_things(text, find_titles(), joined_by="and" if is_yes_or_no else "or")
     if things is None:
         return None
     role = match[1].lower() if (match := _ROLE.search(text)) and not any(map(_ROLE.search, things)) else ""
-    if is_yes_or_no:
-        asked = _same_attribute(text, has_role=bool(role))
-        return Comparison(things, "same", asked, role) if asked else None
-    if not _ORDER.search(text):
-        return None
-    for template in _DATED:
-        if template.words.search(text):
-            how = "later" if _LATER.search(text) else "earlier"
-            return Comparison(things, how, template.asked, role if template.takes_role else "")
-    return None
+    if template is None:
+        return Comparison(things, "same", _same_attribute(text, has_role=bool(role)), role)
+    how = "later" if _LATER.search(text) else "earlier"
+    return Comparison(things, how, template.asked, role if template.takes_role else "")
+
+
+def _find_template(text: str) -> _Template | None:
+    """Return the question about a date that is asked of things in an order; None if the question orders nothing."""
+    return next((each for each in _DATED if each.words.search(text)), None) if _ORDER.search(text) else None
 
 
 def _find_things(text: str, titles: Sequence[str], *, joined_by: str) -> tuple[str, str] | None:
@@ -147,15 +151,11 @@ def _title_places(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int]]
 
 
 def _same_attribute(text: str, *, has_role: bool) -> str:
-    """Return the question for an attribute that both things may share; empty if the question names none."""
+    """Return the question for the attribute that both things may share."""
     match = _SAME.search(text)
-    if match is None:
-        return ""
+    assert match is not None
     noun = (match["noun"] or match["nationality"]).lower()
-    if noun in _COUNTRY:
-        return (
-            "In which country is {} located?"
-            if _LOCATED.search(text) and not has_role
-            else "What is the nationality of {}?"
-        )
-    return f"Which {noun} is that of {{}}?"
+    if noun not in _COUNTRY:
+        return f"Which {noun} is that of {{}}?"
+    is_place = _LOCATED.search(text) and not has_role
+    return "In which country is {} located?" if is_place else "What is the nationality of {}?"

@@ -96,6 +96,8 @@ def find_hop(
         without: phrases that were tried in vain.
     """
     text = _StandIn(question, [*titles, *values])
+    if not text.has_name(text.replaced):
+        return None
     whole = words_of(_BEGINNING.sub("", text.replaced))
     for phrase in find_phrases(text.replaced):
         words = text.replaced[phrase.start : phrase.end]

@@ -35,6 +35,7 @@ class PartReading:
         self,
         models: Models,
         graph: GraphReader,
+        *,
         make_context: Callable[[ReadingSession], ReadingContext],
         is_spent: Callable[[Sequence[Step], Usage], bool],
     ) -> None:
@@ -50,7 +51,7 @@ class PartReading:
 
         The value is empty if a limit is reached before the reading, or if no word of it stands in what was read.
         """
-        if self.is_spent:
+        if self._is_spent(self.trace, self.usage):
             return Part(question, "")
         with self._models.language.open_session(question) as session:
             evidence = yield from self._read(question, session)
@@ -59,18 +60,11 @@ class PartReading:
         read = {word for segment in evidence.segments for word in words_of(segment.text).split()}
         return part if read.intersection(words_of(part.value).split()) else Part(question, "")
 
-    @property
-    def is_spent(self) -> bool:
-        """Whether a limit of the whole question is reached."""
-        return self._is_spent(self.trace, self.usage)
-
-    def answer(
-        self, question: str, style: AnswerStyle, *, max_tokens: int
-    ) -> Generator[Step | str, None, WrittenAnswer]:
-        """Read for a question, yield the steps and the pieces of the answer, and return the answer."""
+    def answer(self, question: str, style: AnswerStyle, *, max_tokens: int) -> Generator[Step, None, WrittenAnswer]:
+        """Read for a question, yield the steps, and return the whole answer."""
         with self._models.language.open_session(question) as session:
             evidence = yield from self._read(question, session)
-            written = yield from write_answer(session, question, style, evidence.quotes, max_tokens=max_tokens)
+            written = _finish(write_answer(session, question, style, evidence.quotes, max_tokens=max_tokens))
             self.usage += session.usage
         return written
 
@@ -95,3 +89,12 @@ def ask_session(session: ReadingSession, question: str, quotes: Quotes) -> Part:
     said = "".join(session.answer(max_tokens=_VALUE_TOKENS, request=_REQUEST.format(question=question)))
     value = extract_phrase(said)
     return Part(question, value, quotes.cite(question, value) if value else ())
+
+
+def _finish(writing: Generator[str, None, WrittenAnswer]) -> WrittenAnswer:
+    """Return the whole answer. Its pieces are dropped: the caller may give another answer."""
+    while True:
+        try:
+            next(writing)
+        except StopIteration as ended:
+            return ended.value
