@@ -145,9 +145,11 @@ def evaluate(
             scorecards.append(scorecard)
             headers.append(header)
     name = "summary" if table is None else Path(table).stem
-    shown = "\n".join(card.markdown() for card in scorecards)
-    if of_paper is not None:
-        shown = compare_with_paper(of_paper, scorecards, judging)
+    shown = (
+        compare_with_paper(of_paper, scorecards, judging)
+        if of_paper is not None
+        else "\n".join(card.markdown() for card in scorecards)
+    )
     _write(scorecards, f"```\n{headers[0]}\n```\n\n{shown}", out, name, with_plots=plots)
     if as_json:
         json_output.write_json([row for scorecard in scorecards for row in scorecard.rows()])

@@ -34,8 +34,7 @@ from memgraph_rag.models.endpoints.model import EndpointModel
 from memgraph_rag.models.endpoints.pen_and_eye import PenAndEye
 from memgraph_rag.models.files import catalogue
 from memgraph_rag.models.files.journal import Journal
-from memgraph_rag.models.recognizers import find_recognizer, spacy_model
-from memgraph_rag.models.recognizers.noun_phrases import SpacyNounPhrases
+from memgraph_rag.models.recognizers import find_recognizer, noun_phrases
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder, CheckedModel, CheckedRecognizer
 from memgraph_rag.models.wrappers.turn_judging import TurnJudging
 from memgraph_rag.settings import Neo4j, Settings
@@ -136,8 +135,8 @@ class FoundModels:
     @cached_property
     def find_phrases(self) -> FindPhrases | None:
         """The finder of noun phrases in questions; None if no spaCy package is installed."""
-        release = spacy_model.find_package()
-        return SpacyNounPhrases(release[0]).find_phrases if release else None
+        finder = noun_phrases.installed()
+        return finder.find_phrases if finder else None
 
     @cached_property
     def turn_judge(self) -> TurnJudging:

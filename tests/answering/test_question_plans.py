@@ -13,8 +13,7 @@ from memgraph_rag.answering.question_plans.comparison import Comparison, find_co
 from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kin
 from memgraph_rag.answering.question_plans.solving import follow_hops, solve_comparison
 from memgraph_rag.answering.question_plans.values import compare_dates, is_same
-from memgraph_rag.models.recognizers.noun_phrases import SpacyNounPhrases
-from memgraph_rag.models.recognizers.spacy_model import find_package
+from memgraph_rag.models.recognizers.noun_phrases import installed
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer, FakeSession
 from memgraph_rag.types import Answer, Part, Step, StopReason, Usage
@@ -24,9 +23,9 @@ TITLES = ["Solaris (1972 film)", "The Blue Kite", "Ann Lee", "Bo Ray"]
 
 @pytest.fixture(scope="module")
 def find_phrases():
-    release = find_package()
-    assert release is not None, "the extra dev installs a package"
-    return SpacyNounPhrases(release[0]).find_phrases
+    finder = installed()
+    assert finder is not None, "the extra dev installs a package"
+    return finder.find_phrases
 
 
 # ── comparisons ──────────────────────────────────────────────────────────────────────────────────────────────

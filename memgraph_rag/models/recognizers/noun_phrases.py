@@ -6,19 +6,27 @@ The module knows spaCy, but no graph. Invariant: a phrase is a piece of the text
 from __future__ import annotations
 
 import threading
+from functools import cache
 from typing import TYPE_CHECKING
 
 from memgraph_rag.contracts import NounPhrase
-from memgraph_rag.errors import ModelError
+from memgraph_rag.models.recognizers.spacy_model import find_package, load_pipeline
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Token
 
-__all__ = ["SpacyNounPhrases"]
+__all__ = ["SpacyNounPhrases", "installed"]
 
 _CLAUSES = {"relcl", "acl"}
 _OWNED_OR_MEANT = {"poss", "det"}
+
+
+@cache
+def installed() -> SpacyNounPhrases | None:
+    """Return the finder of the first installed spaCy package, which all memories share; None without a package."""
+    release = find_package()
+    return SpacyNounPhrases(release[0]) if release else None
 
 
 class SpacyNounPhrases:
@@ -49,17 +57,15 @@ class SpacyNounPhrases:
 
     def _load(self) -> Language:
         if self._pipeline is None:
-            import spacy
-
-            try:
-                self._pipeline = spacy.load(self._package, exclude=["ner", "lemmatizer"])
-            except (OSError, ValueError, ImportError, KeyError) as error:
-                raise ModelError(
-                    f"Expected a spaCy model with a parser in the package {self._package}, got an error: {error} "
-                    f"Reinstall it: pip install --force-reinstall {self._package.replace('_', '-')}.",
-                    name=self._package,
-                ) from error
+            self._pipeline = load_pipeline(self._package, _remove_names, what="with a parser")
         return self._pipeline
+
+
+def _remove_names(pipeline: Language) -> None:
+    """Remove the parts that a parse does not need."""
+    pipeline.get_pipe("parser")
+    for name in {"ner", "lemmatizer"}.intersection(pipeline.component_names):
+        pipeline.remove_pipe(name)
 
 
 def _phrase(token: Token) -> NounPhrase | None:

