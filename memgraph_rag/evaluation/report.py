@@ -17,7 +17,7 @@ from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, ratio_dif
 from memgraph_rag.evaluation.outcomes import Building, Outcome
 from memgraph_rag.evaluation.scores import Scores, scores_of
 
-__all__ = ["Cost", "Difference", "Scorecard", "intervals_line"]
+__all__ = ["Cost", "Difference", "Scorecard", "as_markdown", "intervals_line", "show_number"]
 
 _LESS_IS_BETTER = {"refused"}
 
@@ -161,6 +161,16 @@ class Scorecard:
         known = [number for number in operations if number is not None]
         return Cost(**means, tera_flops=sum(known) / count if len(known) == len(operations) else None)
 
+    def describe_building(self) -> str:
+        """Return a line with the mean cost of adding a document; empty if no document was added."""
+        built = self.building()
+        if built is None:
+            return ""
+        return (
+            f"Building, a document: {built.prompt_tokens:,.0f} tokens read, {built.generated_tokens:,.0f} written, "
+            f"{built.model_calls:.1f} model calls, {built.seconds:.1f} s, {show_number(built.tera_flops)} TFLOP."
+        )
+
     def questions_to_pay(self, method: str, whole: str = "full_context") -> float | None:
         """Return the number of questions on a document after which a method has saved the tokens of building it.
 
@@ -204,11 +214,8 @@ class Scorecard:
             shown = [metric for metric in metrics if any(self.figure(method, metric) for method in methods)]
             if shown:
                 parts += [self._table(shown, methods), *self._differences(shown, methods)]
-        if (built := self.building()) is not None:
-            parts.append(
-                f"Building, a document: {built.prompt_tokens:,.0f} tokens read, {built.generated_tokens:,.0f} written, "
-                f"{built.model_calls:.1f} model calls, {built.seconds:.1f} s, {_show(built.tera_flops)} TFLOP."
-            )
+        if told := self.describe_building():
+            parts.append(told)
             paid = {method: self.questions_to_pay(method) for method in self.methods if method in self._ours}
             parts += [
                 f"{method} has saved, against reading the whole, what building took after {count:.1f} questions on a "
@@ -232,7 +239,7 @@ class Scorecard:
             rows.append(
                 [
                     f"{method} ({number})",
-                    *("–" if figure is None else f"{figure:.1f}" for figure in figures),
+                    *map(show_number, figures),
                     *(_show_costs(cost) if asked else [f"{cost.seconds:.3f}"]),
                 ]
             )
@@ -262,13 +269,13 @@ def _tokens(cost: Cost) -> float:
 def _show_costs(cost: Cost) -> list[str]:
     """Return the cells of a question's costs in a table."""
     return [
-        _show(cost.nodes),
-        _show(cost.node_tokens, ",.0f"),
+        show_number(cost.nodes),
+        show_number(cost.node_tokens, ",.0f"),
         f"{cost.prompt_tokens:,.0f}",
         f"{cost.generated_tokens:.0f}",
         f"{cost.model_calls:.1f}",
         f"{cost.seconds:.1f}",
-        _show(cost.tera_flops),
+        show_number(cost.tera_flops),
     ]
 
 
@@ -282,9 +289,11 @@ def _round(number: float | None, digits: int) -> float | None:
     return None if number is None else round(number, digits)
 
 
-def _show(number: float | None, form: str = ".1f") -> str:
+def show_number(number: float | Interval | None, form: str = ".1f") -> str:
+    """Return a number, or a figure with its interval, in a form; a dash for None."""
     return "–" if number is None else format(number, form)
 
 
 def as_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
     return "\n".join(f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows))

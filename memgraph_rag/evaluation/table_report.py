@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memgraph_rag.contracts import LanguageModel
-from memgraph_rag.evaluation.report import Scorecard, as_markdown
+from memgraph_rag.evaluation.report import Scorecard, as_markdown, show_number
 from memgraph_rag.evaluation.tables import CostName, Table, WinRates
 from memgraph_rag.evaluation.win_rates import pairs_of, win_rate
 
@@ -38,7 +38,7 @@ def compare_with_paper(table: Table, scorecards: Sequence[Scorecard], judge: Lan
     """
     parts = [f"# {table.title}", f"{table.source}. {table.note}".strip()]
     for scorecard in scorecards:
-        parts += [f"## {scorecard.dataset}", _of_set(table, scorecard), *_costs_of_building(scorecard)]
+        parts += filter(None, [f"## {scorecard.dataset}", _of_set(table, scorecard), scorecard.describe_building()])
         if table.win_rates is not None and judge is not None:
             parts += [
                 f"Wins over {table.win_rates.against} in percent, a tie as half a win, judged by {judge.name} in both "
@@ -65,18 +65,14 @@ def _of_set(table: Table, scorecard: Scorecard) -> str:
         )
         row = [f"{method.removeprefix('search ')} ({number})"]
         for metric in shown:
-            row.append(_show(scorecard.figure(method, metric), ".1f"))
-            row += [_show(printed[metric][method], ".1f")] if is_printed[metric] else []
+            row.append(show_number(scorecard.figure(method, metric)))
+            row += [show_number(printed[metric][method])] if is_printed[metric] else []
         rows.append(row + [_show_cost(getattr(scorecard.cost(method), cost)) for cost in table.costs])
     return as_markdown([*columns, *(_COSTS[cost] for cost in table.costs)], rows)
 
 
-def _show(figure: object, form: str) -> str:
-    return "–" if figure is None else format(figure, form)
-
-
 def _show_cost(value: float | None) -> str:
-    return _show(value, ".2f" if value is not None and value < 100 else ",.0f")
+    return show_number(value, ".2f" if value is not None and value < 100 else ",.0f")
 
 
 def _win_rates(wanted: WinRates, scorecard: Scorecard, judge: LanguageModel) -> str:
@@ -90,13 +86,3 @@ def _win_rates(wanted: WinRates, scorecard: Scorecard, judge: LanguageModel) -> 
         shown = [f"{100 * share.value:.0f} [{100 * share.low:.0f}, {100 * share.high:.0f}]" for share in shares]
         rows.append([f"{method} ({len(pairs)})", *shown, str(sum(rate.unusable for rate in rates))])
     return as_markdown(["method (questions)", *wanted.criteria, "unusable"], rows)
-
-
-def _costs_of_building(scorecard: Scorecard) -> list[str]:
-    built = scorecard.building()
-    if built is None:
-        return []
-    return [
-        f"Building, a document: {built.prompt_tokens:,.0f} tokens read, {built.generated_tokens:,.0f} written, "
-        f"{built.model_calls:.1f} model calls, {built.seconds:.1f} s."
-    ]
