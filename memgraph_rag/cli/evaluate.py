@@ -84,9 +84,11 @@ def evaluate(
         ),
     ] = None,
     setting: Annotated[
-        str,
-        typer.Option(help="Search all documents of the folder (corpus), or each question's own paragraphs (closed)."),
-    ] = "corpus",
+        str | None,
+        typer.Option(
+            help="Search all documents of the folder (corpus, the default), or each question's own paragraphs (closed)."
+        ),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(min=2, help="Maximum number of questions of each folder, evenly spaced.")
     ] = None,
@@ -116,15 +118,15 @@ def evaluate(
     With strategies, searches are scored only in the --modes that are named. The layers that a strategy reads are built.
     A question that ended in an error is not asked again.
     """
+    if setting not in (None, "corpus", "closed"):
+        raise typer.BadParameter(f"Expected corpus or closed, got {show(setting)}.", param_hint="--setting")
     of_paper = None if table is None else find_table(table)
     if of_paper is not None:
-        _refuse_beside_table(strategies, modes, ablate, changes, layers)
+        _refuse_beside_table(strategies, modes, ablate, changes, layers, setting)
         methods = [_with_required_layers(method, are_given=False) for method in of_paper.methods()]
         setting = of_paper.setting
     else:
         methods = _methods(strategies or (), modes or (), ablate or (), changes or (), layers)
-    if setting not in ("corpus", "closed"):
-        raise typer.BadParameter(f"Expected corpus or closed, got {show(setting)}.", param_hint="--setting")
     asks = any(method.strategy for method in methods)
     _check_packages(with_answers=asks, with_plots=plots)
     folders = of_paper.folders(data) if of_paper else [read_folder(path) for path in data]
@@ -160,8 +162,8 @@ def evaluate(
 def _refuse_beside_table(*options: Sequence[str] | None) -> None:
     if any(options):
         raise typer.BadParameter(
-            "Expected --table alone, got --strategies, --modes, --ablate, --set or --layers too. Write them into a "
-            "table of your own.",
+            "Expected --table alone, got --strategies, --modes, --ablate, --set, --layers or --setting too. "
+            "Write them into a table of your own.",
             param_hint="--table",
         )
 

@@ -169,8 +169,9 @@ def test_unknown_table_is_refused_with_the_known_ones(cli, story: Path, tmp_path
     assert "pecan-1" in refused.stderr
 
 
-def test_table_stands_alone(cli, story: Path):
-    refused = cli("evaluate", "--data", story, "--table", "pecan-1", "--modes", "graph", status=2)
+@pytest.mark.parametrize("option", [("--modes", "graph"), ("--setting", "closed")])
+def test_option_of_a_table_is_refused_beside_it(cli, story: Path, option: tuple[str, str]):
+    refused = cli("evaluate", "--data", story, "--table", "pecan-1", *option, status=2)
     assert "Write them into a table" in " ".join(refused.stderr.split())
 
 
