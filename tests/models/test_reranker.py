@@ -6,25 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+from tiny_bert import save_bert
+from transformers import BertForSequenceClassification
 
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.models.reranker import CrossEncoderReranker, Reranker
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "fox", "ran", "rain", "fell", "who", "?"]
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A cross-encoder of two layers."""
-    (tmp_path / "vocab.txt").write_text("\n".join(WORDS))
-    torch.manual_seed(0)
-    config = BertConfig(vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
-                        intermediate_size=32, max_position_embeddings=64, num_labels=1)  # fmt: skip
-    BertForSequenceClassification(config).save_pretrained(tmp_path)
-    BertTokenizerFast(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
-    return tmp_path
+    words = ["the", "fox", "ran", "rain", "fell", "who", "?"]
+    return save_bert(tmp_path, BertForSequenceClassification, words, most_tokens=64, labels=1)
 
 
 def test_each_text_gets_a_score_of_its_own(folder: Path) -> None:

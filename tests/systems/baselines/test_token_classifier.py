@@ -7,24 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertForTokenClassification, BertTokenizerFast
+from tiny_bert import save_bert
+from transformers import BertForTokenClassification, BertTokenizerFast
 
 from memgraph_rag.errors import ModelNotFound
 from memgraph_rag.systems.baselines.token_classifier import TokenClassifier
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "fox", "ran", "##ning", "rain", "fell"]
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A token classifier of two layers that reads 16 tokens at once."""
-    (tmp_path / "vocab.txt").write_text("\n".join(WORDS))
-    torch.manual_seed(0)
-    config = BertConfig(vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
-                        intermediate_size=32, max_position_embeddings=16, num_labels=2)  # fmt: skip
-    BertForTokenClassification(config).save_pretrained(tmp_path)
-    BertTokenizerFast(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
-    return tmp_path
+    """A token classifier that reads 16 tokens at once."""
+    words = ["the", "fox", "ran", "##ning", "rain", "fell"]
+    return save_bert(tmp_path, BertForTokenClassification, words, most_tokens=16, labels=2)
 
 
 def test_word_has_the_mean_probability_of_its_tokens(folder: Path) -> None:
