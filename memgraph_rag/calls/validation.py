@@ -250,10 +250,10 @@ def checked_limits(limits: object, *, takes: Collection[str] = ("seconds", "toke
 
 
 def checked_style(style: object) -> AnswerStyle:
-    """Return the style of an answer.
+    """Return the argument ``style`` of a call if it is the name of a style.
 
     Raises:
-        SettingsError: the style does not exist.
+        SettingsError: there is no style with this name.
     """
     known: tuple[AnswerStyle, ...] = get_args(AnswerStyle)
     if style not in known:

@@ -48,10 +48,13 @@ class SearchContext(Protocol):
         ...
 
     def look(self, query: str | None = None) -> AbstractContextManager[tuple[Any, Any]]:
-        """Return the segment index and the view that the call may search (``search.segment_index``), both locked.
+        """Return (segment index, view) of ``search.segment_index``, locked as long as the context is open.
+
+        The index holds all segments of the namespace, the view those that the call's scope allows.
 
         Args:
-            query: if the namespace is too large for memory, the database returns a pool for this query.
+            query: if the namespace is too large for memory, the index holds only segments near to this query, which
+                the database chooses.
 
         Raises:
             SearchMemoryExceeded: the namespace is too large for memory, and there is no query.

@@ -17,9 +17,10 @@ _HITS = 32
 
 
 def documents_to_walk(question: str, context: ReadingContext) -> Sequence[str]:
-    """Return the context's document ids; without a limit all ids up to eight, else the first eight of a search.
+    """Return the ids of the documents that a strategy walks for a question.
 
-    The ids of a search are those of its best results, best first. They may be fewer than eight.
+    These are the documents of the context, if it names some. Else they are all documents of a memory with at most
+    eight, and in a larger memory the documents of the best results of a search, best first, at most eight.
     """
     if context.documents is not None:
         return context.documents

@@ -93,7 +93,10 @@ class Spans:
         self._indicators.zero_()[:rows, :length, :count] = others._indicators
 
     def members(self) -> Members:
-        """Return which keys belong to which span, from the first key of a span to the last; no keys without spans."""
+        """Return which keys of the cache belong to which span.
+
+        The result covers the keys from the first key of any span to the last one; it is empty if there are no spans.
+        """
         places = (self.owner >= 0).any(dim=0).nonzero()
         first, end = (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)
         return Members(first, self._indicators[:, first:end])
@@ -121,7 +124,7 @@ class AttentionMeter:
 
     @cached_property
     def members(self) -> Members:
-        """Which keys belong to which span; the same for all layers."""
+        """Which keys of the cache belong to which span. All layers of the network have the same spans."""
         return self.spans.members()
 
     def pool(self, probabilities: Tensor) -> Tensor:

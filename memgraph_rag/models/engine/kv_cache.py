@@ -77,7 +77,10 @@ class RowCache(Cache):
         return max(self.lengths)
 
     def get_mask_sizes(self, query_length: int, layer_idx: int) -> tuple[int, int]:  # noqa: ARG002
-        """Return the number of keys of the longest row after the pass, and the position of the first key, always 0."""
+        """Return the number of keys of the longest row after ``query_length`` more tokens, and 0, the first position.
+
+        transformers calls this for its masks. All layers have the same sizes.
+        """
         return max(self.lengths) + query_length, 0
 
     # ── the interface that this library calls ────────────────────────────────────────────────────────────

@@ -42,7 +42,10 @@ def relation_columns(graphs: Sequence[DocumentGraph]) -> Columns:
 
 
 def embedded_columns(entity_ids: Sequence[str], vectors: Sequence[Vector]) -> Columns:
-    """Return the embeddings of nodes or relations as columns, in the order of ``entity_ids``, one vector for each."""
+    """Return the columns ``id`` and ``embedding`` of a bulk write: the ids as they are, and the vector of each.
+
+    The ids are ids of nodes or of relations.
+    """
     return {"id": list(entity_ids), "embedding": _stack(vectors)}
 
 

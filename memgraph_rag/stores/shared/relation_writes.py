@@ -67,9 +67,15 @@ def save_relations(
 def embed_names(
     run: Run, create: Create, find_near: FindNear, entity_ids: Sequence[str], vectors: Mapping[str, Vector]
 ) -> None:
-    """Store the embeddings of these entities' names, and link the entities to their near-synonyms.
+    """Store the embeddings of these entities' names, and link the entities to their near-synonyms by SIMILAR_TO.
 
-    Existing links stay. ``vectors`` has a vector for each of the entities.
+    Existing links stay.
+
+    Args:
+        run: runs a statement of the engine.
+        create: writes columns of rows.
+        find_near: returns the stored entities whose names are near enough to be synonyms.
+        vectors: the vector of each of the entities' names, by entity id.
     """
     rows = relation_rows.embedded_columns(entity_ids, [vectors[entity_id] for entity_id in entity_ids])
     create("write/embed_entities", rows)

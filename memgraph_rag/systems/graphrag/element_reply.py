@@ -113,7 +113,12 @@ def gleaning_task(types: Sequence[str], found: Sequence[Annotation]) -> str:
 
 
 def claims_task(types: Sequence[str], description: str) -> str:
-    """Return the task that asks for claims. ``description`` says which claims are wanted."""
+    """Return the part of a prompt that asks for claims about entities.
+
+    Args:
+        types: the types of the entities.
+        description: which claims are wanted.
+    """
     return _CLAIMS_TASK.format(types=", ".join(types), description=description)
 
 
@@ -165,7 +170,11 @@ def parse_claims(text: str) -> tuple[list[Annotation], Counter[str]]:
 
 
 def repeats_itself(prompt: Prompt, text: str) -> bool:  # noqa: ARG001 - the signature that ``generate`` calls
-    """Return whether the last three records of a reply stood there before, so that generation should stop."""
+    """Return whether the model writes the same entities, relations or claims again, so that generation should stop.
+
+    This is so if each of the last three records occurs earlier in its list: the relations, or the entities of a reply
+    without relations, or else the claims.
+    """
     fields = read_reply(text, "elements", Counter())
     for key in ("relations", "entities", "claims"):
         if records := list_of(fields.get(key)):

@@ -69,10 +69,13 @@ class ElementTable:
 
 
 def gather(annotations: Iterable[Annotation], keys: Mapping[str, str]) -> ElementTable:
-    """Merge the annotations of the layer ``elements``.
+    """Return the table of the annotations of the layer ``elements``.
+
+    Entities of one title become one element, and so do relations of one title; each claim stays alone. Relations with
+    an end that is no entity, and claims about no entity, are left out and counted.
 
     Args:
-        keys: the key of each document, by id. Annotations of other documents are left out.
+        keys: the key of each document, by id: the order of the elements. Annotations of other documents are left out.
     """
     known = [item for item in annotations if item.document_id in keys and item.kind in (ENTITY, RELATION, CLAIM)]
     in_order = sorted(known, key=lambda item: (keys[item.document_id], item.index))

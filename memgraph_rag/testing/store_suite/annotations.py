@@ -20,7 +20,10 @@ HOSTILE = 'He said "it\'s" -- {curly} $dollar `tick` \\back \\u0041 // \u202e ش
 def with_annotations(
     graph: DocumentGraph, layer: str = "own", texts: Sequence[str] = ("first", "second")
 ) -> DocumentGraph:
-    """Return the document with an annotation for each text: the first one of all segments, the others of no segment."""
+    """Return a copy of the document with one more annotation for each text.
+
+    The first annotation belongs to all segments, the others belong to no segment.
+    """
     document = graph.document
     everything = tuple(segment.id for segment in graph.segments)
     annotations = tuple(

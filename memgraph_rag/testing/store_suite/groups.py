@@ -106,7 +106,7 @@ def without_layers(graph: DocumentGraph) -> DocumentGraph:
 
 
 def with_layer_names(graph: DocumentGraph) -> DocumentGraph:
-    """Return the document with the sorted names of the layers of which it has rows in its record."""
+    """Return a copy of the document whose record names the layers that have rows in the document, sorted."""
     layers = {item.layer for item in (*graph.points, *graph.annotations)}
     layers |= {"relations" if mention.kind == OPEN_KIND else "entities" for mention in graph.mentions}
     further = {"entities": graph.titles, "relations": graph.relations, "outline": graph.sections}

@@ -25,7 +25,11 @@ Kernel = Callable[..., tuple[Tensor, Tensor]]
 
 
 def varlen_kernel(query: Tensor, value: Tensor) -> Kernel | None:
-    """Return the kernel for (B, H, T, D) queries and values of this shape and type; None if no kernel serves them."""
+    """Return the attention kernel for queries and values of shape (batch, heads, tokens, width).
+
+    None if the kernel does not serve them: not on a GPU of compute capability 8 or more, not in 16 bits, or a width
+    that is too large or no multiple of 8.
+    """
     width = query.shape[-1]
     if not query.is_cuda or query.dtype not in (torch.bfloat16, torch.float16) or value.shape[-1] != width:
         return None
