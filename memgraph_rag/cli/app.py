@@ -135,9 +135,9 @@ COMMANDS = {
         "Export all documents of the namespace, or of one user, with their layers into one file.",
     ),
     "import": Command(
-        "maintenance",
-        "import_file",
-        "Store the documents of an exported file without a model. Stored documents of the same keys are replaced.",
+        "imports",
+        "import_files",
+        "Import archives of this library, and chats, mail and notes that other programs exported.",
     ),
     "models": Command(
         "models",
