@@ -75,6 +75,7 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "recognizer": ("rules", "rules"),
     "calibration": ("none", "none"),
     "checks": ("names", "names"),
+    "redact": ("mask", "mask"),
     "stemming": ("true", True),
     "search": ("database", "database"),
     "search_memory_mib": ("100", 100),
