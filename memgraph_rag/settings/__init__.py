@@ -141,6 +141,9 @@ class Settings(BaseModel):
         description="Keys, passwords, card and account numbers in what is added. mark: count them on the receipt. "
         "mask: store stars in their place. refuse: raise an error.",
     )
+    capture_content: bool = Field(
+        False, description="Spans of OpenTelemetry hold queries, questions and answers, beside ids and numbers."
+    )
     stemming: bool = Field(False, description='"marriages" finds "marriage" in keyword and graph search.')
     search: Literal["auto", "memory", "database"] = Field(
         "auto",
