@@ -11,9 +11,12 @@ from export_samples import SAMPLES
 from tables import table
 
 from memgraph_rag.errors import DocumentError, SettingsError
+from memgraph_rag.lexical.note_links import find_note_links
+from memgraph_rag.memory import Memory
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 from memgraph_rag.text.exports import export_files
 from memgraph_rag.text.exports.export_files import ExportFiles
-from memgraph_rag.text.exports.formats import FORMATS, read_export
+from memgraph_rag.text.exports.formats import read_export
 from memgraph_rag.types import Document, Failure
 
 
@@ -23,7 +26,7 @@ def documents_in(path: Path, name: str | None = None) -> list[Document]:
     return [item for item in items if isinstance(item, Document)]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_sample_is_recognised_and_read(name: str, tmp_path: Path) -> None:
     write, expected = SAMPLES[name]
 
@@ -141,3 +144,62 @@ def test_quoted_lines_of_a_thread_are_left_out(tmp_path: Path) -> None:
     (document,) = documents_in(tmp_path)
     assert (document.key, document.title) == ("mail/ann@a.b", "Tea")
     assert document.text.count("Do you like tea?") == 1
+
+
+def write_vault(folder: Path) -> Path:
+    notes = {
+        ".obsidian/app.json": "{}",
+        "Kayak.md": "# My boat\n\nIt is red. See [[Paddle|the paddle]] and [[Nowhere]]. #boats\n",
+        "gear/Paddle.md": "It broke. Bob mended it. #boats\n",
+        "gear/image.png": "",
+        "Tea.md": "Green.\n",
+    }
+    for name, text in notes.items():
+        path = folder / "notes" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / "notes"
+
+
+def test_vault_is_recognised_by_its_settings(tmp_path: Path) -> None:
+    name, items = read_export(write_vault(tmp_path))
+    found = {(item.key, item.title) for item in items if isinstance(item, Document)}
+    assert name == "vault"
+    assert found == {
+        ("vault/notes/Kayak.md", "Kayak"),
+        ("vault/notes/gear/Paddle.md", "Paddle"),
+        ("vault/notes/Tea.md", "Tea"),
+    }
+
+
+def test_search_walks_over_links_and_tags(tmp_path: Path) -> None:
+    """The kayak's note links to the paddle's; nothing else joins them."""
+    with Memory(":memory:", embedder=FakeEmbedder(), model=FakeLanguageModel(), recognizer=FakeRecognizer()) as memory:
+        list(memory.add_many(documents_in(write_vault(tmp_path))))
+        names = {name for node in ("Kayak", "Paddle") for name in memory_names(memory, node)}
+        evidence = memory.search("Who mended the part of my boat?", k=9)
+    assert {"paddle", "nowhere", "boats"} <= names
+    paths = {each.document_key: {carrier.entity.casefold() for carrier in each.path} for each in evidence}
+    assert paths["vault/notes/gear/Paddle.md"] & {"paddle", "boats"}
+
+
+def memory_names(memory: Memory, title: str) -> set[str]:
+    (record,) = [each for each in memory.documents() if each.title == title]
+    return {mention.normal for mention in memory._parts.store.mentions_in([record.id])[record.id]}
+
+
+@table(
+    "text",
+    [
+        "if [[ -f x ]]; then",
+        "a[[0]] and b[[1, 2]]",
+        "#include <x>",
+        "#fff000",
+        "a#b issue #12",
+        "# Heading",
+        "#!/bin/sh",
+        "[[]]",
+    ],
+)
+def test_programs_have_no_note_links(text: str) -> None:
+    assert list(find_note_links(text)) == []

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
-from memgraph_rag.text.exports import chatgpt, claude, discord, gemini, mail, slack, telegram, whatsapp
+from memgraph_rag.text.exports import chatgpt, claude, discord, gemini, mail, slack, telegram, vault, whatsapp
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure
 
@@ -27,6 +27,7 @@ class Format(NamedTuple):
 
 
 FORMATS = {
+    "vault": Format(vault.matches, vault.read),
     "slack": Format(slack.matches, slack.read),
     "chatgpt": Format(chatgpt.matches, chatgpt.read),
     "claude": Format(claude.matches, claude.read),
