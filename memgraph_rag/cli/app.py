@@ -132,7 +132,7 @@ COMMANDS = {
     "export": Command(
         "maintenance",
         "export_file",
-        "Export all documents of the namespace, or of one user, with their layers into one file.",
+        "Export all documents of the namespace, or of one user, as an archive or in a form that other programs read.",
     ),
     "import": Command(
         "imports",

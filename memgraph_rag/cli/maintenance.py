@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -25,23 +25,36 @@ if TYPE_CHECKING:
 
 __all__ = ["export_file", "purge", "reembed"]
 
-_File = Annotated[
-    Path, typer.Argument(help="Archive in JSON Lines, as 'export' writes it; '-' is standard input or output.")
-]
+_File = Annotated[Path, typer.Argument(help="Archive in JSON Lines, or what --format names; '-' is standard output.")]
 _STREAM = Path("-")
 
 
 def export_file(
-    place: Place, file: _File, user: UserOf = None, session: SessionOf = None, as_json: Json = False
+    place: Place,
+    file: _File,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="jsonl, graphml (files), markdown, obsidian, parquet (folders); by default an archive."
+        ),
+    ] = None,
+    user: UserOf = None,
+    session: SessionOf = None,
+    as_json: Json = False,
 ) -> None:
-    """Export all documents of the namespace, or of one user, with their layers into one file.
+    """Export all documents of the namespace, or of one user, as an archive or in a form that other programs read.
 
-    An existing file is replaced if it is an archive or empty, and refused otherwise.
+    An archive holds all layers, and 'import' reads it. An existing file is replaced if it is an export of the same form
+    or empty, and refused otherwise.
     """
     if file == _STREAM and as_json:
         raise typer.BadParameter("standard output can take the archive alone", param_hint="--json")
+    if file == _STREAM and form not in (None, "jsonl", "graphml"):
+        raise typer.BadParameter("name a folder for this form", param_hint="FILE")
     with place.stored() as memory:
-        write = partial(memory.maintenance.export_to, user=user, session=session)
+        maintenance = memory.maintenance
+        export = maintenance.export_to if form is None else partial(maintenance.export_files, form=cast("Any", form))
+        write = partial(export, user=user, session=session)
         number = _to_stdout(write) if file == _STREAM else write(file)
     if file == _STREAM:
         return
