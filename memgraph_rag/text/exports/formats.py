@@ -13,6 +13,7 @@ from typing import NamedTuple
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.text.exports import chatgpt, claude, discord, gemini, mail, slack, telegram, vault, whatsapp
+from memgraph_rag.text.exports import other_memories as memories
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure
 
@@ -27,6 +28,9 @@ class Format(NamedTuple):
 
 
 FORMATS = {
+    "mem0": Format(memories.is_mem0, memories.read_mem0),
+    "langgraph": Format(memories.is_langgraph, memories.read_langgraph),
+    "graphiti": Format(memories.is_graphiti, memories.read_graphiti),
     "vault": Format(vault.matches, vault.read),
     "slack": Format(slack.matches, slack.read),
     "chatgpt": Format(chatgpt.matches, chatgpt.read),
