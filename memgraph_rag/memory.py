@@ -404,6 +404,7 @@ class Memory:
         return telemetry.log_answer(
             "ask",
             kept_questions.keep_answers(items, self._parts.store, self.namespace) if keep_trace else items,
+            has_content=self.settings.capture_content,
             strategy=chosen.name,
         )
 
@@ -452,6 +453,8 @@ class Memory:
             if min_relevance is not None:
                 evidence = [item for item in evidence if item.relevance is not None and item.relevance >= min_relevance]
             event_fields |= {"mode": mode if isinstance(mode, str) else mode.name, "found": len(evidence)}
+            shown = query if self.settings.capture_content else None
+            event_fields |= telemetry.describe_retrieval(evidence, k=k, query=shown)
         return with_days(evidence)
 
     def tools(self, names: Sequence[ToolName] = TOOLS, **scope: Unpack[ScopeFields]) -> list[Tool]:

@@ -159,6 +159,7 @@ class OpenMemory:
             self.answers,
             count_tokens=self.models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
             segment_tokens=self.settings.segment_tokens,
+            redact=self.settings.redact,
         )
 
     @cached_property

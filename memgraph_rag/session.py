@@ -22,6 +22,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentChanged, SettingsError
 from memgraph_rag.facts.layer import FactsLayer
 from memgraph_rag.ingestion.layer_building import build_layer
+from memgraph_rag.ingestion.redaction import redact_messages
 from memgraph_rag.ingestion.segmenting import cut_segments
 from memgraph_rag.maintenance.lacking_layers import build_lacking_layers
 from memgraph_rag.models.embedders.unit_vectors import units
@@ -74,6 +75,7 @@ class Stored:
         unchanged: the number of turns that were stored already with the same content.
         echoes: the number of written segments that repeat an earlier answer of the memory.
         documents: the keys of the pages that were written.
+        notes: the number of secrets in the turns, by kind (the setting ``redact``).
     """
 
     added: int = 0
@@ -81,6 +83,7 @@ class Stored:
     unchanged: int = 0
     echoes: int = 0
     documents: tuple[str, ...] = ()
+    notes: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __add__(self, other: Stored) -> Stored:
         return Stored(
@@ -89,6 +92,7 @@ class Stored:
             self.unchanged + other.unchanged,
             self.echoes + other.echoes,
             tuple(dict.fromkeys((*self.documents, *other.documents))),
+            {**self.notes, **other.notes},
         )
 
 
@@ -163,13 +167,15 @@ class Session:
                 overlapping history. Otherwise the same words are stored as a new turn.
 
         Raises:
-            DocumentError: a turn is not a message, or is empty; or another document has the key of a page.
+            DocumentError: a turn is not a message, or is empty, or has a secret that is refused; or another document
+                has the key of a page.
             StoreError: the database failed, or other writers changed the session during each of many attempts.
         """
         self._parts.require_writable()
         now = datetime.now(timezone.utc).isoformat()  # as timestamps.read writes it: an archive is checked for that
+        turns, notes = redact_messages(turns, self._parts.settings.redact)
         read = read_turns(self._conversation, turns, now=now)
-        stored, done = Stored(), 0
+        stored, done = Stored(notes=notes), 0
         with self._lock, telemetry.span("session_add", turns=len(read)) as event_fields:
             while done < len(read):
                 part, number = self._add_with_retries(read[done:], is_first=not done)

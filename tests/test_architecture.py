@@ -81,6 +81,8 @@ OWNERS = {
     "spacy": "models",
     "stanza": "models",
     "pypdf": "text",
+    "pypandoc": "text",
+    "openpyxl": "text",
     "dateutil": "lexical",
     "markdown_it": "lexical",
     "charset_normalizer": "text",

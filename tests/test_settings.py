@@ -75,6 +75,8 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "recognizer": ("rules", "rules"),
     "calibration": ("none", "none"),
     "checks": ("names", "names"),
+    "capture_content": ("true", True),
+    "redact": ("mask", "mask"),
     "stemming": ("true", True),
     "search": ("database", "database"),
     "search_memory_mib": ("100", 100),

@@ -2,12 +2,16 @@
 
 Each call of ``Memory`` that writes, asks, searches or examines ends with one record of the logger ``memgraph_rag`` at
 level INFO. Its message is a line for people; ``record.event`` and ``record.facts`` hold the same for programs. With the
-extra ``otel`` and a configured OpenTelemetry each call is also a span. Invariant: no text, title, key, question, answer
-or name of a document or an entity is in a record or a span.
+extra ``otel`` and a configured OpenTelemetry each call is also a span, with the attributes ``gen_ai.*``. Invariant: no
+text, title, key, question, answer or name of a document or an entity is in a record or a span; with the setting
+``capture_content`` the question and the answer are in the span, and only there.
+
+Source: OpenTelemetry's semantic conventions for generative AI (retrieval, memory and inference spans).
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Generator, Iterable, Iterator
@@ -15,14 +19,25 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
-from memgraph_rag.types import Answer, Failure, Receipt, Step, Usage
+from memgraph_rag.types import Answer, Citation, Evidence, Failure, Receipt, Step, Usage
 
-__all__ = ["describe_receipt", "log_answer", "log_outcomes", "span"]
+__all__ = ["describe_receipt", "describe_retrieval", "log_answer", "log_outcomes", "span"]
 
 Facts = dict[str, Any]
 Outcome = TypeVar("Outcome", Receipt, Receipt | Failure)
 
 _PREFIX = "memgraph_rag"
+_GEN_AI = "gen_ai."
+_OPERATIONS = {
+    "add": "upsert_memory",
+    "session_add": "upsert_memory",
+    "forget": "delete_memory",
+    "search": "retrieval",
+    "ask": "chat",
+}
+"""The name of an event's operation in the conventions; further events have none."""
+_TOKENS = {"prompt_tokens": "gen_ai.usage.input_tokens", "generated_tokens": "gen_ai.usage.output_tokens"}
+_MOST_RETRIEVED = 100  # documents that a span lists
 
 logger = logging.getLogger(_PREFIX)
 
@@ -32,7 +47,7 @@ def span(event: str, **facts: Any) -> Iterator[Facts]:
     """Log the block as one event when it ends, with its duration and, if it raised, the type of the error.
 
     Yields:
-        A dict with ``facts``, to which the block adds further facts.
+        A dict with ``facts``, to which the block adds further facts. Names with ``gen_ai.`` go into the span only.
     """
     began = time.perf_counter()
     event_fields: Facts = dict(facts)
@@ -42,14 +57,43 @@ def span(event: str, **facts: Any) -> Iterator[Facts]:
         if kind is not None:
             event_fields["error"] = kind.__name__
         event_fields["seconds"] = round(time.perf_counter() - began, 6)
-        _log(event, event_fields)
+        _log(event, {name: value for name, value in event_fields.items() if not name.startswith(_GEN_AI)})
         if traced is not None:
-            traced.set_attributes({f"{_PREFIX}.{name}": value for name, value in event_fields.items()})
+            traced.set_attributes(_make_attributes(event, event_fields))
+            if kind is not None and issubclass(kind, Exception):
+                traced.set_status(_error_status())
             traced.end()
 
     with ExitStack() as call:
         call.push(end)
         yield event_fields
+
+
+def _make_attributes(event: str, event_fields: Facts) -> Facts:
+    """Return the attributes of a span: the event's own names, and the names of the conventions."""
+    attributes = {
+        name if name.startswith(_GEN_AI) else f"{_PREFIX}.{name}": value for name, value in event_fields.items()
+    }
+    attributes |= {name: event_fields[own] for own, name in _TOKENS.items() if event_fields.get(own)}
+    if event in _OPERATIONS:
+        attributes["gen_ai.operation.name"] = _OPERATIONS[event]
+    if "error" in event_fields:
+        attributes["error.type"] = event_fields["error"]
+    return attributes
+
+
+def describe_retrieval(found: Iterable[Evidence | Citation], *, k: int, query: str | None = None) -> Facts:
+    """Return the attributes of a retrieval: the id and the score of each segment; empty without OpenTelemetry.
+
+    Args:
+        query: the query, if the span may hold it.
+    """
+    if not _tracer():
+        return {}
+    pairs = [(item.segment.id if isinstance(item, Evidence) else item.segment_id, item.score) for item in found]
+    documents = [{"id": segment_id, "score": float(score)} for segment_id, score in pairs[:_MOST_RETRIEVED]]
+    asked = {} if query is None else {"gen_ai.retrieval.query.text": query}
+    return {"gen_ai.retrieval.top_k": k, "gen_ai.retrieval.documents": json.dumps(documents), **asked}
 
 
 def log_outcomes(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, None, None]:
@@ -61,9 +105,13 @@ def log_outcomes(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, 
 
 
 def log_answer(
-    event: str, items: Generator[Step | str | Answer, None, None], **facts: Any
+    event: str, items: Generator[Step | str | Answer, None, None], *, has_content: bool, **facts: Any
 ) -> Generator[Step | str | Answer, None, None]:
-    """Yield the items of an answer, and log one event at the end; an abandoned answer has the error "GeneratorExit"."""
+    """Yield the items of an answer, and log one event at the end; an abandoned answer has the error "GeneratorExit".
+
+    Args:
+        has_content: whether the span may hold question and answer.
+    """
     with span(event, **facts) as event_fields, closing(items):
         for item in items:
             if isinstance(item, Answer):
@@ -73,8 +121,26 @@ def log_answer(
                     "nodes": len(item.trace),
                     "citations": len(item.citations),
                     **_describe_usage(item.usage),
+                    **_describe_answer(item, has_content=has_content),
                 }
             yield item
+
+
+def _describe_answer(answer: Answer, *, has_content: bool) -> Facts:
+    """Return the attributes of an answer; its documents are the segments that it cites."""
+    found = describe_retrieval(answer.citations, k=len(answer.citations))
+    if not found:
+        return {}
+    model = {"gen_ai.request.model": answer.model, "gen_ai.response.model": answer.model} if answer.model else {}
+    if not has_content:
+        return {**found, **model}
+    messages = {
+        "gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": answer.question}]}],
+        "gen_ai.output.messages": [
+            {"role": "assistant", "parts": [{"type": "text", "content": answer.text}], "finish_reason": "stop"}
+        ],
+    }
+    return {**found, **model, **{name: json.dumps(value) for name, value in messages.items()}}
 
 
 def describe_receipt(receipt: Receipt) -> Facts:
@@ -109,3 +175,9 @@ def _tracer() -> Any:
     except ImportError:
         return None
     return trace.get_tracer(_PREFIX)
+
+
+def _error_status() -> Any:
+    from opentelemetry.trace import Status, StatusCode  # pyright: ignore[reportMissingImports]
+
+    return Status(StatusCode.ERROR)

@@ -132,12 +132,12 @@ COMMANDS = {
     "export": Command(
         "maintenance",
         "export_file",
-        "Export all documents of the namespace, or of one user, with their layers into one file.",
+        "Export all documents of the namespace, or of one user, as an archive or in a form that other programs read.",
     ),
     "import": Command(
-        "maintenance",
-        "import_file",
-        "Store the documents of an exported file without a model. Stored documents of the same keys are replaced.",
+        "imports",
+        "import_files",
+        "Import archives of this library, and chats, mail and notes that other programs exported.",
     ),
     "models": Command(
         "models",

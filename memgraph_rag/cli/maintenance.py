@@ -1,4 +1,4 @@
-"""The commands that maintain a store: ``memgraph-rag export``, ``import``, ``purge`` and ``reembed``.
+"""The commands that maintain a store: ``memgraph-rag export``, ``purge`` and ``reembed``.
 
 They know no database engine. Invariant: a command does not change the texts of stored documents.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -23,25 +23,38 @@ from memgraph_rag.errors import StoreError
 if TYPE_CHECKING:
     from memgraph_rag.types import Matrix
 
-__all__ = ["export_file", "import_file", "purge", "reembed"]
+__all__ = ["export_file", "purge", "reembed"]
 
-_File = Annotated[
-    Path, typer.Argument(help="Archive in JSON Lines, as 'export' writes it; '-' is standard input or output.")
-]
+_File = Annotated[Path, typer.Argument(help="Archive in JSON Lines, or what --format names; '-' is standard output.")]
 _STREAM = Path("-")
 
 
 def export_file(
-    place: Place, file: _File, user: UserOf = None, session: SessionOf = None, as_json: Json = False
+    place: Place,
+    file: _File,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="jsonl, graphml (files), markdown, obsidian, parquet (folders); by default an archive."
+        ),
+    ] = None,
+    user: UserOf = None,
+    session: SessionOf = None,
+    as_json: Json = False,
 ) -> None:
-    """Export all documents of the namespace, or of one user, with their layers into one file.
+    """Export all documents of the namespace, or of one user, as an archive or in a form that other programs read.
 
-    An existing file is replaced if it is an archive or empty, and refused otherwise.
+    An archive holds all layers, and 'import' reads it. An existing file is replaced if it is an export of the same form
+    or empty, and refused otherwise.
     """
     if file == _STREAM and as_json:
         raise typer.BadParameter("standard output can take the archive alone", param_hint="--json")
+    if file == _STREAM and form not in (None, "jsonl", "graphml"):
+        raise typer.BadParameter("name a folder for this form", param_hint="FILE")
     with place.stored() as memory:
-        write = partial(memory.maintenance.export_to, user=user, session=session)
+        maintenance = memory.maintenance
+        export = maintenance.export_to if form is None else partial(maintenance.export_files, form=cast("Any", form))
+        write = partial(export, user=user, session=session)
         number = _to_stdout(write) if file == _STREAM else write(file)
     if file == _STREAM:
         return
@@ -62,41 +75,6 @@ def _to_stdout(write: Callable[[Path], int]) -> int:
         with path.open("rb") as written:
             shutil.copyfileobj(written, typer.get_binary_stream("stdout"))
     return number
-
-
-def import_file(
-    place: Place,
-    file: _File,
-    bulk: Annotated[bool, typer.Option("--bulk", help="Import into an empty Neo4j database with neo4j-admin.")] = False,
-    files: Annotated[
-        Path | None, typer.Option("--files", help="With --bulk: only write the files for neo4j-admin to this folder.")
-    ] = None,
-    home: Annotated[
-        Path | None, typer.Option(help="With --bulk: the --home folder of 'neo4j start', if you set one.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Store the documents of an exported file without a model. Stored documents of the same keys are replaced.
-
-    The whole file is checked first. A document that is stored in the same form already stays unchanged.
-
-    --bulk stops the local server, fills its empty database from files, and starts the server again.
-    """
-    source = Path("/dev/stdin") if file == _STREAM else file
-    if bulk:
-        from memgraph_rag.cli.bulk_import import import_in_bulk
-
-        import_in_bulk(place, source, files=files, home=home, as_json=as_json)
-        return
-    if files or home:
-        raise typer.BadParameter("goes with --bulk only", param_hint="--files" if files else "--home")
-    with place.open() as memory:
-        receipts = [receipt.as_dict() for receipt in memory.maintenance.import_from(source)]
-    if as_json:
-        json_output.write_json({"receipts": receipts})
-        return
-    for form in receipts:
-        render.to_stdout().print(render.receipt_line(form), soft_wrap=True)
 
 
 def purge(place: Place, as_json: Json = False) -> None:

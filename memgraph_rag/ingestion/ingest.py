@@ -9,7 +9,7 @@ writes it. Only this process uses the store. One bad source never stops another.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memgraph_rag.contracts import GraphStore, Layer, Models, TokenCounter
@@ -18,6 +18,7 @@ from memgraph_rag.ingestion.given_answers import GivenAnswers
 from memgraph_rag.ingestion.graph_building import BuildOutcome, BuiltDocument
 from memgraph_rag.ingestion.graph_writing import write_documents
 from memgraph_rag.ingestion.planning import PendingDocument, Plan, Planner
+from memgraph_rag.ingestion.redaction import Redact, redact_document
 from memgraph_rag.ingestion.sources import Item, Loaded, Request, grouped
 from memgraph_rag.types import DocumentRecord, Failure, Receipt
 
@@ -54,6 +55,7 @@ class Ingestion:
         answers: earlier answers of the memory, to mark echoes.
         count_tokens: counts the tokens of a segment's text.
         segment_tokens: the most tokens of a segment.
+        redact: what happens to secrets in a document.
     """
 
     def __init__(
@@ -66,8 +68,10 @@ class Ingestion:
         *,
         count_tokens: TokenCounter,
         segment_tokens: int,
+        redact: Redact,
     ) -> None:
         self._store = store
+        self._redact: Redact = redact
         self._planner = Planner(
             store, models, layers, answers, count_tokens=count_tokens, segment_tokens=segment_tokens
         )
@@ -80,15 +84,21 @@ class Ingestion:
         that are stored and reported first; then the error is raised.
         """
         final_errors: list[Exception] = []
-        unread_times: deque[int] = deque()  # of each request that is loaded and not reported yet
+        notes: deque[Mapping[str, int]] = deque()  # of each request that is loaded and not reported yet
 
         def load_all() -> Iterator[Loaded | Failure]:
             for item in self._pool.load(_until_error(requests, final_errors)):
-                unread_times.append(item.unread_times if isinstance(item, Loaded) else 0)
-                yield item
+                if isinstance(item, Loaded):
+                    unread = {UNREAD_TIMES: item.unread_times} if item.unread_times else {}
+                    redacted, secrets = redact_document(item, self._redact)
+                    notes.append({**unread, **secrets})
+                    yield redacted
+                else:
+                    notes.append({})
+                    yield item
 
         for outcome in self._ingest(load_all()):
-            yield _with_unread_times(outcome, unread_times.popleft())
+            yield _with_notes(outcome, notes.popleft())
         if final_errors:
             raise final_errors[0]
 
@@ -139,8 +149,8 @@ def _until_error(requests: Iterable[Request], final_errors: list[Exception]) -> 
         final_errors.append(error)
 
 
-def _with_unread_times(outcome: Receipt | Failure, count: int) -> Receipt | Failure:
-    """Return the receipt with a note of the number of messages whose time was not understood."""
-    if not count or isinstance(outcome, Failure):
+def _with_notes(outcome: Receipt | Failure, notes: Mapping[str, int]) -> Receipt | Failure:
+    """Return the receipt with further notes."""
+    if not notes or isinstance(outcome, Failure):
         return outcome
-    return replace(outcome, notes={**outcome.notes, UNREAD_TIMES: count})
+    return replace(outcome, notes={**outcome.notes, **notes})

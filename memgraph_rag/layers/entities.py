@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from memgraph_rag.contracts import Models, Named, Progress, SplitDocument
 from memgraph_rag.lexical.names import is_name, normalise
+from memgraph_rag.lexical.note_links import find_note_links
 from memgraph_rag.types import LayerRows, Mention, Segment, Title, entity_id
 
 __all__ = ["EntitiesLayer", "mentions_in"]
@@ -77,13 +78,13 @@ class EntitiesLayer:
 def mentions_in(
     segment: Segment, names: Sequence[Named], namespace: str, notes: Counter[str], *, most: int = _MOST_MENTIONS
 ) -> list[Mention]:
-    """Return the mentions of a segment by place: the recognizer's names, the headings and the speaker.
+    """Return the mentions of a segment by place: the recognizer's names, headings, the speaker, note links.
 
     The speaker is mentioned where the text first has the name; a role such as "user" is no name. Names that cannot be
     entities, and mentions beyond ``most``, are left out and counted in ``notes``. Names that the recognizer repeats at
     one place with the same kind count once.
     """
-    named = sorted({*names, *_find_headings(segment.text), *_find_speaker(segment)})
+    named = sorted({*names, *_find_headings(segment.text), *_find_speaker(segment), *find_note_links(segment.text)})
     mentions = [mention for name in named if (mention := _make_mention(segment, name, namespace, notes))]
     notes["mention beyond the limit"] += max(len(mentions) - most, 0)
     return mentions[:most]

@@ -19,6 +19,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.ingestion.memory_layers import remove_overviews
 from memgraph_rag.maintenance import archive, archive_import, layer_removal, reembed, repair
+from memgraph_rag.maintenance.foreign_files import FOREIGN_FORMS, ForeignForm, write_foreign_files
 from memgraph_rag.models.model_loader import open_embedder
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder
 from memgraph_rag.open_memory import OpenMemory
@@ -147,17 +148,44 @@ class Maintenance:
             DocumentError: the file cannot be written, or the path holds another file.
             SettingsError: the scope has a time.
         """
+        document_ids = self._documents_to_export(scope)
+        with telemetry.span("export") as event_fields:
+            event_fields["documents"] = archive.export_documents(
+                self._parts.store, checked_path(path), self._parts.models.embedder, document_ids=document_ids
+            )
+        return event_fields["documents"]
+
+    def export_files(self, path: str | Path, form: ForeignForm, **scope: Unpack[ScopeFields]) -> int:
+        """Write documents in a form that other programs read, and return their number; ``import_from`` reads none.
+
+        Args:
+            path: a file for "jsonl" and "graphml"; a new or empty folder for "markdown", "obsidian" and "parquet".
+            form: "jsonl": a document a line, with its text, turns, names and relations. "markdown": a file for each
+                document, its metadata as front matter. "obsidian": the same, with links to the names in it. "graphml":
+                documents, segments, names and relations as one graph. "parquet": tables, with embeddings.
+            scope: the documents to write, as for ``export_to``.
+
+        Raises:
+            DocumentError: the path cannot be written, or holds something else.
+            SettingsError: the form does not exist, or the scope has a time.
+        """
+        if form not in FOREIGN_FORMS:
+            raise SettingsError(
+                f"Expected a form of {', '.join(FOREIGN_FORMS)}, got {show(form)}. Name one of these.", setting="form"
+            )
+        document_ids = self._documents_to_export(scope)
+        with telemetry.span("export", form=form) as event_fields:
+            event_fields["documents"] = write_foreign_files(self._parts.store, checked_path(path), form, document_ids)
+        return event_fields["documents"]
+
+    def _documents_to_export(self, scope: ScopeFields) -> Sequence[str] | None:
         self._parts.process.require()
         extent = self._parts.extent_of(Scope(**scope))
         if extent.has_time:
             raise SettingsError(
                 f"Expected a scope without a time to export, got {show(scope)}. Name documents or users."
             )
-        with telemetry.span("export") as event_fields:
-            event_fields["documents"] = archive.export_documents(
-                self._parts.store, checked_path(path), self._parts.models.embedder, document_ids=extent.documents
-            )
-        return event_fields["documents"]
+        return extent.documents
 
     def import_from(self, path: str | Path) -> Iterator[Receipt]:
         """Store the documents of an archive, and yield the receipt of each. No model is used.

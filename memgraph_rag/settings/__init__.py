@@ -136,6 +136,14 @@ class Settings(BaseModel):
         description="When to abstain. speaker: the question names one speaker, and another speaker said it. "
         "names: the passages read do not contain the names in the question, and are not very similar to it.",
     )
+    redact: Literal["off", "mark", "mask", "refuse"] = Field(
+        "mark",
+        description="Keys, passwords, card and account numbers in what is added. mark: count them on the receipt. "
+        "mask: store stars in their place. refuse: raise an error.",
+    )
+    capture_content: bool = Field(
+        False, description="Spans of OpenTelemetry hold queries, questions and answers, beside ids and numbers."
+    )
     stemming: bool = Field(False, description='"marriages" finds "marriage" in keyword and graph search.')
     search: Literal["auto", "memory", "database"] = Field(
         "auto",

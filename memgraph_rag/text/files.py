@@ -14,7 +14,7 @@ from pathlib import Path
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.text import markup
+from memgraph_rag.text import markup, office
 
 __all__ = ["MAX_BYTES", "read"]
 
@@ -30,10 +30,9 @@ _BYTE_ORDER_MARKS = (
 )
 
 _SIGNATURES = (
-    (b"PK\x03\x04", "a zip archive, or a Word, Excel, PowerPoint, OpenDocument or EPUB file"),
+    (b"PK\x03\x04", "a zip archive, or a damaged Word, Excel, PowerPoint, OpenDocument or EPUB file"),
     (b"PK\x05\x06", "an empty zip archive"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Word, Excel or PowerPoint file"),
-    (b"{\\rtf", "a Rich Text file"),
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF87a", "a GIF image"),
@@ -67,7 +66,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def read(path: Path) -> tuple[str, str]:
-    """Return text and title of a file with plain text, Markdown, HTML or PDF.
+    """Return text and title of a file with plain text, Markdown, HTML or PDF, or of an office file.
 
     A file is PDF by its suffix or its first bytes, and HTML by its suffix. A file without a suffix of HTML, Markdown or
     plain text is HTML also by its first bytes. The title is empty for plain text, and if the file has none. Of HTML
@@ -78,6 +77,9 @@ def read(path: Path) -> tuple[str, str]:
             plain file is not an error.
     """
     data = _read_bytes(path)
+    if form := office.find_format(data):
+        text = office.read(data, path, form, most_bytes=MAX_BYTES)
+        return text, markup.markdown_title(text) if form in ("docx", "odt", "epub", "rtf") else ""
     kind = _find_binary_kind(data)
     if kind is not None:
         raise _make_error(path, kind)

@@ -20,6 +20,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.text import office
 from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.text.paths import expand_home, names_file, names_folder
 
@@ -152,6 +153,8 @@ def _check_content(file: Path) -> str:
         return "too large"
     if not head.strip() and size <= _HEAD_BYTES:
         return "empty"
+    if file.suffix.lower() in office.SUFFIXES and head.startswith(office.SIGNATURES):
+        return "" if office.is_installed() else "needs the extra office"
     if b"\x00" in head and not head.startswith((b"%PDF-", *_WIDE)):
         return "no text"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,5 +86,37 @@ def test_calls_are_spans_of_opentelemetry(memory: Memory, monkeypatch: pytest.Mo
     assert [span.name for span in spans] == [f"memgraph_rag.{name}" for name in calls]
     assert spans[0].attributes is not None
     assert spans[0].attributes["memgraph_rag.action"] == "added"
+    operations = [(span.attributes or {}).get("gen_ai.operation.name") for span in spans[:5]]
+    assert operations == ["upsert_memory", "retrieval", "chat", "chat", "delete_memory"]
     shown = "\n".join(span.to_json() for span in spans)
     assert [word for word in WORDS if word in shown] == []
+
+
+def test_spans_hold_what_viewers_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenTelemetry's names for retrieval and inference; texts only where they are asked for."""
+    kept = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    monkeypatch.setattr(telemetry, "_tracer", lambda: provider.get_tracer("test"))
+    question = "Who counted elephants in Zanzibar?"
+
+    with Memory(tmp_path / "notes.lbug", **options(), capture_content=True) as memory:
+        memory.add(TEXT)
+        evidence = memory.search(question, k=2)
+        answer = memory.ask(question)
+        with pytest.raises(DocumentNotFound):
+            memory.forget("none")
+
+    search, ask, failed = (dict(span.attributes or {}) for span in kept.get_finished_spans()[1:])
+    documents = [{"id": each.segment.id, "score": each.score} for each in evidence]
+    assert json.loads(str(search["gen_ai.retrieval.documents"])) == documents
+    assert (search["gen_ai.retrieval.top_k"], search["gen_ai.retrieval.query.text"]) == (2, question)
+    assert ask["gen_ai.request.model"] == answer.model
+    assert ask["gen_ai.usage.input_tokens"] == answer.usage.prompt_tokens > 0
+    assert ask["gen_ai.usage.output_tokens"] == answer.usage.generated_tokens > 0
+    cited = [each["id"] for each in json.loads(str(ask["gen_ai.retrieval.documents"]))]
+    assert cited == [each.segment_id for each in answer.citations]
+    (said,) = json.loads(str(ask["gen_ai.output.messages"]))
+    assert said["parts"] == [{"type": "text", "content": answer.text}]
+    assert question in str(ask["gen_ai.input.messages"])
+    assert failed["error.type"] == "DocumentNotFound"

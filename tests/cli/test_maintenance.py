@@ -46,6 +46,14 @@ def test_what_is_exported_can_be_imported_elsewhere(cli, fox, tmp_path) -> None:
     assert cli("import", file, status=1).stderr.startswith("DocumentError: ")
 
 
+def test_export_writes_other_forms(cli, fox, tmp_path) -> None:
+    assert "documents: 1" in cli("export", tmp_path / "notes", "--format", "obsidian").stdout
+    assert (tmp_path / "notes" / "fox.md").is_file()
+    assert '"key": "fox"' in cli("export", "-", "--format", "jsonl").stdout
+    assert cli("export", "-", "--format", "parquet", status=2).stdout == ""
+    assert "jsonl" in cli("export", tmp_path / "x", "--format", "csv", status=1).stderr
+
+
 def test_an_export_replaces_nothing_but_an_archive(cli, fox, tmp_path) -> None:
     cli("add", fox, "--key", "fox")
     store, text = tmp_path / "notes.lbug", tmp_path / "mine.txt"

@@ -1,0 +1,154 @@
+"""The command ``memgraph-rag import``: archives of this library, and exports of other programs.
+
+It knows no format of an export. Invariant: the same command again stores nothing twice, and continues an interrupted
+import.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memgraph_rag.cli import json_output, render
+from memgraph_rag.cli.options import Json, Place
+from memgraph_rag.cli.progress import Bars, cost_lines
+from memgraph_rag.display import show
+from memgraph_rag.text.exports.formats import FORMATS, read_export
+from memgraph_rag.types import SESSION, USER, Document, Failure, Receipt
+
+if TYPE_CHECKING:
+    from memgraph_rag import Memory
+
+__all__ = ["import_files"]
+
+_STREAM = "-"
+_ARCHIVE = "archive"
+_ARCHIVE_MARK = b'"memgraph_rag archive"'
+_HEAD = 256
+
+
+def import_files(
+    place: Place,
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES",
+            help="Archives that 'export' wrote ('-' is standard input), or exports of other programs: files, folders, "
+            "zip archives. The name of a format may come first: import chatgpt FILE.",
+        ),
+    ],
+    format_name: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="Format of the files: archive, chatgpt, claude, slack, …; recognised by default."
+        ),
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(help="Owner of the imported conversations, for scopes and 'forget --user'.")
+    ] = None,
+    bulk: Annotated[bool, typer.Option("--bulk", help="Import into an empty Neo4j database with neo4j-admin.")] = False,
+    files: Annotated[
+        Path | None, typer.Option("--files", help="With --bulk: only write the files for neo4j-admin to this folder.")
+    ] = None,
+    home: Annotated[
+        Path | None, typer.Option(help="With --bulk: the --home folder of 'neo4j start', if you set one.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Import archives of this library, and chats, mail and notes that other programs exported.
+
+    An archive is stored without a model, after the whole file is checked. Again, an unchanged conversation is skipped,
+    and a conversation that has grown is replaced. If one cannot be read, the others are imported all the same, and the
+    exit status is 1.
+
+    --bulk stops the local server, fills its empty database from one archive, and starts the server again.
+    """
+    if len(sources) > 1 and sources[0] in {_ARCHIVE, *FORMATS} and not Path(sources[0]).exists():
+        format_name, sources = sources[0], sources[1:]
+    if bulk:
+        from memgraph_rag.cli.bulk_import import import_in_bulk
+
+        if len(sources) > 1:
+            raise typer.BadParameter("one archive at a time fills a database", param_hint="FILES")
+        import_in_bulk(place, _path(sources[0]), files=files, home=home, as_json=as_json)
+        return
+    if files or home:
+        raise typer.BadParameter("goes with --bulk only", param_hint="--files" if files else "--home")
+    with Bars() as bars, cost_lines(bars), place.open(progress=bars) as memory:
+        outcomes: list[Receipt | Failure] = []
+        for source in sources:
+            if (format_name or _recognise(source)) == _ARCHIVE:
+                outcomes += _show(memory.maintenance.import_from(_path(source)), as_json=as_json)
+            else:
+                outcomes += _import_export(memory, Path(source), format_name, user, bars, as_json=as_json)
+    if as_json:
+        receipts = [outcome.as_dict() for outcome in outcomes if isinstance(outcome, Receipt)]
+        failures = [outcome.as_dict() for outcome in outcomes if isinstance(outcome, Failure)]
+        json_output.write_json({"receipts": receipts, "failures": failures})
+    if any(isinstance(outcome, Failure) for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _path(source: str) -> Path:
+    return Path("/dev/stdin") if source == _STREAM else Path(source)
+
+
+def _recognise(source: str) -> str | None:
+    """Return "archive" for standard input and for a file that says that it is one; None for anything else."""
+    path = Path(source)
+    if source == _STREAM or path.suffix == ".jsonl":
+        return _ARCHIVE
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return _ARCHIVE if _ARCHIVE_MARK in file.read(_HEAD) else None
+
+
+def _import_export(
+    memory: Memory, path: Path, format_name: str | None, user: str | None, bars: Bars, *, as_json: bool
+) -> list[Receipt | Failure]:
+    """Store the conversations of an export, print their number, and return the outcomes."""
+    name, items = read_export(path, format_name)
+    read = list(items)
+    documents = [_owned(item, user) for item in read if isinstance(item, Document)]
+    outcomes: list[Receipt | Failure] = [item for item in read if isinstance(item, Failure)]
+    for number, outcome in enumerate(memory.add_many(documents), 1):
+        outcomes.append(outcome)
+        bars("importing", number, len(documents))
+    if not as_json:
+        _show_summary(name, path, outcomes)
+    return outcomes
+
+
+def _owned(document: Document, user: str | None) -> Document:
+    if user is None:
+        return document
+    return replace(document, metadata={**document.metadata, USER: user, SESSION: document.key})
+
+
+def _show(receipts: Iterable[Receipt], *, as_json: bool) -> Iterator[Receipt]:
+    for receipt in receipts:
+        if not as_json:
+            render.to_stdout().print(render.receipt_line(receipt.as_dict()), soft_wrap=True)
+        yield receipt
+
+
+def _show_summary(name: str, path: Path, outcomes: Sequence[Receipt | Failure]) -> None:
+    """Print a line for each failure, and one line with the numbers of the other outcomes and of their notes."""
+    out = render.to_stdout()
+    actions, notes = Counter[str](), Counter[str]()
+    for outcome in outcomes:
+        if isinstance(outcome, Failure):
+            out.print(render.failure_line(outcome.as_dict()), soft_wrap=True)
+            actions["failed"] += 1
+        else:
+            actions[outcome.action.value] += 1
+            notes.update(outcome.notes)
+    counts: dict[str, Any] = {"conversations": len(outcomes), **actions, **notes}
+    numbers = "  ".join(f"{what}: {count:,}" for what, count in counts.items())
+    out.print(render.label(f"imported   {name}  {show(path)}  {numbers}"), markup=False, soft_wrap=True)

@@ -1,0 +1,43 @@
+"""Write rows into Parquet files, a file for each table, some rows at a time.
+
+It knows no graph. Invariant: the types of a table come from its first rows, and later rows must have them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from typing_extensions import Self
+
+__all__ = ["ParquetTables"]
+
+
+class ParquetTables:
+    """The tables in one folder. A table without rows has no file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._open = ExitStack()
+
+    def write(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Append rows with equal names to the file ``<table>.parquet``."""
+        if not rows:
+            return
+        writer = self._writers.get(table)
+        if writer is None:
+            schema = pa.Table.from_pylist(list(rows)).schema
+            path = self._folder / f"{table}.parquet"
+            writer = self._writers[table] = self._open.enter_context(pq.ParquetWriter(path, schema))
+        writer.write_table(pa.Table.from_pylist(list(rows), schema=writer.schema))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()

@@ -1,0 +1,73 @@
+"""Recognise an export of another program, and yield its conversations as documents.
+
+It knows the names of the formats. Invariant: an export is read by one format: the one that was named, or the first
+that recognises the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import DocumentError, SettingsError
+from memgraph_rag.text.exports import chatgpt, claude, discord, gemini, mail, slack, telegram, vault, whatsapp
+from memgraph_rag.text.exports import other_memories as memories
+from memgraph_rag.text.exports.export_files import ExportFiles
+from memgraph_rag.types import Document, Failure
+
+__all__ = ["FORMATS", "Format", "read_export"]
+
+
+class Format(NamedTuple):
+    """A format: whether some files have it, and the documents in them."""
+
+    matches: Callable[[ExportFiles], bool]
+    read: Callable[[ExportFiles], Iterator[Document | Failure]]
+
+
+FORMATS = {
+    "mem0": Format(memories.is_mem0, memories.read_mem0),
+    "langgraph": Format(memories.is_langgraph, memories.read_langgraph),
+    "graphiti": Format(memories.is_graphiti, memories.read_graphiti),
+    "vault": Format(vault.matches, vault.read),
+    "slack": Format(slack.matches, slack.read),
+    "chatgpt": Format(chatgpt.matches, chatgpt.read),
+    "claude": Format(claude.matches, claude.read),
+    "discord": Format(discord.matches, discord.read),
+    "telegram": Format(telegram.matches, telegram.read),
+    "gemini": Format(gemini.matches, gemini.read),
+    "whatsapp": Format(whatsapp.matches, whatsapp.read),
+    "mail": Format(mail.matches, mail.read),
+}
+"""The formats by name, in the order in which they are tried."""
+
+
+def read_export(path: Path, name: str | None = None) -> tuple[str, Iterator[Document | Failure]]:
+    """Return the name of an export's format, and the documents of its conversations; a ``Failure`` for a broken one.
+
+    ``Memory.add_many`` stores the documents. Their keys come from the export's own ids, so a later export replaces a
+    conversation that has grown, and leaves the others as they are.
+
+    Args:
+        path: a file, a folder, or a zip archive.
+        name: the format; it is recognised by default.
+
+    Raises:
+        SettingsError: no format has this name.
+        DocumentError: the files cannot be read, or have no known format.
+    """
+    if name is not None and name not in FORMATS:
+        raise SettingsError(
+            f"Expected a format of {', '.join(FORMATS)}, got {show(name)}. Name one of these.", setting="format"
+        )
+    files = ExportFiles(path)
+    format_name = name or next((known for known, form in FORMATS.items() if form.matches(files)), None)
+    if format_name is None:
+        raise DocumentError(
+            f"Expected an export of {', '.join(FORMATS)}, got another form: {show(path)}. Name its format, or add "
+            "documents with 'add'.",
+            path=path,
+        )
+    return format_name, FORMATS[format_name].read(files)

@@ -1,0 +1,98 @@
+"""Exports in forms of other programs hold the documents of the scope, and replace nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx as nx
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from memgraph_rag import Memory
+from memgraph_rag.errors import DocumentError, SettingsError
+from memgraph_rag.maintenance.foreign_files import FOREIGN_FORMS
+from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
+
+BARN = "Ann found a fox & a <cat> in the Barn."
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    fakes = {"embedder": FakeEmbedder(), "model": FakeLanguageModel(), "recognizer": FakeRecognizer()}
+    with Memory(":memory:", layers=("entities",), **fakes) as memory:
+        memory.add(BARN, key="barn", title="Ann: a/b", metadata={"user": "ann", "page": 3})
+        memory.add("Bob saw Ann.\x0c", key="bob", title="ann_ a_b")
+        memory.add([{"role": "Carla", "content": "Bob left.", "time": "2024-05-01"}], key="chat")
+        yield memory
+
+
+def test_jsonl_has_a_document_a_line(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    assert memory.maintenance.export_files(path, "jsonl") == 3
+    memory.maintenance.export_files(path, "jsonl")  # replaces its own file
+    by_key = {row["key"]: row for row in map(json.loads, path.read_text("utf-8").splitlines())}
+    assert by_key["barn"]["text"] == BARN
+    assert by_key["barn"]["metadata"] == {"user": "ann", "page": 3}
+    assert "Ann" in by_key["barn"]["entities"]
+    assert by_key["chat"]["turns"] == [
+        {"speaker": "Carla", "time": "2024-05-01", "text": "Carla (2024-05-01): Bob left."}
+    ]
+
+
+def test_graphml_is_read_by_networkx(memory: Memory, tmp_path: Path) -> None:
+    assert memory.maintenance.export_files(tmp_path / "g.graphml", "graphml") == 3
+    graph = nx.read_graphml(tmp_path / "g.graphml")
+    texts = [data["text"] for _, data in graph.nodes(data=True) if data["kind"] == "Segment"]
+    assert BARN in texts
+    (ann,) = [node for node, data in graph.nodes(data=True) if data.get("name") == "Ann"]
+    assert {graph.nodes[source]["kind"] for source, _ in graph.in_edges(ann)} == {"Segment"}
+    assert graph.in_degree(ann) == 2
+
+
+def test_parquet_has_a_table_each(memory: Memory, tmp_path: Path) -> None:
+    memory.maintenance.export_files(tmp_path / "tables", "parquet")
+    tables = {path.stem: pq.read_table(path).to_pylist() for path in (tmp_path / "tables").iterdir()}
+    assert set(tables) == {"documents", "segments", "mentions"}
+    assert {row["key"] for row in tables["documents"]} == {"barn", "bob", "chat"}
+    assert {len(row["embedding"]) for row in tables["segments"]} == {memory.embedder.dimension}
+
+
+def test_notes_have_front_matter_and_links(memory: Memory, tmp_path: Path) -> None:
+    for form in ("markdown", "obsidian"):
+        assert memory.maintenance.export_files(tmp_path / form, form) == 3
+    names = {path.name for path in (tmp_path / "obsidian").iterdir()}
+    assert names == {"Ann_ a_b.md", "ann_ a_b 2.md", "chat.md"}
+    plain = (tmp_path / "markdown" / "Ann_ a_b.md").read_text("utf-8")
+    _, front, text = plain.split("---\n", 2)
+    assert yaml.safe_load(front)["page"] == 3
+    assert text.strip() == BARN
+    assert "[[Ann]]" in (tmp_path / "obsidian" / "ann_ a_b 2.md").read_text("utf-8")
+    assert "[[" not in plain
+
+
+@pytest.mark.parametrize("form", FOREIGN_FORMS)
+def test_scope_goes_through_each_form(memory: Memory, tmp_path: Path, form: str) -> None:
+    path = tmp_path / "ann"
+    assert memory.maintenance.export_files(path, form, user="ann") == 1  # type: ignore[arg-type]
+    written = b"".join(each.read_bytes() for each in ([path] if path.is_file() else path.iterdir()))
+    assert b"Carla" not in written
+    assert b"Bob" not in written
+
+
+@pytest.mark.parametrize("form", FOREIGN_FORMS)
+def test_what_is_there_is_not_replaced(memory: Memory, tmp_path: Path, form: str) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "note.md").write_text("Mine.")
+    for path in (folder, folder / "note.md"):
+        with pytest.raises(DocumentError, match=r"^Expected .*, got .*"):
+            memory.maintenance.export_files(path, form)  # type: ignore[arg-type]
+    assert [each.read_text() for each in tmp_path.rglob("*") if each.is_file()] == ["Mine."]
+
+
+def test_unknown_form_is_refused(memory: Memory, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="jsonl"):
+        memory.maintenance.export_files(tmp_path / "x", "csv")  # type: ignore[arg-type]
