@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from memgraph_rag import Step, __version__
+from memgraph_rag import Part, Step, __version__
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.server.api_page import api_page
 from memgraph_rag.server.explanations import explain_arguments, explain_unknown
@@ -119,7 +119,7 @@ class RestApi:
                 is_problem = isinstance(item, Problem)
                 yield ServerSentEvent(item.model_dump_json(), event="error") if is_problem else _event(item)
 
-    async def _counted(self, arguments: dict[str, Any]) -> AsyncGenerator[Step | str | Answered, None]:
+    async def _counted(self, arguments: dict[str, Any]) -> AsyncGenerator[Step | Part | str | Answered, None]:
         with self._services.metrics.call("ask", "rest"):
             async with aclosing(stream_answer(self._services, **arguments)) as items:
                 async for item in items:
@@ -262,9 +262,11 @@ def _plain(result: object) -> Any:
     return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
 
 
-def _event(item: Step | str | Answered) -> ServerSentEvent:
+def _event(item: Step | Part | str | Answered) -> ServerSentEvent:
     if isinstance(item, Answered):
         return ServerSentEvent(json.dumps(_plain(item)), event="answer")
     if isinstance(item, Step):
         return ServerSentEvent(json.dumps(item.as_dict()), event="step")
+    if isinstance(item, Part):
+        return ServerSentEvent(json.dumps(item.as_dict()), event="part")
     return ServerSentEvent(json.dumps({"text": item}), event="piece")

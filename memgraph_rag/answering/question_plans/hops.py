@@ -100,7 +100,7 @@ def find_hop(
         return None
     whole = words_of(_BEGINNING.sub("", text.replaced))
     for phrase in find_phrases(text.replaced):
-        words = text.replaced[phrase.start : phrase.end]
+        words = _OWNER.sub("", text.replaced[phrase.start : phrase.end])
         if (
             text.has_name(words)
             and _may_be_asked(phrase, words)
