@@ -17,9 +17,10 @@ from functools import partial
 from memgraph_rag.answering.answer_style import WrittenAnswer, write_answer
 from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
 from memgraph_rag.answering.copying import can_copy
+from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
 from memgraph_rag.answering.lacking_layers import find_lacking_layers
-from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session, cite_value
+from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session, cite_value, finish
 from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, solve
 from memgraph_rag.answering.question_plans.values import holds, says_yes
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_parts, describe_search
@@ -224,9 +225,12 @@ class Reading:
             if written.text:
                 evidence, plan = self._evidence(parts.trace, graph), "hop"
             elif refusal is None and (not checks or stop is StopReason.ANSWERABLE or _supports(session, trace)):
-                written = yield from write_answer(
-                    session, question, asked.style, evidence.quotes, max_tokens=self._answer_tokens
-                )
+                writing = write_answer(session, question, asked.style, evidence.quotes, max_tokens=self._answer_tokens)
+                if checks and asks_when(question) and any(segment.time for segment in evidence.segments):
+                    written = tell_days(finish(writing), evidence.segments)
+                    yield written.text
+                else:
+                    written = yield from writing
             trace = parts.trace if plans else trace
             told = tuple(parts.parts) if parts.parts and asked.has_stored(parts.trace) else ()
             if written.unmarked:

@@ -81,7 +81,7 @@ def ask(
 
 
 def show_reading(items: Iterable[Step | Part | str | Answer], *, walk: Console | None, answer: Console) -> Answer:
-    """Print the steps, the pieces of the answer and its sources as they arrive, and return the answer.
+    """Print the steps, the parts, the pieces of the answer and its sources as they arrive, and return the answer.
 
     Args:
         items: the stream of ``Memory.stream``; its last item is the ``Answer``.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memgraph_rag.answering.answer_style import WrittenAnswer, extract_phrase, write_answer
+from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence
 from memgraph_rag.answering.question_plans.values import drop_restatement, find_day, holds, says_yes, words_of
 from memgraph_rag.contracts import GraphReader, Models, ReadingContext, ReadingSession
@@ -19,7 +20,7 @@ from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.types import AnswerStyle, Citation, Part, Step, Usage, written_day
 
-__all__ = ["PartReading", "ReadPart", "ask_session", "cite_value"]
+__all__ = ["PartReading", "ReadPart", "ask_session", "cite_value", "finish"]
 
 _SEGMENTS = 3
 _VALUE_TOKENS = 20
@@ -103,8 +104,10 @@ class PartReading:
         """Read for a question, yield the steps, and return the whole answer with its evidence."""
         with self._models.language.open_session(question) as session:
             evidence = yield from self._read(question, session)
-            written = _finish(write_answer(session, question, style, evidence.quotes, max_tokens=max_tokens))
+            written = finish(write_answer(session, question, style, evidence.quotes, max_tokens=max_tokens))
             self.usage += session.usage
+        if asks_when(question):
+            written = tell_days(written, evidence.segments)
         return ReadPart(replace(written, short=drop_restatement(question, written.short)), evidence)
 
     def _read(self, question: str, session: ReadingSession) -> Generator[Step, None, ReadEvidence]:
@@ -153,7 +156,7 @@ def cite_value(quotes: Quotes, question: str, value: str) -> tuple[Citation, ...
     return tuple(holding[:2]) or cited[:3]
 
 
-def _finish(writing: Generator[str, None, WrittenAnswer]) -> WrittenAnswer:
+def finish(writing: Generator[str, None, WrittenAnswer]) -> WrittenAnswer:
     """Return the whole answer. Its pieces are dropped: the caller may give another answer."""
     while True:
         try:
