@@ -239,6 +239,8 @@ def test_longer_life_is_counted_from_two_dates() -> None:
         ("Where was Ann Lee's mother born?", "Who is Ann Lee's mother?"),
         ("Who was mayor of the city where Ann Lee was born?", "What is the city where Ann Lee was born?"),
         ("When did the country containing Nugegoda join the union?", "What is the country containing Nugegoda?"),
+        ("Where did Ann Lee's father study?", "Who is Ann Lee's father?"),
+        ("Who is Ann Lee's father's mother?", "Who is Ann Lee's father?"),
         ("Who is the wife of Ann Lee?", ""),
         ("What is the capital of France?", ""),
         ("Where does Ann Lee live?", ""),
