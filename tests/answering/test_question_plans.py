@@ -47,6 +47,11 @@ def find_phrases():
             "later",
             ("When was Solaris released or published?", "When was The Blue Kite released or published?"),
         ),
+        (
+            "Which did I see first, Solaris or The Blue Kite?",
+            "earlier",
+            ("What is the date of this: Solaris?", "What is the date of this: The Blue Kite?"),
+        ),
         ("Which is higher, Solaris or Ann Lee?", "larger", ("How high is Solaris?", "How high is Ann Lee?")),
         (
             "Who has fewer bees, Ann Lee or Bo Ray?",
@@ -120,6 +125,7 @@ def test_other_questions_are_no_comparison(question: str) -> None:
         ("1950", "12 May 1950", None),
         ("1950", "1950", None),
         ("1950", "not mentioned", None),
+        ("2026-03-28", "1 March 2026", 1),
     ],
 )
 def test_dates_are_compared_as_far_as_both_are_told(first: str, second: str, order: int | None) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from memgraph_rag.answering.question_plans.elapsed import DATE_OF
+
 __all__ = ["Comparison", "find_comparison"]
 
 
@@ -124,6 +126,7 @@ _PLURAL = re.compile(
     r"(?P<words>[\w\s-]*?[^s\W])(?P<end>ies|s)(?P<rest>(?:\s(?:in|on|at|from|by|of|to|for|with)\s.*)?)$"
 )
 _NO_NOUNS = ("in ", "on ", "at ", "from ", "located ", "situated ", "based ", "born ", "known ", "made ", "named ")
+_HAPPENED_FIRST = _words("first", "earlier", "later", "last", "(?:more|most) recent(?:ly)?")
 _LIVED_LONGER = _words("(?:lived|live) (?:longer|longest)")
 
 
@@ -162,6 +165,8 @@ def _order(text: str, things: tuple[str, str], role: str) -> Comparison | None:
     if template := _find_template(text):
         how = "later" if _LATER.search(text) else "earlier"
         return Comparison(things, how, template.asked, role if template.takes_role else "")
+    if _HAPPENED_FIRST.search(text):
+        return Comparison(things, "later" if _LATER.search(text) else "earlier", DATE_OF.format("{}"))
     how = "smaller" if _LESS.search(text) else "larger"
     if _LIVED_LONGER.search(text):
         return Comparison(things, how, "When was {} born?", role, until="When did {} die?")

@@ -12,7 +12,10 @@ from typing import Literal
 
 from memgraph_rag.answering.question_plans.values import days_between
 
-__all__ = ["Elapsed", "find_elapsed"]
+__all__ = ["DATE_OF", "Elapsed", "find_elapsed"]
+
+DATE_OF = "What is the date of this: {}?"
+"""The question for the day of an event, which stands in it as the question writes it."""
 
 Unit = Literal["day", "week", "month", "year"]
 
@@ -49,7 +52,7 @@ class Elapsed:
 
     def questions(self) -> tuple[str, str]:
         """Return the question for the date of each event."""
-        first, second = (f"What is the date of this: {_CLAUSE.sub('', event)}?" for event in self.events)
+        first, second = (DATE_OF.format(_CLAUSE.sub("", event)) for event in self.events)
         return first, second
 
     def describe(self, first: date, second: date) -> str:

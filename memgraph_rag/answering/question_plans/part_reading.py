@@ -14,11 +14,10 @@ from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence
 from memgraph_rag.answering.question_plans.values import drop_restatement, find_day, holds, says_yes, words_of
 from memgraph_rag.contracts import GraphReader, Models, ReadingContext, ReadingSession
-from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.timestamps import day_of
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.text.citations import Quotes
-from memgraph_rag.types import AnswerStyle, Citation, Part, Step, Usage, written_day
+from memgraph_rag.types import AnswerStyle, Citation, Part, Step, Usage
 
 __all__ = ["PartReading", "ReadPart", "ask_session", "cite_value", "finish"]
 
@@ -81,8 +80,8 @@ class PartReading:
         word of the value stands in it.
 
         Args:
-            wants_day: whether the value is the day of an event. A value without a day is replaced by the day that its
-                words ("yesterday") mean in the turn that is cited for it, else by the day of that turn.
+            wants_day: whether the value is the day of an event: the day that the cited turn means (``tell_days``), or the
+                day of that turn.
         """
         part = Part(question, "")
         if not self._is_spent(self.trace, self.usage):
@@ -94,8 +93,8 @@ class PartReading:
             read = {word for segment in evidence.segments for word in words_of(segment.text).split()}
             if says_yes(part.value) is None and not read.intersection(words_of(part.value).split()):
                 part = Part(question, "")
-            if wants_day and part.value and find_day(part.value) is None:
-                part = replace(part, value=_find_day_meant(part, evidence) or part.value)
+            if wants_day and part.value:
+                part = replace(part, value=_find_day_meant(part, evidence))
         part = self.keep(part)
         yield part
         return part
@@ -132,13 +131,11 @@ class PartReading:
 
 
 def _find_day_meant(part: Part, evidence: ReadEvidence) -> str:
-    """Return the day that the words of a value mean in the turn that is cited for it, else the day of that turn."""
-    cited = {citation.segment_id for citation in part.citations[:1]}
-    for segment in evidence.segments:
-        if segment.id in cited and segment.time:
-            meant = relative_days(part.value, segment.time) or relative_days(part.citations[0].quote, segment.time)
-            return written_day(meant[0].first) if meant else day_of(segment.time)
-    return ""
+    """Return the day that a value means in the turn that is cited for it, else the day of that turn, else the value."""
+    value = tell_days(WrittenAnswer(short=part.value, citations=part.citations), evidence.segments).short
+    times = {segment.id: segment.time for segment in evidence.segments}
+    cited = [day_of(times.get(citation.segment_id, "")) for citation in part.citations[:1]]
+    return value if find_day(value) or not any(cited) else cited[0]
 
 
 def ask_session(session: ReadingSession, question: str, quotes: Quotes) -> Part:

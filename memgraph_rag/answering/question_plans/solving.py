@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
-from memgraph_rag.answering.question_plans.elapsed import Elapsed, find_elapsed
+from memgraph_rag.answering.question_plans.elapsed import DATE_OF, Elapsed, find_elapsed
 from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kin
 from memgraph_rag.answering.question_plans.values import (
     compare_dates,
@@ -79,7 +79,7 @@ def solve_comparison(plan: Comparison, ask: AskPart) -> Generator[Step | Part, N
     for person in people:
         answered: list[Part] = []
         for asked in asked_of_all:
-            answered.append((yield from ask(asked.format(person))))
+            answered.append((yield from ask(asked.format(person), wants_day=plan.asked == DATE_OF)))
         values.append(" to ".join(part.value for part in answered) if all(part.value for part in answered) else "")
     short = _compare(plan, values)
     first, second = plan.things

@@ -25,6 +25,7 @@ __all__ = [
 Date = tuple[int, int, int]
 """Year, month, day; a month or a day that is not told is 0."""
 
+_ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d{2}|[5-9]\d{2})\b")
 _DAY = re.compile(r"\b([0-3]?\d)(?:st|nd|rd|th)?\b")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -86,7 +87,9 @@ def compare_spans(first: str, second: str) -> Literal[-1, 0, 1] | None:
 
 
 def _parse_date(text: str) -> Date | None:
-    """Return the date of a text with a year; the first year and month in it count."""
+    """Return the date of a text with a year, or in ISO 8601; the first year and month in it count."""
+    if iso := _ISO.search(text):
+        return int(iso[1]), int(iso[2]), int(iso[3])
     year = _YEAR.search(text)
     if year is None:
         return None
@@ -102,12 +105,8 @@ def find_day(text: str) -> date | None:
     >>> find_day("on 12 May 1950"), find_day("1950-05-12"), find_day("May 1950")
     (datetime.date(1950, 5, 12), datetime.date(1950, 5, 12), None)
     """
-    if iso := re.search(r"\b\d{4}-\d\d-\d\d\b", text):
-        parts = tuple(map(int, iso[0].split("-")))
-    else:
-        parts = _parse_date(text) or (0, 0, 0)
     try:
-        return date(*parts)
+        return date(*(_parse_date(text) or (0, 0, 0)))
     except ValueError:
         return None
 
