@@ -80,8 +80,7 @@ class PartReading:
         word of the value stands in it.
 
         Args:
-            wants_day: whether the value is the day of an event: the day that the cited turn means (``tell_days``), or the
-                day of that turn.
+            wants_day: whether the value is the day of an event: the day that the cited turn means, or its own day.
         """
         part = Part(question, "")
         if not self._is_spent(self.trace, self.usage):
