@@ -20,6 +20,7 @@ from memgraph_rag.answering.copying import can_copy
 from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
 from memgraph_rag.answering.lacking_layers import find_lacking_layers
+from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session, cite_value, finish
 from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, solve
 from memgraph_rag.answering.question_plans.values import holds, says_yes
@@ -48,7 +49,6 @@ from memgraph_rag.types import (
     Answer,
     AnswerStyle,
     AnswerWarning,
-    Citation,
     Extent,
     Limits,
     Node,
@@ -174,6 +174,7 @@ class Reading:
             return
         asked = _Asked(question, strategy, limits, extent, style, snapshot, time.perf_counter(), self._answers.begin())
         search = self._search.reading(snapshot.graph)
+        asks_turns = asks_turns and not (self._may_plan(asked) and find_elapsed(question))
         told = self._find_told(search, question, extent) if asks_turns else None
         if told is not None:
             yield from self._tell(asked, told)
@@ -316,7 +317,7 @@ class Reading:
             return WrittenAnswer(), refusal
         part = Part(rewritten, short, cite_value(last.evidence.quotes, rewritten, short))
         cited = last.written.citations if asked.style == "detailed" else part.citations
-        citations = _distinct([*cited, *_first_citations(parts.parts)])
+        citations = parts.cite(cited)
         yield parts.keep(part)
         yield last.written.text
         return replace(last.written, citations=citations), None
@@ -329,7 +330,7 @@ class Reading:
         yield text
         evidence = self._evidence(parts.trace, graph)
         self._answers.add(text, [*evidence.segments], begun=asked.begun)
-        citations = _distinct(_first_citations(parts.parts))
+        citations = parts.cite()
         yield Answer(
             question=asked.question,
             text=text,
@@ -435,19 +436,6 @@ def _find_titles(question: str, search: SearchWithin, graph: GraphReader) -> lis
     """Return the titles of the documents that a search for a question finds first."""
     found = search.find(question, k=_TITLES)
     return [record.title for record in graph.documents(sorted({each.segment.document_id for each in found}))]
-
-
-def _first_citations(parts: Iterable[Part]) -> list[Citation]:
-    """Return the best citation of each part that has one."""
-    return [citation for part in parts for citation in part.citations[:1]]
-
-
-def _distinct(citations: Iterable[Citation]) -> tuple[Citation, ...]:
-    """Return the citations without those that begin where an earlier one does."""
-    found: dict[tuple[str, int], Citation] = {}
-    for citation in citations:
-        found.setdefault((citation.document_id, citation.start), citation)
-    return tuple(found.values())
 
 
 def _answer_empty_memory(question: str, strategy: Strategy, namespace: str) -> Answer:

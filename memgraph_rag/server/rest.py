@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from memgraph_rag import Part, Step, __version__
+from memgraph_rag import Step, __version__
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.server.api_page import api_page
 from memgraph_rag.server.explanations import explain_arguments, explain_unknown
@@ -30,6 +30,7 @@ from memgraph_rag.server.problems import PROBLEM, answer_problem, describe_probl
 from memgraph_rag.server.results import Answered, Problem
 from memgraph_rag.server.services import Call, Services
 from memgraph_rag.server.tools import Confirmation, confirm, stream_answer
+from memgraph_rag.types import Part
 
 __all__ = ["ROUTE", "RestApi"]
 

@@ -17,7 +17,7 @@ from mcp.server.mcpserver.resolve import AcceptedElicitation, Elicit, Elicitatio
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from memgraph_rag import Answer, AsyncMemory, Limits, Memory, Part, Step, __version__
+from memgraph_rag import Answer, AsyncMemory, Limits, Memory, Step, __version__
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
 from memgraph_rag.server.results import (
@@ -32,6 +32,7 @@ from memgraph_rag.server.results import (
     Surroundings,
 )
 from memgraph_rag.server.services import Call, Services
+from memgraph_rag.types import Part
 
 __all__ = ["TOOLS", "Confirmation", "ToolEntry", "confirm", "stream_answer"]
 

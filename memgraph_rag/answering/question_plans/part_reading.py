@@ -123,6 +123,13 @@ class PartReading:
         self.trace += new
         return new
 
+    def cite(self, cited: Iterable[Citation] = ()) -> tuple[Citation, ...]:
+        """Return these citations and the best one of each part, without those that begin where an earlier one does."""
+        found: dict[tuple[str, int], Citation] = {}
+        for citation in (*cited, *(citation for part in self.parts for citation in part.citations[:1])):
+            found.setdefault((citation.document_id, citation.start), citation)
+        return tuple(found.values())
+
     def keep(self, part: Part) -> Part:
         """Append a part to ``parts`` with the number of nodes that were read so far, and return it."""
         self.parts.append(replace(part, nodes_read=len(self.trace)))
