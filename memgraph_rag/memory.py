@@ -63,6 +63,7 @@ from memgraph_rag.types import (
     Limits,
     MetadataValue,
     Node,
+    Part,
     Question,
     Scope,
     ScopeFields,
@@ -380,8 +381,10 @@ class Memory:
         limits: Limits | None = None,
         keep_trace: bool = False,
         **scope: Unpack[ScopeFields],
-    ) -> Iterator[Step | str | Answer]:
+    ) -> Iterator[Step | Part | str | Answer]:
         """Answer a question as ``ask`` does; yield each step, then pieces of the answer's text, then the ``Answer``.
+
+        Of a question that is taken apart, each ``Part`` comes after the steps that were read for it, with its value.
 
         Arguments and errors are those of ``ask``. The arguments are checked by this call, before the first item. An
         answer that abstains may come without pieces. If the iteration is abandoned, ``keep_trace`` stores nothing.

@@ -32,6 +32,7 @@ from memgraph_rag.types import (
     Evidence,
     Limits,
     MetadataValue,
+    Part,
     Receipt,
     Scope,
     ScopeFields,
@@ -135,8 +136,8 @@ class ScopedMemory:
         limits: Limits | None = None,
         keep_trace: bool = False,
         **scope: Unpack[ScopeFields],
-    ) -> Iterator[Step | str | Answer]:
-        """Yield each step, then pieces of the answer's text, then the ``Answer``; see ``Memory.stream``."""
+    ) -> Iterator[Step | Part | str | Answer]:
+        """Yield the steps and parts, then pieces of the answer's text, then the ``Answer``; see ``Memory.stream``."""
         return self._memory.stream(
             question, strategy=strategy, style=style, limits=limits, keep_trace=keep_trace,
             **narrow_scope(self.scope, scope),

@@ -17,13 +17,14 @@ from functools import partial
 from memgraph_rag.answering.answer_style import WrittenAnswer, write_answer
 from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
 from memgraph_rag.answering.copying import can_copy
+from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
 from memgraph_rag.answering.lacking_layers import find_lacking_layers
-from memgraph_rag.answering.question_plans.comparison import find_comparison
-from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session
-from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, solve_comparison
-from memgraph_rag.answering.question_plans.values import words_of
-from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_search
+from memgraph_rag.answering.question_plans.elapsed import find_elapsed
+from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session, cite_value, finish
+from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, solve
+from memgraph_rag.answering.question_plans.values import holds, says_yes
+from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_parts, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
 from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY, answer_from_turns, trace_turns
 from memgraph_rag.contracts import (
@@ -48,7 +49,6 @@ from memgraph_rag.types import (
     Answer,
     AnswerStyle,
     AnswerWarning,
-    Citation,
     Extent,
     Limits,
     Node,
@@ -157,7 +157,7 @@ class Reading:
         *,
         snapshot: GraphSnapshot,
         asks_turns: bool = False,
-    ) -> Generator[Step | str | Answer, None, None]:
+    ) -> Generator[Step | Part | str | Answer, None, None]:
         """Yield each step, then pieces of the answer's text, then the ``Answer``.
 
         A refusal, or evidence that supports no answer, gives no pieces. In an empty memory the ``Answer`` is the only
@@ -174,6 +174,7 @@ class Reading:
             return
         asked = _Asked(question, strategy, limits, extent, style, snapshot, time.perf_counter(), self._answers.begin())
         search = self._search.reading(snapshot.graph)
+        asks_turns = asks_turns and not (self._may_plan(asked) and find_elapsed(question))
         told = self._find_told(search, question, extent) if asks_turns else None
         if told is not None:
             yield from self._tell(asked, told)
@@ -185,8 +186,9 @@ class Reading:
             graph,
             make_context=lambda session: self._context(graph, bounded, extent, session, limits),
             is_spent=lambda trace, usage: asked.reached_limit(trace, usage) is not None,
+            refuses=lambda part, evidence: self._make_rules(bounded).apply(part, evidence) is not None,
         )
-        solved = yield from self._compare(asked, graph, bounded, parts)
+        solved = yield from self._solve(asked, graph, bounded, parts)
         if solved is None:
             yield from self._read(asked, graph, bounded, parts)
         else:
@@ -194,14 +196,14 @@ class Reading:
 
     def _read(
         self, asked: _Asked, graph: GraphReader, search: SearchWithin, parts: PartReading
-    ) -> Generator[Step | str | Answer, None, None]:
+    ) -> Generator[Step | Part | str | Answer, None, None]:
         """Yield the steps of the strategy, then the text and the ``Answer`` from what was read, or a refusal."""
         question, strategy, rules = asked.question, asked.strategy, self._make_rules(search)
         trace: list[Step] = []
         stop: StopReason | None = None
         refusal: Refusal | None = None
         checks, was_checked = not follows_paper(strategy), False
-        plans = self._may_plan(asked)
+        plans, plan = self._may_plan(asked), "direct"
         with self._models.language.open_session(question) as session:
             context = self._context(graph, search, asked.extent, session, asked.limits)
             for steps in _passes(strategy, question, context):
@@ -218,22 +220,28 @@ class Reading:
             evidence = self._evidence([] if refusal else trace, graph)
             if refusal is None and checks and not was_checked:
                 refusal = rules.apply(question, evidence)
-            written, hops = WrittenAnswer(), tuple[Part, ...]()
+            written = WrittenAnswer()
             if plans and refusal is None:
-                written, hops = yield from self._answer_by_hops(asked, session, evidence, parts)
+                written, refusal = yield from self._answer_by_hops(asked, session, evidence, parts, rules)
             if written.text:
-                evidence = self._evidence(parts.trace, graph)
+                evidence, plan = self._evidence(parts.trace, graph), "hop"
             elif refusal is None and (not checks or stop is StopReason.ANSWERABLE or _supports(session, trace)):
-                written = yield from write_answer(
-                    session, question, asked.style, evidence.quotes, max_tokens=self._answer_tokens
-                )
+                writing = write_answer(session, question, asked.style, evidence.quotes, max_tokens=self._answer_tokens)
+                if checks and asks_when(question) and any(segment.time for segment in evidence.segments):
+                    written = tell_days(finish(writing), evidence.segments)
+                    yield written.text
+                else:
+                    written = yield from writing
             trace = parts.trace if plans else trace
+            told = tuple(parts.parts) if parts.parts and asked.has_stored(parts.trace) else ()
             if written.unmarked:
                 nodes = [*evidence.segments, *self._find_sources(trace)]
                 self._answers.add(written.unmarked, nodes, begun=asked.begun)
             yield Answer(
                 question=question,
-                text=written.text or (refusal.text if refusal else describe_search(question, trace, graph, search)),
+                text=written.text
+                or describe_parts(told)
+                or (refusal.text if refusal else describe_search(question, trace, graph, search)),
                 abstained=not written.text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
                 citations=written.citations,
@@ -247,7 +255,8 @@ class Reading:
                     *find_lacking_layers(strategy, trace, asked.snapshot.graph, asked.extent),
                 ),
                 short=written.short,
-                parts=hops,
+                parts=told,
+                plan=plan,
             )
 
     def _may_plan(self, asked: _Asked) -> bool:
@@ -255,51 +264,63 @@ class Reading:
         is_usual = len(asked.question) <= _MOST_PLANNED
         return self._find_phrases is not None and is_usual and bool(getattr(asked.strategy, "plans", False))
 
-    def _compare(
+    def _solve(
         self, asked: _Asked, graph: GraphReader, search: SearchWithin, parts: PartReading
-    ) -> Generator[Step, None, Solved | None]:
-        """Yield the steps of reading for a comparison, and return its answer.
+    ) -> Generator[Step | Part, None, Solved | None]:
+        """Yield the steps and the parts of a plan whose values code puts together, and return its answer.
 
-        None if the question compares nothing, if the values cannot be compared, or if they must not be quoted.
+        None if the question has no such plan, if a value is missing, or if the values must not be quoted.
         """
         if not self._may_plan(asked):
             return None
-        plan = find_comparison(asked.question, lambda: _find_titles(asked.question, search, graph))
-        solved = (yield from solve_comparison(plan, parts.ask)) if plan else None
+        solving = solve(asked.question, lambda: _find_titles(asked.question, search, graph), parts.ask)
+        solved = yield from solving
         if solved is None or not asked.has_stored(parts.trace):
             return None
         refusal = self._make_rules(search).apply(asked.question, self._evidence(parts.trace, graph))
         return solved if refusal is None else None
 
     def _answer_by_hops(
-        self, asked: _Asked, session: ReadingSession, evidence: ReadEvidence, parts: PartReading
-    ) -> Generator[Step | str, None, tuple[WrittenAnswer, tuple[Part, ...]]]:
-        """Yield the new steps and the text of an answer for which phrases of the question were asked first.
+        self, asked: _Asked, session: ReadingSession, evidence: ReadEvidence, parts: PartReading, rules: RefusalRules
+    ) -> Generator[Step | Part | str, None, tuple[WrittenAnswer, Refusal | None]]:
+        """Yield the new steps, the parts and the text of an answer for which phrases of the question were asked first.
 
-        Return it with its parts. It is empty if no phrase gave a name, if a limit is reached, if the model says Yes or
-        No, because the question asks for a thing, or if what was read was forgotten meanwhile.
+        Return the answer, or the refusal if what was read for the last part does not support one. Both are empty if no
+        phrase gave a name, if a limit is reached, if the model says Yes or No although the question asks for a thing,
+        or if what was read was forgotten meanwhile.
         """
         assert self._find_phrases is not None
         titles = [*evidence.titles.values()]
-        rewritten = None
+        rewritten, nothing = None, (WrittenAnswer(), None)
         with suppress(WindowExceeded):
-            rewritten = follow_hops(
+            rewritten = yield from follow_hops(
                 asked.question,
                 titles,
                 self._find_phrases,
                 lambda hop: ask_session(session, hop, evidence.quotes),
                 "\n".join([*titles, *(segment.text for segment in evidence.segments)]),
+                parts.keep,
             )
-        if rewritten is None:
-            return WrittenAnswer(), ()
-        if asked.reached_limit(parts.trace, session.usage + parts.usage) is not None:
-            return WrittenAnswer(), rewritten.parts
-        written = yield from parts.answer(rewritten.question, asked.style, max_tokens=self._answer_tokens)
-        if words_of(written.short) in ("", "yes", "no") or not asked.has_stored(parts.trace):
-            return WrittenAnswer(), rewritten.parts
-        yield written.text
-        cited = _distinct([*written.citations, *_first_citations(rewritten.parts)])
-        return replace(written, citations=cited), rewritten.parts
+        if rewritten is None or asked.reached_limit(parts.trace, session.usage + parts.usage) is not None:
+            return nothing
+        last = yield from parts.answer(rewritten, asked.style, max_tokens=self._answer_tokens)
+        short = last.written.short
+        if not short or says_yes(short) is not None or not asked.has_stored(parts.trace):
+            return nothing
+        refusal = rules.apply(rewritten, last.evidence)
+        if refusal is None and (
+            holds(asked.question, short) or not last.holds_value(part.value for part in parts.parts)
+        ):
+            refusal = Refusal(StopReason.NOTHING_FOUND, NOTHING_FOUND)
+        if refusal is not None:
+            yield parts.keep(Part(rewritten, ""))
+            return WrittenAnswer(), refusal
+        part = Part(rewritten, short, cite_value(last.evidence.quotes, rewritten, short))
+        cited = last.written.citations if asked.style == "detailed" else part.citations
+        citations = parts.cite(cited)
+        yield parts.keep(part)
+        yield last.written.text
+        return replace(last.written, citations=citations), None
 
     def _give(
         self, asked: _Asked, solved: Solved, graph: GraphReader, parts: PartReading
@@ -309,7 +330,7 @@ class Reading:
         yield text
         evidence = self._evidence(parts.trace, graph)
         self._answers.add(text, [*evidence.segments], begun=asked.begun)
-        citations = _distinct(_first_citations(solved.parts))
+        citations = parts.cite()
         yield Answer(
             question=asked.question,
             text=text,
@@ -322,7 +343,8 @@ class Reading:
             model=self._models.language.name,
             warnings=tuple(find_warnings(text, citations, evidence)),
             short=solved.short,
-            parts=solved.parts,
+            parts=tuple(parts.parts),
+            plan=solved.plan,
         )
 
     def _find_told(self, search: FactSearch, question: str, extent: Extent) -> Told | None:
@@ -343,7 +365,7 @@ class Reading:
         is_certain = told.is_calibrated and (told.is_told or are_turns)
         return told if is_certain and can_copy(self._models.language, question) else None
 
-    def _tell(self, asked: _Asked, told: Told) -> Generator[Step | str | Answer, None, None]:
+    def _tell(self, asked: _Asked, told: Told) -> Generator[Step | Part | str | Answer, None, None]:
         """Yield the steps, the text and the ``Answer`` from the turn that holds, or a refusal if nothing was told."""
         trace = trace_turns(asked.question, told)
         if not asked.has_stored(trace):  # a turn was forgotten while the judge read
@@ -414,19 +436,6 @@ def _find_titles(question: str, search: SearchWithin, graph: GraphReader) -> lis
     """Return the titles of the documents that a search for a question finds first."""
     found = search.find(question, k=_TITLES)
     return [record.title for record in graph.documents(sorted({each.segment.document_id for each in found}))]
-
-
-def _first_citations(parts: Iterable[Part]) -> list[Citation]:
-    """Return the best citation of each part that has one."""
-    return [citation for part in parts for citation in part.citations[:1]]
-
-
-def _distinct(citations: Iterable[Citation]) -> tuple[Citation, ...]:
-    """Return the citations without those that begin where an earlier one does."""
-    found: dict[tuple[str, int], Citation] = {}
-    for citation in citations:
-        found.setdefault((citation.document_id, citation.start), citation)
-    return tuple(found.values())
 
 
 def _answer_empty_memory(question: str, strategy: Strategy, namespace: str) -> Answer:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from memgraph_rag.answering.evidence import ReadEvidence
 from memgraph_rag.contracts import NodeReader, Search
 from memgraph_rag.errors import SearchMemoryExceeded
-from memgraph_rag.types import Segment, Step, StopReason, as_line
+from memgraph_rag.types import Part, Segment, Step, StopReason, as_line
 
-__all__ = ["NOTHING_FOUND", "Refusal", "RefusalRules", "describe_search"]
+__all__ = ["NOTHING_FOUND", "Refusal", "RefusalRules", "describe_parts", "describe_search"]
 
 NOTHING_FOUND = "Nothing in memory bears on this question."
 
@@ -76,6 +76,16 @@ class RefusalRules:
         is_held = self._search.names_held(question, texts)
         unnamed = [name for name, is_named in is_held.items() if not is_named]
         return quotes.bearing(question, unnamed=len(unnamed) / len(is_held) if is_held else 0.0), unnamed
+
+
+def describe_parts(parts: Sequence[Part]) -> str:
+    """Return a sentence in place of an answer: the parts of the question with their values, and those without one.
+
+    Empty if no part has a value, or all parts have.
+    """
+    known = [f"{part.question} {part.value}." for part in parts if part.value]
+    missing = [part.question for part in parts if not part.value]
+    return f"Found: {' '.join(known)} Nothing in memory answers: {' '.join(missing)}" if known and missing else ""
 
 
 def describe_search(question: str, trace: Sequence[Step], graph: NodeReader, search: Search) -> str:

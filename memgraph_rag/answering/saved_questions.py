@@ -10,7 +10,7 @@ from memgraph_rag.calls.validation import is_possible_key, readable
 from memgraph_rag.contracts import GraphStore, GraphWriter, Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import QuestionNotFound, SettingsError, StrategyError
-from memgraph_rag.types import Answer, Question, Scope, Step, question_id
+from memgraph_rag.types import Answer, Part, Question, Scope, Step, question_id
 
 __all__ = ["forget", "keep_answers", "question_ids", "require_keepable"]
 
@@ -46,8 +46,8 @@ def require_keepable(strategy: Strategy, scope: Scope) -> None:
 
 
 def keep_answers(
-    items: Generator[Step | str | Answer, None, None], store: GraphWriter, namespace: str
-) -> Generator[Step | str | Answer, None, None]:
+    items: Generator[Step | Part | str | Answer, None, None], store: GraphWriter, namespace: str
+) -> Generator[Step | Part | str | Answer, None, None]:
     """Yield the items unchanged, and store the question with its answer before the answer is yielded.
 
     A stored question with the same text is replaced. If the iteration ends before the answer, nothing is stored.

@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
-from memgraph_rag.types import Answer, Citation, Evidence, Failure, Receipt, Step, Usage
+from memgraph_rag.types import Answer, Citation, Evidence, Failure, Part, Receipt, Step, Usage
 
 __all__ = ["describe_receipt", "describe_retrieval", "log_answer", "log_outcomes", "span"]
 
@@ -105,8 +105,8 @@ def log_outcomes(event: str, outcomes: Iterable[Outcome]) -> Generator[Outcome, 
 
 
 def log_answer(
-    event: str, items: Generator[Step | str | Answer, None, None], *, has_content: bool, **facts: Any
-) -> Generator[Step | str | Answer, None, None]:
+    event: str, items: Generator[Step | Part | str | Answer, None, None], *, has_content: bool, **facts: Any
+) -> Generator[Step | Part | str | Answer, None, None]:
     """Yield the items of an answer, and log one event at the end; an abandoned answer has the error "GeneratorExit".
 
     Args:

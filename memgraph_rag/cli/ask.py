@@ -15,7 +15,8 @@ import memgraph_rag
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf
 from memgraph_rag.cli.progress import Bars
-from memgraph_rag.cli.render import show_grounds, show_piece, to_stderr, to_stdout, walk_header, walk_line
+from memgraph_rag.cli.render import part_line, show_grounds, show_piece, to_stderr, to_stdout, walk_header, walk_line
+from memgraph_rag.types import Part
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,15 +81,15 @@ def ask(
             show_reading(items, walk=to_stderr() if trace else None, answer=to_stdout())
 
 
-def show_reading(items: Iterable[Step | str | Answer], *, walk: Console | None, answer: Console) -> Answer:
-    """Print the steps, the pieces of the answer and its sources as they arrive, and return the answer.
+def show_reading(items: Iterable[Step | Part | str | Answer], *, walk: Console | None, answer: Console) -> Answer:
+    """Print the steps, the parts, the pieces of the answer and its sources as they arrive, and return the answer.
 
     Args:
         items: the stream of ``Memory.stream``; its last item is the ``Answer``.
         walk: console for the steps; None prints no steps.
         answer: console for the answer and its sources.
     """
-    order, written = 0, ""
+    order, number, written = 0, 0, ""
     for item in items:
         if isinstance(item, memgraph_rag.Step):
             order += 1
@@ -96,6 +97,10 @@ def show_reading(items: Iterable[Step | str | Answer], *, walk: Console | None, 
                 if order == 1:
                     walk_header(walk)
                 walk_line(walk, order, item.as_dict())
+        elif isinstance(item, Part):
+            number += 1
+            if walk is not None:
+                part_line(walk, number, item.as_dict())
         elif isinstance(item, str):
             written = show_piece(answer, item, after=written)
         else:
@@ -114,7 +119,11 @@ def replay(form: Mapping[str, Any], console: Console) -> None:
     """
     if form["trace"]:
         walk_header(console)
+    parts = list(enumerate(form["parts"], 1))
     for order, step in enumerate(form["trace"], 1):
         walk_line(console, order, step)
+        for number, part in parts:
+            if part["nodes_read"] == order:
+                part_line(console, number, part)
     show_piece(console, form["text"])
     show_grounds(console, form)

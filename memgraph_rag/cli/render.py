@@ -111,6 +111,20 @@ def walk_line(console: Console, order: int, step: Mapping[str, Any]) -> None:
         console.print(Text(f"{'':>7}{note}", style="dim"), no_wrap=True, overflow="ellipsis")
 
 
+def part_line(console: Console, number: int, part: Mapping[str, Any]) -> None:
+    """Print a part of a question with its value, after the steps that were read for it.
+
+    Args:
+        number: place of the part in the plan, from 1.
+        part: the plain form of a ``Part``.
+    """
+    console.print(Text(f"{'':>5}  {_written_part(number, part)}", style="cyan"), soft_wrap=True)
+
+
+def _written_part(number: int, part: Mapping[str, Any]) -> str:
+    return f"{number}. {_line(part['question'])} → {_line(part['value']) or 'nothing found'}"
+
+
 def _notes(step: Mapping[str, Any]) -> Iterator[str]:
     """Yield notes on a step: the parts of its score, the name that led to it, dropped nodes, the model's reason."""
     parts = [f"{name} {part:.3f}" for name, part in step["sources"].items() if part]
@@ -147,9 +161,11 @@ def show_grounds(console: Console, answer: Mapping[str, Any]) -> None:
     console.print()
     if answer["parts"]:
         console.print("\nTaken apart", style="dim")
+        places = [(cited["document_id"], cited["start"]) for cited in answer["citations"]]
         for number, part in enumerate(answer["parts"], 1):
-            value = _line(part["value"]) or "nothing found"
-            console.print(Text(f"    {number}. {_line(part['question'])} → {value}"), soft_wrap=True)
+            own = [(cited["document_id"], cited["start"]) for cited in part["citations"]]
+            marks = "".join(f" [{place}]" for place, cited in enumerate(places, 1) if cited in own)
+            console.print(Text(f"    {_written_part(number, part)}{marks}"), soft_wrap=True)
     if answer["citations"]:
         console.print("\nSources", style="dim")
         for number, citation in enumerate(answer["citations"], 1):

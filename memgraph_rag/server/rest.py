@@ -30,6 +30,7 @@ from memgraph_rag.server.problems import PROBLEM, answer_problem, describe_probl
 from memgraph_rag.server.results import Answered, Problem
 from memgraph_rag.server.services import Call, Services
 from memgraph_rag.server.tools import Confirmation, confirm, stream_answer
+from memgraph_rag.types import Part
 
 __all__ = ["ROUTE", "RestApi"]
 
@@ -119,7 +120,7 @@ class RestApi:
                 is_problem = isinstance(item, Problem)
                 yield ServerSentEvent(item.model_dump_json(), event="error") if is_problem else _event(item)
 
-    async def _counted(self, arguments: dict[str, Any]) -> AsyncGenerator[Step | str | Answered, None]:
+    async def _counted(self, arguments: dict[str, Any]) -> AsyncGenerator[Step | Part | str | Answered, None]:
         with self._services.metrics.call("ask", "rest"):
             async with aclosing(stream_answer(self._services, **arguments)) as items:
                 async for item in items:
@@ -262,9 +263,11 @@ def _plain(result: object) -> Any:
     return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
 
 
-def _event(item: Step | str | Answered) -> ServerSentEvent:
+def _event(item: Step | Part | str | Answered) -> ServerSentEvent:
     if isinstance(item, Answered):
         return ServerSentEvent(json.dumps(_plain(item)), event="answer")
     if isinstance(item, Step):
         return ServerSentEvent(json.dumps(item.as_dict()), event="step")
+    if isinstance(item, Part):
+        return ServerSentEvent(json.dumps(item.as_dict()), event="part")
     return ServerSentEvent(json.dumps({"text": item}), event="piece")

@@ -129,6 +129,7 @@ class AskedPart(BaseModel):
     question: str
     value: str = Field(description="The shortest phrase that answers the part; empty if nothing was found.")
     citations: list[Quote]
+    nodes_read: int = Field(description="The number of nodes that were read when the part was answered.")
 
 
 class StoredAnswer(BaseModel):
@@ -145,6 +146,7 @@ class StoredAnswer(BaseModel):
     warnings: list[Caution]
     short: str = Field(description="The answer as a phrase: a name, a date, a number, yes or no.")
     parts: list[AskedPart] = Field(description="The parts into which the question was taken, in order; may be empty.")
+    plan: str = Field(description="How the question was taken apart: direct (not at all), compare, elapsed or hop.")
 
 
 class Answered(StoredAnswer):

@@ -32,6 +32,7 @@ from memgraph_rag.server.results import (
     Surroundings,
 )
 from memgraph_rag.server.services import Call, Services
+from memgraph_rag.types import Part
 
 __all__ = ["TOOLS", "Confirmation", "ToolEntry", "confirm", "stream_answer"]
 
@@ -216,7 +217,7 @@ async def ask(
     ] = False,
 ) -> Answered:
     """Answer a question, and report each step as progress. A cancelled call stops after the current step."""
-    read, is_writing = 0, False
+    read, progress, is_writing = 0, 0, False
     items = stream_answer(
         _services(call),
         question,
@@ -233,11 +234,14 @@ async def ask(
             if isinstance(item, Answered):
                 return item
             if isinstance(item, Step):
-                read += 1
-                await call.report_progress(read, message=f"read {read}: {' '.join(item.node.text.split())[:80]}")
+                read, progress = read + 1, progress + 1
+                await call.report_progress(progress, message=f"read {read}: {' '.join(item.node.text.split())[:80]}")
+            elif isinstance(item, Part):
+                progress += 1
+                await call.report_progress(progress, message=f"{item.question} {item.value or 'nothing found'}"[:100])
             elif not is_writing:
                 is_writing = True
-                await call.report_progress(read + 1, message="writing the answer")
+                await call.report_progress(progress + 1, message="writing the answer")
     raise AssertionError("a stream ends with an answer")
 
 
@@ -251,8 +255,8 @@ async def stream_answer(
     keep: bool = False,
     max_seconds: float | None = None,
     **options: Any,
-) -> AsyncGenerator[Step | str | Answered, None]:
-    """Answer a question; yield each step, then pieces of the answer's text (none in a refusal), then the answer.
+) -> AsyncGenerator[Step | Part | str | Answered, None]:
+    """Answer a question; yield steps and parts, then pieces of the text (none in a refusal), then the answer.
 
     Args:
         options: further arguments of ``Memory.stream``.

@@ -29,6 +29,7 @@ __all__ = [
     "Evidence",
     "Hit",
     "Part",
+    "PlanKind",
     "Question",
     "QuestionBreadth",
     "RelevanceCurve",
@@ -259,12 +260,14 @@ class Part:
 
     Attributes:
         value: the shortest phrase that answers the part; empty if nothing was found.
-        citations: the sentences that the value rests on.
+        citations: the sentences that the value rests on, those that hold the value first.
+        nodes_read: how many nodes of the trace were read when the part was answered.
     """
 
     question: str
     value: str
     citations: tuple[Citation, ...] = ()
+    nodes_read: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields, for JSON."""
@@ -314,6 +317,14 @@ class AnswerWarning:
         return {**plain_fields(self), "text": str(self)}
 
 
+PlanKind = Literal["direct", "compare", "elapsed", "hop"]
+"""How a question was answered.
+
+"direct": as it is. "compare": from values of two things, which code compares. "elapsed": from two dates, between which
+code counts the time. "hop": the names of its phrases were asked first.
+"""
+
+
 AnswerStyle = Literal["short", "sentence", "detailed"]
 """The form of an answer: a phrase, a sentence, or a paragraph with a citation mark after each sentence."""
 
@@ -327,7 +338,9 @@ class Answer:
         citations: best first; for a paragraph, in the order of their marks: ``[1]`` is the first.
         short: the answer as a phrase (a name, a date, a number, yes or no). The model is asked for it separately, so it
             may differ from ``text``. Empty if the answer ``abstained``, and in questions kept by older versions.
-        parts: the parts that a plan asked before the answer, in order; empty without a plan.
+        parts: the parts that were asked by themselves, in order, also if no answer came of them; the last part of hops
+            is the question with all names.
+        plan: how the answer came about.
     """
 
     question: str
@@ -342,6 +355,7 @@ class Answer:
     warnings: tuple[AnswerWarning, ...] = ()
     short: str = ""
     parts: tuple[Part, ...] = ()
+    plan: PlanKind = "direct"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer with its citations, its whole trace and its cost, for JSON."""

@@ -37,7 +37,12 @@ class RelativeDays:
         >>> str(RelativeDays("yesterday", date(2026, 5, 11), date(2026, 5, 11)))
         'yesterday: 11 May 2026'
         """
-        return f"{self.words}: {_format_span(self.first, self.last)}"
+        return f"{self.words}: {self.days}"
+
+    @property
+    def days(self) -> str:
+        """The days as people write them: a day, a month, a year, or the first and the last day."""
+        return _format_span(self.first, self.last)
 
 
 def _format_span(first: date, last: date) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tables import table
 
 from memgraph_rag import Limits, Memory
 from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
+from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kin
-from memgraph_rag.answering.question_plans.solving import follow_hops, solve_comparison
+from memgraph_rag.answering.question_plans.solving import follow_hops, solve_comparison, solve_elapsed
 from memgraph_rag.answering.question_plans.values import compare_dates, is_same
 from memgraph_rag.models.recognizers.noun_phrases import installed
 from memgraph_rag.strategies.walk import Walk
@@ -46,6 +48,35 @@ def find_phrases():
             ("When was Solaris released or published?", "When was The Blue Kite released or published?"),
         ),
         (
+            "Which did I see first, Solaris or The Blue Kite?",
+            "earlier",
+            ("What is the date of this: Solaris?", "What is the date of this: The Blue Kite?"),
+        ),
+        ("Which is higher, Solaris or Ann Lee?", "larger", ("How high is Solaris?", "How high is Ann Lee?")),
+        (
+            "Who has fewer bees, Ann Lee or Bo Ray?",
+            "smaller",
+            ("How many bees does Ann Lee have?", "How many bees does Bo Ray have?"),
+        ),
+        (
+            "Which poet is American, Ann Lee or Bo Ray?",
+            "only",
+            ("Is it true that Ann Lee is American?", "Is it true that Bo Ray is American?"),
+        ),
+        (
+            "Are Ann Lee and Bo Ray both members of the choir?",
+            "both",
+            ("Is it true that Ann Lee is a member of the choir?", "Is it true that Bo Ray is a member of the choir?"),
+        ),
+        (
+            "Are both Kim Po and Jo Ash located in the United States?",
+            "both",
+            (
+                "Is it true that Kim Po is located in the United States?",
+                "Is it true that Jo Ash is located in the United States?",
+            ),
+        ),
+        (
             "Are Ann Lee and Bo Ray of the same nationality?",
             "same",
             ("What is the nationality of Ann Lee?", "What is the nationality of Bo Ray?"),
@@ -77,7 +108,8 @@ def test_role_is_asked_for_first() -> None:
         "Does Ann Lee or Bo Ray keep bees?",
         "Who directed Solaris and when was it released?",
         "Did Ann Lee and Bo Ray meet?",
-        "Which of the two is larger, Ann Lee or Bo Ray?",
+        "Who keeps bees and hens?",
+        "Does Ann Lee keep bees and hens?",
     ],
 )
 def test_other_questions_are_no_comparison(question: str) -> None:
@@ -93,6 +125,7 @@ def test_other_questions_are_no_comparison(question: str) -> None:
         ("1950", "12 May 1950", None),
         ("1950", "1950", None),
         ("1950", "not mentioned", None),
+        ("2026-03-28", "1 March 2026", 1),
     ],
 )
 def test_dates_are_compared_as_far_as_both_are_told(first: str, second: str, order: int | None) -> None:
@@ -105,7 +138,7 @@ def test_values_are_the_same_if_they_share_a_word_that_says_something() -> None:
 
 
 def ask_from(values: dict[str, str]):
-    def ask(question: str) -> Generator[Step, None, Part]:
+    def ask(question: str, *, wants_day: bool = False) -> Generator[Step, None, Part]:
         yield from ()
         return Part(question, values.get(question, ""))
 
@@ -113,12 +146,20 @@ def ask_from(values: dict[str, str]):
 
 
 def solve(plan: Comparison, values: dict[str, str]):
-    solving = solve_comparison(plan, ask_from(values))
-    try:
-        next(solving)
-    except StopIteration as ended:
-        return ended.value
-    raise AssertionError("no step was given")
+    return run(solve_comparison(plan, ask_from(values)))
+
+
+def run(work: Generator[Any, None, Any]) -> Any:
+    """Run to the end, and return what is returned there."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as ended:
+            return ended.value
+
+
+def keep(part: Part) -> Part:
+    return part
 
 
 BORN = Comparison(("Solaris", "Kite"), "later", "When was {} born?", "director")
@@ -133,11 +174,64 @@ def test_values_of_the_roles_are_compared() -> None:
     }
     solved = solve(BORN, values)
     assert (solved.short, solved.text) == ("Kite", "Kite: 4 April 1932 for Solaris, 1952 for Kite.")
-    assert [part.value for part in solved.parts] == [*values.values()]
 
 
 def test_comparison_without_a_value_gives_no_answer() -> None:
     assert solve(BORN, {"When was the director of Solaris born?": "1932"}) is None
+
+
+@table(
+    ("question", "short"),
+    [
+        ("How many days passed between the demo and the launch?", "19 days"),
+        ("How many weeks are there from the demo to the launch?", "3 weeks"),
+        ("How many days after the demo did the launch?", "19 days"),
+        ("How long is it between the demo and the launch?", "19 days"),
+        ("Was the demo before or after the launch?", "before"),
+        ("How many years passed between the demo and the launch?", "0 years"),
+    ],
+)
+def test_time_between_two_days_is_counted_by_code(question: str, short: str) -> None:
+    plan = find_elapsed(question)
+    assert plan is not None
+    asked, other = plan.questions()
+    solved = run(solve_elapsed(plan, ask_from({asked: "12 March 2026", other: "on 31 March 2026"})))
+    assert (solved.short, solved.plan) == (short, "elapsed")
+
+
+def test_time_to_a_day_that_is_not_known_is_not_counted() -> None:
+    plan = find_elapsed("How many days passed between the demo and the launch?")
+    assert plan is not None
+    assert run(solve_elapsed(plan, ask_from({plan.questions()[0]: "12 March 2026"}))) is None
+
+
+@table(
+    ("how", "first", "second", "short"),
+    [
+        ("larger", "12 km", "9,000 metres", "Solaris"),
+        ("smaller", "two", "3 million", "Solaris"),
+        ("larger", "red", "3", None),
+        ("both", "Yes", "No.", "No"),
+        ("both", "Yes", "Yes", "Yes"),
+        ("both", "Yes", "a film", None),
+        ("only", "No", "Yes", "Kite"),
+        ("only", "Yes", "Yes", None),
+    ],
+)
+def test_values_decide_or_there_is_no_answer(how: Any, first: str, second: str, short: str | None) -> None:
+    plan = Comparison(("Solaris", "Kite"), how, "{}?")
+    solved = solve(plan, {"Solaris?": first, "Kite?": second})
+    assert (solved.short if solved else None) == short
+
+
+def test_longer_life_is_counted_from_two_dates() -> None:
+    plan = find_comparison("Who lived longer, Ann Lee or Bo Ray?", lambda: TITLES)
+    assert plan is not None
+    values = {
+        "When was Ann Lee born?": "1900", "When did Ann Lee die?": "3 May 1950",
+        "When was Bo Ray born?": "1920", "When did Bo Ray die?": "1990",
+    }  # fmt: skip
+    assert solve(plan, values).short == "Bo Ray"
 
 
 # ── hops ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -151,6 +245,8 @@ def test_comparison_without_a_value_gives_no_answer() -> None:
         ("Where was Ann Lee's mother born?", "Who is Ann Lee's mother?"),
         ("Who was mayor of the city where Ann Lee was born?", "What is the city where Ann Lee was born?"),
         ("When did the country containing Nugegoda join the union?", "What is the country containing Nugegoda?"),
+        ("Where did Ann Lee's father study?", "Who is Ann Lee's father?"),
+        ("Who is Ann Lee's father's mother?", "Who is Ann Lee's father?"),
         ("Who is the wife of Ann Lee?", ""),
         ("What is the capital of France?", ""),
         ("Where does Ann Lee live?", ""),
@@ -165,16 +261,19 @@ def test_innermost_phrase_around_a_name_is_asked_for(find_phrases, question: str
 def test_kinship_is_spelt_out_step_by_step(find_phrases) -> None:
     question = spell_out_kin("Who is the paternal grandfather of Ann Lee?")
     values = {"Who is the father of Ann Lee?": "Tom Lee"}
-    rewritten = follow_hops(question, TITLES, find_phrases, lambda asked: Part(asked, values.get(asked, "")), "Tom Lee")
-    assert rewritten is not None
-    assert rewritten.question == "Who is the father of Tom Lee?"
+
+    def ask_behind(asked: str) -> Part:
+        return Part(asked, values.get(asked, ""))
+
+    hops = follow_hops(question, TITLES, find_phrases, ask_behind, "Tom Lee", keep)
+    assert run(hops) == "Who is the father of Tom Lee?"
 
 
 @table("value", ["", "yes", "Ann Lee", "a person whose name is told nowhere in all of what was read", "Kim Po"])
 def test_value_that_says_nothing_takes_no_place(find_phrases, value: str) -> None:
     read = "Tom Lee is the father of Ann Lee. A person whose name is told nowhere in all of what was read."
     question = "Where was Ann Lee's father born?"
-    assert follow_hops(question, TITLES, find_phrases, lambda asked: Part(asked, value), read) is None
+    assert run(follow_hops(question, TITLES, find_phrases, lambda asked: Part(asked, value), read, keep)) is None
 
 
 # ── the memory ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -188,6 +287,8 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
         "When was Zed Unknown born?": "1789",
         "Who is the director of Solaris?": "Andrei Tarkovsky",
         "Where was Andrei Tarkovsky born?": "Zavrazhye",
+        "What is the date of this: the pottery class?": "yesterday",
+        "What is the date of this: the half marathon?": "I ran the half marathon",
     }
     answer_else = FakeSession.answer
 
@@ -227,8 +328,11 @@ def test_question_is_read_anew_with_the_name_of_its_phrase(memory: Memory) -> No
     answer = memory.ask("Where was the director of Solaris born?", style="short")
     assert (answer.text, answer.short) == ("Zavrazhye", "Zavrazhye")
     assert [(part.question, part.value) for part in answer.parts] == [
-        ("Who is the director of Solaris?", "Andrei Tarkovsky")
+        ("Who is the director of Solaris?", "Andrei Tarkovsky"),
+        ("Where was Andrei Tarkovsky born?", "Zavrazhye"),
     ]
+    assert [part.citations[0].document_key for part in answer.parts] == ["solaris", "tarkovsky"]
+    assert answer.plan == "hop"
     assert "tarkovsky" in {citation.document_key for citation in answer.citations}
 
 
@@ -254,12 +358,23 @@ def test_kept_trace_of_a_plan_can_be_shown(memory: Memory) -> None:
 
 def test_comparison_within_a_limit_asks_no_more_parts(memory: Memory) -> None:
     answer = memory.ask("Who was born first, Ann Lee or Bo Ray?", limits=Limits(nodes=1))
-    assert answer.parts == ()
-    assert answer.stop_reason is StopReason.MAX_NODES
+    assert [part.value for part in answer.parts] == ["12 May 1950", ""]
+    assert (answer.stop_reason, answer.plan) == (StopReason.MAX_NODES, "direct")
 
 
 def test_value_that_was_not_read_is_no_value(memory: Memory) -> None:
-    assert memory.ask("Who was born first, Ann Lee or Zed Unknown?").parts == ()
+    answer = memory.ask("Who was born first, Ann Lee or Zed Unknown?")
+    assert [part.value for part in answer.parts] == ["12 May 1950", ""]
+
+
+def test_part_follows_the_steps_that_were_read_for_it(memory: Memory) -> None:
+    items = [*memory.stream("Where was the director of Solaris born?")]
+    answer = items[-1]
+    assert isinstance(answer, Answer)
+    places = [place for place, item in enumerate(items) if isinstance(item, Part)]
+    assert tuple(items[place] for place in places) == answer.parts
+    read = [sum(isinstance(item, Step) for item in items[:place]) for place in places]
+    assert [part.nodes_read for part in answer.parts] == read
 
 
 @table("question", ["Who was born first, Ann Lee or Bo Ray?", "Where was the director of Solaris born?"])
@@ -270,7 +385,8 @@ def test_document_that_is_forgotten_meanwhile_is_not_quoted(memory: Memory, ques
     memory.forget(gone)
     *_, answer = items
     assert isinstance(answer, Answer)
-    assert gone not in {citation.document_key for citation in answer.citations}
+    cited = [*answer.citations, *(citation for part in answer.parts for citation in part.citations)]
+    assert gone not in {citation.document_key for citation in cited}
 
 
 def test_titles_are_searched_only_for_a_comparison() -> None:
@@ -279,3 +395,25 @@ def test_titles_are_searched_only_for_a_comparison() -> None:
 
     assert find_comparison("Where do Ann Lee and Bo Ray live?", never) is None
     assert find_comparison("Is Ann Lee older than me?", never) is None
+
+
+def test_last_part_without_a_value_is_told_with_what_was_found(memory: Memory) -> None:
+    memory.forget("tarkovsky")
+    answer = memory.ask("Where was the director of Solaris born?")
+    assert (answer.abstained, answer.short, answer.citations) == (True, "", ())
+    assert answer.text == (
+        "Found: Who is the director of Solaris? Andrei Tarkovsky. "
+        "Nothing in memory answers: Where was Andrei Tarkovsky born?"
+    )
+
+
+def test_day_of_an_event_is_that_of_its_turn(memory: Memory) -> None:
+    chat = memory.session(user="ann", session="spring")
+    chat.add(
+        [
+            {"role": "user", "content": "The pottery class began yesterday.", "time": "2026-03-02T10:00"},
+            {"role": "user", "content": "I ran the half marathon today.", "time": "2026-03-28T10:00"},
+        ]
+    )
+    answer = memory.ask("How many days passed between the pottery class and the half marathon?", user="ann")
+    assert (answer.short, answer.plan) == ("27 days", "elapsed")

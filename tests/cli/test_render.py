@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
+from memgraph_rag.cli.ask import replay
 from memgraph_rag.cli.json_output import write_json
 from memgraph_rag.cli.render import walk_line
-from memgraph_rag.types import Segment, Step
+from memgraph_rag.types import Answer, Part, Segment, Step, StopReason, Usage
 
 SEGMENT = Segment("s", "d", 0, "Ben lives in Rome.", 0, 18, 5)
 
@@ -40,6 +42,20 @@ def test_step_shows_sources_relation_dropped_nodes_and_reason_below() -> None:
     assert sources.strip() == "entry 0.500 + relation 0.250, by “Ann is Ben's\N{REPLACEMENT CHARACTER}[2J sister”"
     assert dropped.strip() == "2 nodes let go before it, to make room"
     assert missing.strip() == "looks for: Where Cay lives."
+
+
+def test_replay_shows_a_part_after_the_steps_that_were_read_for_it() -> None:
+    parts = (Part("Where does Ann's brother live?", "Rome", (), 1), Part("Who is mayor of Rome?", ""))
+    answer = Answer(
+        "Who is mayor of the city of Ann's brother?", "Nothing.", True, StopReason.NOTHING_FOUND, (),
+        (Step(SEGMENT, 1.0, 0.5), Step(replace(SEGMENT, id="t", text="Cay."), 0.5, 0.5)), Usage(), "walk", "m",
+        parts=parts,
+    )  # fmt: skip
+    console = Console(file=io.StringIO(), width=160, highlight=False)
+    replay(answer.as_dict(), console)
+    lines = [line.strip() for line in console.file.getvalue().splitlines()]
+    assert lines[2] == "1. Where does Ann's brother live? → Rome"
+    assert "2. Who is mayor of Rome? → nothing found" in lines
 
 
 def test_json_keeps_its_text_and_drives_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from memgraph_rag import __version__
 from memgraph_rag.errors import ModelError, ModelUnavailable, StoreReadOnly, StoreUnavailable
 from memgraph_rag.memory import Memory
 from memgraph_rag.server.metrics import Metrics
+from memgraph_rag.testing import FakeSession
 
 Post = Callable[..., httpx2.Response]
 
@@ -78,6 +79,20 @@ def test_ask_streams_steps_pieces_and_the_answer(post: Post) -> None:
     assert "".join(data["text"] for name, data in events if name == "piece").strip() == events[-1][1]["text"]
     whole = post("ask", question=QUESTION).json()
     assert {**events[-1][1], "usage": {}} == {**whole, "usage": {}}
+
+
+def test_stream_holds_an_event_for_each_part_after_its_steps(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeSession, "answer", lambda *_, **__: iter(["1950"]))
+    post("remember", text="Ann Lee was born in 1950.", key="ann", title="Ann Lee")
+    post("remember", text="Bo Ray was born in 1950.", key="bo", title="Bo Ray")
+    question = "Who was born first, Ann Lee or Bo Ray?"
+    response = post("ask", question=question, headers={"Accept": "text/event-stream"})
+    blocks = response.text.replace("\r\n", "\n").strip().split("\n\n")
+    events = [_event(block) for block in blocks if not block.startswith(":")]  # a slow machine is pinged
+    parts = [data for name, data in events if name == "part"]
+    assert [part["question"] for part in parts] == ["When was Ann Lee born?", "When was Bo Ray born?"]
+    assert [part["question"] for part in events[-1][1]["parts"]] == [part["question"] for part in parts]
+    assert events[0][0] == "step"
 
 
 def _event(block: str) -> tuple[str, dict[str, Any]]:

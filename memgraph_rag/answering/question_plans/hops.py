@@ -10,8 +10,8 @@ name takes the place of the phrase, and the next phrase is looked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from memgraph_rag.answering.question_plans.values import words_of
 from memgraph_rag.contracts import FindPhrases, NounPhrase
@@ -46,6 +46,7 @@ _VAGUE = re.compile(r"(?:its|his|her|their|this|that|these|an?|some)\b", re.IGNO
 _KINDS = r"(?:film|movie|song|album|book|novel|band|group|series|show|magazine|play|poem|opera)\s+"
 _ASKED_BEFORE = re.compile(r"\b(?:which|what)(?: \w+)? of\s*$", re.IGNORECASE)
 _BEGINNING = re.compile(r"^\W*(?:who|what|which|where|when)\s+(?:is|was|are|were)\s+(?:the\s+)?", re.IGNORECASE)
+_DID = re.compile(r"\W*\w+\s+(?:did|does|do)\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"\s*\([^)]*\)\s*$")
 _QUOTED = re.compile(r'"([^"]{2,80})"|“([^”]{2,80})”')
 _CAPITALISED = re.compile(
@@ -99,8 +100,8 @@ def find_hop(
     if not text.has_name(text.replaced):
         return None
     whole = words_of(_BEGINNING.sub("", text.replaced))
-    for phrase in find_phrases(text.replaced):
-        words = text.replaced[phrase.start : phrase.end]
+    for phrase in _without_verb(text.replaced, find_phrases(text.replaced)):
+        words = _OWNER.sub("", text.replaced[phrase.start : phrase.end])
         if (
             text.has_name(words)
             and _may_be_asked(phrase, words)
@@ -111,6 +112,17 @@ def find_hop(
         ):
             return _make_hop(text.restore(words), phrase)
     return None
+
+
+def _without_verb(question: str, phrases: Sequence[NounPhrase]) -> Iterator[NounPhrase]:
+    """Yield the phrases without the last verb of "Where did Ann live?", which a parser may take for a noun."""
+    whole = question.rstrip("?.! ")
+    for phrase in phrases:
+        before, _, verb = whole[phrase.start :].rpartition(" ")
+        if _DID.match(question) and phrase.end == len(whole) and verb.lower() == phrase.head and " " in before:
+            yield replace(phrase, end=phrase.start + len(before), head=before.rpartition(" ")[2].lower())
+        else:
+            yield phrase
 
 
 def _make_hop(words: str, phrase: NounPhrase) -> Hop:

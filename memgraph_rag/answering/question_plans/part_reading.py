@@ -7,20 +7,43 @@ once, in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from memgraph_rag.answering.answer_style import WrittenAnswer, extract_phrase, write_answer
+from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence
-from memgraph_rag.answering.question_plans.values import words_of
+from memgraph_rag.answering.question_plans.values import drop_restatement, find_day, holds, says_yes, words_of
 from memgraph_rag.contracts import GraphReader, Models, ReadingContext, ReadingSession
+from memgraph_rag.lexical.timestamps import day_of
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.text.citations import Quotes
-from memgraph_rag.types import AnswerStyle, Part, Step, Usage
+from memgraph_rag.types import AnswerStyle, Citation, Part, Step, Usage
 
-__all__ = ["PartReading", "ask_session"]
+__all__ = ["PartReading", "ReadPart", "ask_session", "cite_value", "finish"]
 
 _SEGMENTS = 3
 _VALUE_TOKENS = 20
+_MOST_QUOTES = 8  # sentences among which those that hold a value are looked for
 _REQUEST = "Answer from the information above, with the shortest phrase. No sentence.\n\nQuestion: {question}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPart:
+    """A part that was read to a whole answer, with what was read for it."""
+
+    written: WrittenAnswer
+    evidence: ReadEvidence
+
+    def holds_value(self, names: Iterable[str]) -> bool:
+        """Return whether a segment, or its title, has all words of the value and one word of a name at least."""
+        value = {*words_of(self.written.short).split()}
+        named = {word for name in names for word in words_of(name).split()}
+        for segment in self.evidence.segments:
+            title = self.evidence.titles.get(segment.document_id, "")
+            words = {*words_of(f"{title} {segment.text}").split()}
+            if value <= words and named & words:
+                return True
+        return False
 
 
 class PartReading:
@@ -29,6 +52,7 @@ class PartReading:
     Args:
         make_context: returns the context of a reading for its session.
         is_spent: whether a limit of the whole question is reached, by the nodes and the usage so far.
+        refuses: whether what was read for a part is about something else than the part.
     """
 
     def __init__(
@@ -38,35 +62,51 @@ class PartReading:
         *,
         make_context: Callable[[ReadingSession], ReadingContext],
         is_spent: Callable[[Sequence[Step], Usage], bool],
+        refuses: Callable[[str, ReadEvidence], bool],
     ) -> None:
         self._models = models
         self._graph = graph
         self._make_context = make_context
         self._is_spent = is_spent
+        self._refuses = refuses
         self.trace: list[Step] = []
+        self.parts: list[Part] = []
         self.usage = Usage()
 
-    def ask(self, question: str) -> Generator[Step, None, Part]:
-        """Read for a question, yield the steps, and return the value that the model copies, with its citations.
+    def ask(self, question: str, *, wants_day: bool = False) -> Generator[Step | Part, None, Part]:
+        """Read for a question; yield the steps, then the part with the value that the model copies; return the part.
 
-        The value is empty if a limit is reached before the reading, or if no word of it stands in what was read.
+        The value is empty if a limit is reached before the reading, if what was read is about something else, or if no
+        word of the value stands in it.
+
+        Args:
+            wants_day: whether the value is the day of an event: the day that the cited turn means, or its own day.
         """
-        if self._is_spent(self.trace, self.usage):
-            return Part(question, "")
-        with self._models.language.open_session(question) as session:
-            evidence = yield from self._read(question, session)
-            part = ask_session(session, question, evidence.quotes)
-            self.usage += session.usage
-        read = {word for segment in evidence.segments for word in words_of(segment.text).split()}
-        return part if read.intersection(words_of(part.value).split()) else Part(question, "")
+        part = Part(question, "")
+        if not self._is_spent(self.trace, self.usage):
+            with self._models.language.open_session(question) as session:
+                evidence = yield from self._read(question, session)
+                if not self._refuses(question, evidence):
+                    part = ask_session(session, question, evidence.quotes)
+                self.usage += session.usage
+            read = {word for segment in evidence.segments for word in words_of(segment.text).split()}
+            if says_yes(part.value) is None and not read.intersection(words_of(part.value).split()):
+                part = Part(question, "")
+            if wants_day and part.value:
+                part = replace(part, value=_find_day_meant(part, evidence))
+        part = self.keep(part)
+        yield part
+        return part
 
-    def answer(self, question: str, style: AnswerStyle, *, max_tokens: int) -> Generator[Step, None, WrittenAnswer]:
-        """Read for a question, yield the steps, and return the whole answer."""
+    def answer(self, question: str, style: AnswerStyle, *, max_tokens: int) -> Generator[Step, None, ReadPart]:
+        """Read for a question, yield the steps, and return the whole answer with its evidence."""
         with self._models.language.open_session(question) as session:
             evidence = yield from self._read(question, session)
-            written = _finish(write_answer(session, question, style, evidence.quotes, max_tokens=max_tokens))
+            written = finish(write_answer(session, question, style, evidence.quotes, max_tokens=max_tokens))
             self.usage += session.usage
-        return written
+        if asks_when(question):
+            written = tell_days(written, evidence.segments)
+        return ReadPart(replace(written, short=drop_restatement(question, written.short)), evidence)
 
     def _read(self, question: str, session: ReadingSession) -> Generator[Step, None, ReadEvidence]:
         """Read the first segments that a search for a question finds; yield those that are new to ``trace``."""
@@ -83,15 +123,43 @@ class PartReading:
         self.trace += new
         return new
 
+    def cite(self, cited: Iterable[Citation] = ()) -> tuple[Citation, ...]:
+        """Return these citations and the best one of each part, without those that begin where an earlier one does."""
+        found: dict[tuple[str, int], Citation] = {}
+        for citation in (*cited, *(citation for part in self.parts for citation in part.citations[:1])):
+            found.setdefault((citation.document_id, citation.start), citation)
+        return tuple(found.values())
+
+    def keep(self, part: Part) -> Part:
+        """Append a part to ``parts`` with the number of nodes that were read so far, and return it."""
+        self.parts.append(replace(part, nodes_read=len(self.trace)))
+        return self.parts[-1]
+
+
+def _find_day_meant(part: Part, evidence: ReadEvidence) -> str:
+    """Return the day that a value means in the turn that is cited for it, else the day of that turn, else the value."""
+    value = tell_days(WrittenAnswer(short=part.value, citations=part.citations), evidence.segments).short
+    times = {segment.id: segment.time for segment in evidence.segments}
+    cited = [day_of(times.get(citation.segment_id, "")) for citation in part.citations[:1]]
+    return value if find_day(value) or not any(cited) else cited[0]
+
 
 def ask_session(session: ReadingSession, question: str, quotes: Quotes) -> Part:
     """Return the value that the model copies from what a session has read, for one more question."""
     said = "".join(session.answer(max_tokens=_VALUE_TOKENS, request=_REQUEST.format(question=question)))
     value = extract_phrase(said)
-    return Part(question, value, quotes.cite(question, value) if value else ())
+    return Part(question, value, cite_value(quotes, question, value) if value else ())
 
 
-def _finish(writing: Generator[str, None, WrittenAnswer]) -> WrittenAnswer:
+def cite_value(quotes: Quotes, question: str, value: str) -> tuple[Citation, ...]:
+    """Return two sentences that hold a value, most words of the question first; if none does, those that support it."""
+    cited, asked = quotes.cite(question, value, limit=_MOST_QUOTES), {*words_of(question).split()}
+    holding = [each for each in cited if holds(each.quote, value)]
+    holding.sort(key=lambda each: -len(asked.intersection(words_of(each.quote).split())))
+    return tuple(holding[:2]) or cited[:3]
+
+
+def finish(writing: Generator[str, None, WrittenAnswer]) -> WrittenAnswer:
     """Return the whole answer. Its pieces are dropped: the caller may give another answer."""
     while True:
         try:

@@ -8,17 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from memgraph_rag.answering.question_plans.comparison import Comparison
+from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
+from memgraph_rag.answering.question_plans.elapsed import DATE_OF, Elapsed, find_elapsed
 from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kin
-from memgraph_rag.answering.question_plans.values import compare_dates, is_same, words_of
+from memgraph_rag.answering.question_plans.values import (
+    compare_dates,
+    compare_quantities,
+    compare_spans,
+    find_day,
+    holds,
+    is_same,
+    says_yes,
+    words_of,
+)
 from memgraph_rag.contracts import FindPhrases
-from memgraph_rag.types import Part, Step
+from memgraph_rag.types import Part, PlanKind, Step, written_day
 
-__all__ = ["AskPart", "Rewritten", "Solved", "follow_hops", "solve_comparison"]
+__all__ = ["AskPart", "Solved", "follow_hops", "solve", "solve_comparison", "solve_elapsed"]
 
-AskPart = Callable[[str], Generator[Step, None, Part]]
-"""Reads for a question, yields the steps, and returns the value with its citations."""
+
+class AskPart(Protocol):
+    """Reads for a question, yields the steps and the part with its value, and returns the part."""
+
+    def __call__(self, question: str, /, *, wants_day: bool = False) -> Generator[Step | Part, None, Part]:
+        """Return the part; ``wants_day`` says that its value is the day of an event."""
+        ...
+
 
 _MOST_HOPS = 3
 _MOST_WORDS = 8  # of a value that takes the place of a phrase
@@ -27,81 +44,116 @@ _NO_VALUES = {"", "yes", "no", "unknown", "none", "not mentioned", "not specifie
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """The answer of a plan: a phrase, a sentence, and the parts that were answered, in order."""
+    """The answer of a plan whose values code puts together: a phrase and a sentence."""
 
     short: str
     text: str
-    parts: tuple[Part, ...]
+    plan: PlanKind
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """A question in which values took the place of phrases, and the parts that gave the values."""
+def solve(
+    question: str, find_titles: Callable[[], Sequence[str]], ask: AskPart
+) -> Generator[Step | Part, None, Solved | None]:
+    """Find the plan of a question, yield the steps and the parts, and return the answer.
 
-    question: str
-    parts: tuple[Part, ...]
+    None if the question has no plan whose values code puts together, or if a value is missing.
+
+    Args:
+        find_titles: as for ``find_comparison``.
+    """
+    if elapsed := find_elapsed(question):
+        return (yield from solve_elapsed(elapsed, ask))
+    comparison = find_comparison(question, find_titles)
+    return (yield from solve_comparison(comparison, ask)) if comparison else None
 
 
-def solve_comparison(plan: Comparison, ask: AskPart) -> Generator[Step, None, Solved | None]:
-    """Ask for both values, yield the steps of reading, and return the answer; None if the values cannot be compared."""
-    parts: list[Part] = []
-    questions = plan.questions()
-    if roles := plan.role_questions():
-        people: list[str] = []
-        for asked, thing in zip(roles, plan.things, strict=True):
-            part = yield from ask(asked)
-            parts.append(part)
-            people.append(part.value if _is_value(part.value, thing) else f"the {plan.role} of {thing}")
-        questions = plan.asked.format(people[0]), plan.asked.format(people[1])
-    values: list[str] = []
-    for asked in questions:
+def solve_comparison(plan: Comparison, ask: AskPart) -> Generator[Step | Part, None, Solved | None]:
+    """Ask for both values, yield the steps and the parts, and return the answer; None if no values can be compared."""
+    people = list(plan.things)
+    for place, asked in enumerate(plan.role_questions() or ()):
         part = yield from ask(asked)
-        parts.append(part)
-        values.append(part.value)
+        thing = plan.things[place]
+        people[place] = part.value if _is_value(part.value, thing) else f"the {plan.role} of {thing}"
+    asked_of_all = [plan.asked, *filter(None, [plan.until])]
+    values: list[str] = []
+    for person in people:
+        answered: list[Part] = []
+        for asked in asked_of_all:
+            answered.append((yield from ask(asked.format(person), wants_day=plan.asked == DATE_OF)))
+        values.append(" to ".join(part.value for part in answered) if all(part.value for part in answered) else "")
     short = _compare(plan, values)
-    if not short:
-        return None
     first, second = plan.things
-    return Solved(short, f"{short}: {values[0]} for {first}, {values[1]} for {second}.", tuple(parts))
+    text = f"{short}: {values[0]} for {first}, {values[1]} for {second}."
+    return Solved(short, text, "compare") if short else None
 
 
 def _compare(plan: Comparison, values: Sequence[str]) -> str:
-    """Return the thing that fits, or Yes or No; empty if a value is missing or both are equal dates."""
+    """Return the thing that fits, or Yes or No; empty if a value is missing or the values do not decide."""
     first, second = values
+    if plan.how in ("both", "only"):
+        return _compare_verdicts(plan, says_yes(first), says_yes(second))
     if plan.how == "same":
         are_values = all(words_of(value) not in _NO_VALUES for value in values)
         return ("Yes" if is_same(first, second) else "No") if are_values else ""
-    order = compare_dates(first, second)
-    if order is None:
+    if plan.until:
+        order = compare_spans(first, second)
+    else:
+        is_date = plan.how in ("earlier", "later")
+        order = compare_dates(first, second) if is_date else compare_quantities(first, second)
+    if not order:
         return ""
-    return plan.things[0] if (order < 0) == (plan.how == "earlier") else plan.things[1]
+    return plan.things[0] if (order < 0) == (plan.how in ("earlier", "smaller")) else plan.things[1]
+
+
+def _compare_verdicts(plan: Comparison, first: bool | None, second: bool | None) -> str:
+    """Return Yes or No for a statement about both things, or the only thing of which it holds."""
+    if plan.how == "both":
+        return "No" if False in (first, second) else "Yes" if first and second else ""
+    return plan.things[second is True] if {first, second} == {True, False} else ""
+
+
+def solve_elapsed(plan: Elapsed, ask: AskPart) -> Generator[Step | Part, None, Solved | None]:
+    """Ask for both days, yield the steps and the parts, and return the time between them; None without both days."""
+    parts: list[Part] = []
+    for asked in plan.questions():
+        parts.append((yield from ask(asked, wants_day=True)))
+    days = [find_day(part.value) for part in parts]
+    if days[0] is None or days[1] is None:
+        return None
+    short = plan.describe(days[0], days[1])
+    text = f"{short}: {written_day(days[0])} for {plan.events[0]}, {written_day(days[1])} for {plan.events[1]}."
+    return Solved(short, text, "elapsed") if short else None
 
 
 def follow_hops(
-    question: str, titles: Sequence[str], find_phrases: FindPhrases, ask_behind: Callable[[str], Part], read: str
-) -> Rewritten | None:
-    """Return the question with the names that its phrases stand for; None if no phrase gave a name.
+    question: str,
+    titles: Sequence[str],
+    find_phrases: FindPhrases,
+    ask_behind: Callable[[str], Part],
+    read: str,
+    keep: Callable[[Part], Part],
+) -> Generator[Part, None, str | None]:
+    """Yield the parts; return the question with the names that its phrases stand for, None if no phrase gave a name.
 
     Args:
         titles: titles of what was read.
         ask_behind: asks a question in the session that has read for the whole question.
         read: all that was read there. A value that does not stand in it is not used.
+        keep: records a part.
     """
-    rewritten, parts = spell_out_kin(question), list[Part]()
-    values, without = list[str](), list[str]()
-    held = f" {words_of(read)} "
+    rewritten, values, without = spell_out_kin(question), list[str](), list[str]()
     for _ in range(_MOST_HOPS):
         hop = find_hop(rewritten, titles, find_phrases, values=values, without=without)
         if hop is None:
             break
         part = ask_behind(hop.question)
-        if not _is_value(part.value, hop.phrase) or f" {words_of(part.value)} " not in held:
+        if not _is_value(part.value, hop.phrase) or not holds(read, part.value):
             without.append(hop.phrase)
             continue
         rewritten = rewritten.replace(hop.phrase, part.value, 1)
         values.append(part.value)
-        parts.append(part)
-    return Rewritten(rewritten, tuple(parts)) if parts else None
+        yield keep(part)
+    return rewritten if values else None
 
 
 def _is_value(value: str, phrase: str) -> bool:

@@ -1,4 +1,4 @@
-"""Compares values that a model copied: dates, and words.
+"""Compares values that a model copied: dates, quantities, and words.
 
 It knows text only. Invariant: values that cannot be compared give no answer; nothing is guessed.
 """
@@ -6,18 +6,52 @@ It knows text only. Invariant: values that cannot be compared give no answer; no
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Literal
 
-__all__ = ["compare_dates", "is_same", "words_of"]
+__all__ = [
+    "compare_dates",
+    "compare_quantities",
+    "compare_spans",
+    "days_between",
+    "drop_restatement",
+    "find_day",
+    "holds",
+    "is_same",
+    "says_yes",
+    "words_of",
+]
 
 Date = tuple[int, int, int]
 """Year, month, day; a month or a day that is not told is 0."""
 
+_ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _YEAR = re.compile(r"\b(?:1\d{3}|20\d{2}|[5-9]\d{2})\b")
 _DAY = re.compile(r"\b([0-3]?\d)(?:st|nd|rd|th)?\b")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})[a-z]*\b", re.IGNORECASE)
 _LITTLE_WORDS = {"a", "an", "and", "in", "is", "of", "the", "film", "director", "new"}
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_UNITS = {
+    "mm": 1e-3, "cm": 1e-2, "m": 1.0, "metre": 1.0, "meter": 1.0, "km": 1e3, "kilometre": 1e3, "kilometer": 1e3,
+    "foot": 0.3048, "feet": 0.3048, "ft": 0.3048, "inch": 0.0254, "inches": 0.0254, "yard": 0.9144, "mile": 1609.344,
+    "mi": 1609.344, "g": 1e-3, "kg": 1.0, "kilogram": 1.0, "pound": 0.45359, "lb": 0.45359, "tonne": 1e3, "ton": 1e3,
+    "second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0, "month": 2629746.0,
+    "year": 31556952.0,
+}  # fmt: skip
+"""How many metres, kilograms or seconds one of each unit is. Quantities of other units are compared as numbers."""
+_QUANTITY = re.compile(
+    rf"(?P<number>\d[\d,]*(?:\.\d+)?|\b(?:{'|'.join(_WORDS)})\b)"
+    rf"(?:[ -](?P<scale>{'|'.join(_SCALES)}))?(?:[ -](?P<unit>[a-z]+))?",
+    re.IGNORECASE,
+)
+
+_FEWEST_RESTATED = 4  # words of a phrase that may restate its question
+_RESTATEMENT = re.compile(
+    r"(?P<subject>.+?) (?:is|was|are|were)(?: (?:born|located|situated|founded|published|released|made|formed))?"
+    r"(?: (?:in|on|at|by))? (?P<rest>.+)$"
+)
 
 
 def compare_dates(first: str, second: str) -> Literal[-1, 1] | None:
@@ -39,8 +73,23 @@ def compare_dates(first: str, second: str) -> Literal[-1, 1] | None:
     return None
 
 
+def compare_spans(first: str, second: str) -> Literal[-1, 0, 1] | None:
+    """Return -1 if the years from the first to the last date of one text are fewer than those of another, and so on.
+
+    >>> compare_spans("3 May 1900 to 1980", "1950 to 12 June 1990"), compare_spans("1900", "1950 to 1990")
+    (1, None)
+    """
+    years = [[int(year) for year in _YEAR.findall(text)] for text in (first, second)]
+    if min(map(len, years)) < 2:
+        return None
+    one, other = (of_text[-1] - of_text[0] for of_text in years)
+    return (one > other) - (one < other)  # pyright: ignore[reportReturnType] - it is -1, 0 or 1
+
+
 def _parse_date(text: str) -> Date | None:
-    """Return the date of a text with a year; the first year and month in it count."""
+    """Return the date of a text with a year, or in ISO 8601; the first year and month in it count."""
+    if iso := _ISO.search(text):
+        return int(iso[1]), int(iso[2]), int(iso[3])
     year = _YEAR.search(text)
     if year is None:
         return None
@@ -48,6 +97,53 @@ def _parse_date(text: str) -> Date | None:
     day = _DAY.search(text[: year.start()] + text[year.end() :])
     number = _MONTHS.index(month[1].lower()) + 1 if month else 0
     return int(year[0]), number, int(day[1]) if day and month else 0
+
+
+def find_day(text: str) -> date | None:
+    """Return the day of a text that tells year, month and day in words or as ISO 8601; else None.
+
+    >>> find_day("on 12 May 1950"), find_day("1950-05-12"), find_day("May 1950")
+    (datetime.date(1950, 5, 12), datetime.date(1950, 5, 12), None)
+    """
+    try:
+        return date(*(_parse_date(text) or (0, 0, 0)))
+    except ValueError:
+        return None
+
+
+def days_between(first: date, second: date) -> int:
+    """Return the number of days from one day to another, in either direction."""
+    return abs((second - first).days)
+
+
+def compare_quantities(first: str, second: str) -> Literal[-1, 0, 1] | None:
+    """Return -1 if the first text tells a smaller quantity than the second, 0 for the same, 1 for a larger one.
+
+    The first number of each text counts, with its unit of length, mass or time; None if a text has no number.
+
+    >>> compare_quantities("12 km", "9,000 metres"), compare_quantities("three", "2 million")
+    (1, -1)
+    """
+    one, other = _parse_quantity(first), _parse_quantity(second)
+    if one is None or other is None:
+        return None
+    return (one > other) - (one < other)  # pyright: ignore[reportReturnType] - it is -1, 0 or 1
+
+
+def _parse_quantity(text: str) -> float | None:
+    match = _QUANTITY.search(text)
+    if match is None:
+        return None
+    word = match["number"].lower()
+    number = float(_WORDS.index(word)) if word in _WORDS else float(word.replace(",", ""))
+    unit = (match["unit"] or "").lower()
+    scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
+    return number * scale * _UNITS.get(unit, _UNITS.get(unit.removesuffix("s"), 1.0))
+
+
+def says_yes(value: str) -> bool | None:
+    """Return whether a value begins with yes (True) or no (False); None for any other value."""
+    return {"yes": True, "no": False}.get(next(iter(words_of(value).split()), ""))
 
 
 def is_same(first: str, second: str) -> bool:
@@ -58,6 +154,27 @@ def is_same(first: str, second: str) -> bool:
     """
     one, other = ({*re.findall(r"\w+", text.casefold())} - _LITTLE_WORDS for text in (first, second))
     return bool(one & other)
+
+
+def drop_restatement(question: str, phrase: str) -> str:
+    """Return a phrase without a beginning that says the question again: "Ann's spouse is Bo" becomes "Bo".
+
+    >>> drop_restatement("Where was Ann Lee born?", "Ann Mary Lee was born in York")
+    'York'
+    >>> drop_restatement("Who is Ann Lee?", "the mayor of York")
+    'the mayor of York'
+    """
+    match = _RESTATEMENT.match(phrase)
+    if match is None or len(phrase.split()) < _FEWEST_RESTATED:
+        return phrase
+    asked, subject = {*words_of(question).split()}, {*words_of(match["subject"]).split()}
+    says_more = bool({*words_of(match["rest"]).split()} - asked)
+    return match["rest"] if says_more and 2 * len(subject & asked) >= len(subject) else phrase
+
+
+def holds(text: str, value: str) -> bool:
+    """Return whether the words of a value stand in a text, one after the other."""
+    return f" {words_of(value)} " in f" {words_of(text)} "
 
 
 def words_of(text: str) -> str:

@@ -1,0 +1,54 @@
+"""Tells the day that an answer to "When …?" means, if the answer rests on a turn of a conversation.
+
+A model copies the time of the turn ("2023-05-08T13:56") although the turn says "yesterday". The module knows texts and
+times, no model. Invariant: an answer that names no time of a turn, and no day relative to one, stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memgraph_rag.answering.answer_style import WrittenAnswer
+from memgraph_rag.lexical.relative_days import relative_days
+from memgraph_rag.lexical.timestamps import day_of
+from memgraph_rag.types import Segment
+
+__all__ = ["asks_when", "tell_days"]
+
+_WHEN = re.compile(r"\W*(?:when|(?:on |in )?(?:what|which) (?:day|date|month|year)|since when)\b", re.IGNORECASE)
+_TIME = re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?(?!\d)")
+
+
+def asks_when(question: str) -> bool:
+    """Return whether a question asks for the time of something."""
+    return _WHEN.match(question) is not None
+
+
+def tell_days(written: WrittenAnswer, segments: Sequence[Segment]) -> WrittenAnswer:
+    """Return an answer with days in words: those that the first cited turn with a time means.
+
+    Relative words of the phrase ("last week") are replaced by their days. The day of the turn itself is replaced by the
+    day that the cited sentence names ("yesterday"), if it names one.
+
+    Args:
+        segments: what was read for the answer.
+    """
+    times = {segment.id: segment.time for segment in segments if segment.time}
+    cited = next((each for each in written.citations if each.segment_id in times), None)
+    if cited is None or not written.short:
+        return written
+    time = times[cited.segment_id]
+    if own := relative_days(written.short, time):
+        return replace(written, short=own[0].days)
+    meant = relative_days(cited.quote, time)
+    own_day = day_of(time)
+
+    def in_words(text: str) -> str:
+        text = _TIME.sub(lambda match: day_of(match[0]) or match[0], text)
+        return text.replace(own_day, meant[0].days) if meant else text
+
+    return replace(
+        written, text=in_words(written.text), unmarked=in_words(written.unmarked), short=in_words(written.short)
+    )

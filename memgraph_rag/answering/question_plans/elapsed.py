@@ -1,0 +1,88 @@
+"""Questions about the time between two events: "How many days passed between the demo and the launch?".
+
+It knows words only: no model, no graph. Invariant: both events stand in the question as it writes them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from memgraph_rag.answering.question_plans.values import days_between
+
+__all__ = ["DATE_OF", "Elapsed", "find_elapsed"]
+
+DATE_OF = "What is the date of this: {}?"
+"""The question for the day of an event, which stands in it as the question writes it."""
+
+Unit = Literal["day", "week", "month", "year"]
+
+_BETWEEN = re.compile(
+    r"^how (?:many (?P<unit>day|week|month|year)s|long|much time)\b.*?\b(?:(?P<between>between)|from) (?P<first>.+?)"
+    r"(?(between) and| (?:to|until|till)) (?P<second>.+)$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"^how (?:many (?P<unit>day|week|month|year)s|long|much time) (?:after|before) (?P<first>.+?),? "
+    r"(?:did|was|were|do|does|is) (?P<second>.+)$",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"^(?:did|was|were|is|do|does|have|has|had) (?P<first>.+?) (?:before or after|after or before) (?P<second>.+)$",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"^(?:the time (?:that|when|of) |when |the day (?:that|when) )", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Elapsed:
+    """Two events of a question: the time between them is asked for, or which of them came first.
+
+    Attributes:
+        events: as the question writes them, in its order.
+        unit: the unit that the question asks for; None if it names none.
+        asks_order: whether the question asks if the first event was before or after the second.
+    """
+
+    events: tuple[str, str]
+    unit: Unit | None
+    asks_order: bool = False
+
+    def questions(self) -> tuple[str, str]:
+        """Return the question for the date of each event."""
+        first, second = (DATE_OF.format(_CLAUSE.sub("", event)) for event in self.events)
+        return first, second
+
+    def describe(self, first: date, second: date) -> str:
+        """Return the time between two days in the unit, or the order of the days; empty for an order of equal days.
+
+        >>> Elapsed(("a", "b"), "week").describe(date(2026, 5, 1), date(2026, 5, 15))
+        '2 weeks'
+        """
+        if self.asks_order:
+            return "" if first == second else "before" if first < second else "after"
+        count = _count(self.unit or "day", *sorted((first, second)))
+        return f"{count} {self.unit or 'day'}{'' if count == 1 else 's'}"
+
+
+def find_elapsed(question: str) -> Elapsed | None:
+    """Return the two events whose time or order a question asks for; None if it asks for another thing.
+
+    >>> find_elapsed("How many days passed between the demo and the launch?").events
+    ('the demo', 'the launch')
+    """
+    text = " ".join(question.split()).rstrip("?.! ")
+    if match := _BETWEEN.match(text) or _AFTER.match(text):
+        unit = match["unit"].lower() if match["unit"] else None
+        return Elapsed((match["first"], match["second"]), unit)  # pyright: ignore[reportArgumentType]
+    match = _ORDER.match(text)
+    return Elapsed((match["first"], match["second"]), None, asks_order=True) if match else None
+
+
+def _count(unit: Unit, first: date, last: date) -> int:
+    """Return the whole units between two days; weeks are rounded."""
+    months = 12 * (last.year - first.year) + last.month - first.month - (last.day < first.day)
+    days = days_between(first, last)
+    return {"day": days, "week": round(days / 7), "month": months, "year": months // 12}[unit]

@@ -1,0 +1,47 @@
+"""The day that an answer to "When …?" means, from the time of the turn that is cited for it."""
+
+from __future__ import annotations
+
+from tables import table
+
+from memgraph_rag.answering.answer_style import WrittenAnswer
+from memgraph_rag.answering.days_meant import asks_when, tell_days
+from memgraph_rag.types import Citation, Segment
+
+SAID = "Ann (2023-05-08T13:56): "
+
+
+def answer_from(quote: str, said: str, *, time: str = "2023-05-08T13:56") -> WrittenAnswer:
+    segment = Segment("s", "d", 0, SAID + quote, 0, len(SAID + quote), 9, speaker="Ann", time=time)
+    citation = Citation("d", "chat", "s", 0, len(segment.text), segment.text, 0.9)
+    return tell_days(WrittenAnswer(f"Ann went on {said}.", f"Ann went on {said}.", said, (citation,)), [segment])
+
+
+@table(
+    ("quote", "said", "day"),
+    [
+        ("I went to the club yesterday.", "2023-05-08T13:56", "7 May 2023"),
+        ("I went to the club yesterday.", "8 May 2023", "7 May 2023"),
+        ("I went to the club.", "2023-05-08T13:56", "8 May 2023"),
+        ("I went to the club.", "2023-05-08", "8 May 2023"),
+        ("I went to the club last month.", "last month", "April 2023"),
+        ("I went to the club on 3 May 2023, yesterday I slept.", "3 May 2023", "3 May 2023"),
+        ("I went to the club.", "in spring", "in spring"),
+    ],
+)
+def test_time_of_a_turn_becomes_the_day_that_the_turn_means(quote: str, said: str, day: str) -> None:
+    written = answer_from(quote, said)
+    assert written.short == day
+    assert written.text == f"Ann went on {day}." or said == "last month"
+
+
+def test_answer_from_a_text_without_a_time_stays_as_it_is() -> None:
+    assert answer_from("I went yesterday.", "2023-05-08", time="").short == "2023-05-08"
+
+
+@table(
+    ("question", "is_asked"),
+    [("When did Ann go?", True), ("On which day did Ann go?", True), ("Who went when it rained?", False)],
+)
+def test_question_for_a_time_is_told_by_its_beginning(question: str, *, is_asked: bool) -> None:
+    assert asks_when(question) is is_asked
