@@ -115,14 +115,18 @@ def find_hop(
 
 
 def _without_verb(question: str, phrases: Sequence[NounPhrase]) -> Iterator[NounPhrase]:
-    """Yield the phrases without the last verb of "Where did Ann live?", which a parser may take for a noun."""
-    whole = question.rstrip("?.! ")
+    """Yield the phrases, but none that is all behind "Where did …": the verb of the question is in it.
+
+    A parser may take the last verb of "Where did Ann's father study?" for a noun. Such a phrase is cut before the verb.
+    """
+    whole, did = question.rstrip("?.! "), _DID.match(question)
     for phrase in phrases:
-        before, _, verb = whole[phrase.start :].rpartition(" ")
-        if _DID.match(question) and phrase.end == len(whole) and verb.lower() == phrase.head and " " in before:
-            yield replace(phrase, end=phrase.start + len(before), head=before.rpartition(" ")[2].lower())
-        else:
+        if did is None or whole[did.end() :].strip() != whole[phrase.start : phrase.end]:
             yield phrase
+            continue
+        before, _, verb = whole[phrase.start :].rpartition(" ")
+        if verb.lower() == phrase.head and " " in before:
+            yield replace(phrase, end=phrase.start + len(before), head=before.rpartition(" ")[2].lower())
 
 
 def _make_hop(words: str, phrase: NounPhrase) -> Hop:
