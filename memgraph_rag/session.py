@@ -312,10 +312,10 @@ class Session:
                 "Expected a page that is unchanged since it was read, got a changed page. Read the session again."
             )
 
-    def _make_result(self, page: Page, kept: int, **counts: int) -> Stored:
+    def _make_result(self, page: Page, kept: int, *, added: int = 0, edited: int = 0) -> Stored:
         """Return the result of writing a page, with the echoes among the segments after the first ``kept``."""
         number = sum(segment.echo for segment in page.segments[kept:])
-        return Stored(**counts, echoes=number, documents=(self._conversation.key(page.number),))
+        return Stored(added, edited, echoes=number, documents=(self._conversation.key(page.number),))
 
     def _write_page(self, page: Page, turns: Sequence[PageTurn]) -> Page:
         """Store a page with these turns and return it. Keep its segments, and append segments for the further turns."""

@@ -113,13 +113,14 @@ def _read_by_pandoc(data: bytes, path: Path, form: str, most_bytes: int) -> str:
         assert process.stdout is not None
         writer = threading.Thread(target=_write, args=(process, data), daemon=True)
         timer = threading.Timer(_SECONDS, process.kill)
+        written = b""
         writer.start()
         timer.start()
         try:
             written = process.stdout.read(most_bytes + 1)
         finally:
             timer.cancel()
-            if process.poll() is None and len(written) > most_bytes:
+            if len(written) > most_bytes:
                 process.kill()
             process.wait()
             writer.join()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timezone
 from email import message_from_bytes, policy
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.utils import parseaddr
 from pathlib import Path, PurePosixPath
 
@@ -121,7 +121,7 @@ def _attachments(mail: EmailMessage) -> Iterator[tuple[str, str]]:
             yield part.get_filename() or "attachment", _content(part)
 
 
-def _content(part: EmailMessage) -> str:
+def _content(part: MIMEPart) -> str:
     try:
         content = part.get_content()
     except (LookupError, ValueError, AttributeError):  # an unknown encoding

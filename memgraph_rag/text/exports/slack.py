@@ -49,13 +49,13 @@ def _name_of(user: Mapping[str, Any]) -> str:
 def _convert(
     channel: Mapping[str, Any], files: ExportFiles, people: Mapping[str, str], days: Mapping[str, list[str]]
 ) -> Iterator[Document]:
-    folder = next((name for name in (channel.get("name"), channel["id"]) if name in days), "")
+    folder = str(channel.get("name") if channel.get("name") in days else channel["id"])
     said = [item for name in days.get(folder, ()) for item in files.json(name) if item.get("subtype") in _SAID]
     roots = {item["ts"] for item in said}
 
     def place(item: Mapping[str, Any]) -> tuple[float, float]:
         root = item.get("thread_ts")
-        return float(root if root in roots else item["ts"]), float(item["ts"])
+        return float(root if root is not None and root in roots else item["ts"]), float(item["ts"])
 
     members = ", ".join(people.get(member, member) for member in channel.get("members") or ())
     title = f"#{channel['name']}" if channel.get("name") else members
