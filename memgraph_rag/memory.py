@@ -6,7 +6,7 @@ a call first needs them, and wrong arguments are refused before that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path, PurePath
 from types import TracebackType
@@ -235,7 +235,7 @@ class Memory:
 
     def add_many(
         self, sources: Iterable[Source] | Path, *, metadata: Mapping[str, MetadataValue | date] | None = None,
-        limits: Limits | None = None, ray: str | None = None,
+        limits: Limits | None = None, ray: str | None = None, include: Collection[str] = (),
     ) -> Iterator[Receipt | Failure]:  # fmt: skip
         """Store several documents, or the files of a folder, and yield the outcome of each in order.
 
@@ -253,13 +253,15 @@ class Memory:
             ray: the address of a Ray cluster, or "auto" for a cluster on this machine (docs/scale.md). This process
                 plans and writes; one actor on each GPU (without a GPU, on each core) reads and builds. The graph is
                 the same.
+            include: kinds of files in a folder that are otherwise left out, such as "svg" or "lock".
 
         Raises:
             SettingsError: ``sources`` is a single text or file, a limit is invalid, or Ray is not installed.
             ClusterError: during the iteration: no cluster answers, or its workers die repeatedly.
         """
         if isinstance(sources, Path) and names_folder(sources):
-            sources = Folder(sources, without=[self._parts.file] if self._parts.file else ())
+            own = [self._parts.file] if self._parts.file else ()
+            sources = Folder(sources, without=own, include=include)
         if isinstance(sources, (str, bytes, PurePath)) or not isinstance(sources, Iterable):
             kind = type(sources).__name__
             raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Pass a list of sources.")

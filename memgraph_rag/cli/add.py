@@ -66,6 +66,10 @@ def add(
         str | None,
         typer.Option(metavar="ADDRESS", help="Build on this Ray cluster; 'auto' uses or starts one on this machine."),
     ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND", help="Take files of a kind that a folder leaves out: svg, css, lock; repeatable."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Add files and whole folders. A changed file replaces its stored document; an unchanged file is skipped.
@@ -76,7 +80,7 @@ def add(
     _check_usage(names, named=key is not None or title is not None, ray=ray)
     text = _read_stdin() if _STDIN in names else ""
     with Bars() as bars, cost_lines(bars), place.open(progress=bars, **layers_given(layers, openie)) as memory:
-        given = _Sources(memory, names, text)
+        given = _Sources(memory, names, text, include or ())
         described = metadata_given(metadata, "--metadata")
         if len(names) == 1 and not given.folders and ray is None:
             add_one = partial(memory.add, key=key, title=title, metadata=described)
@@ -179,13 +183,14 @@ class _Sources:
         folders: the folders on the command line.
     """
 
-    def __init__(self, memory: Memory, names: Sequence[str], text: str) -> None:
+    def __init__(self, memory: Memory, names: Sequence[str], text: str, include: Sequence[str]) -> None:
         from memgraph_rag.text.folders import Folder
 
         is_folder = {name: name != _STDIN and Path(name).is_dir() for name in names}
         own = file_of(memory.settings.store)
         files = [own] if own else []
-        self.folders = [Folder(Path(name), without=files) for name in names if is_folder[name]]
+        kinds = [kind for listed in include for kind in listed.split(",")]
+        self.folders = [Folder(Path(name), without=files, include=kinds) for name in names if is_folder[name]]
         self.names: list[str] = []
         self._given = names
         self._is_folder = is_folder
@@ -233,7 +238,7 @@ def _show_left_out(folders: Iterable[Folder]) -> None:
     for folder in folders:
         for path, reason in folder.left_out.items():
             logger.debug("left out: %s (%s)", render.plain(str(path)), reason)
-        for line in render.left_out_lines(folder.path, folder.left_out):
+        for line in render.left_out_lines(folder.path, folder.left_out, of_kind=folder.OF_KIND):
             render.to_stderr().print(line, soft_wrap=True)
 
 

@@ -7,6 +7,7 @@ interpreted as markup, and its control characters never reach the terminal.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -249,15 +250,18 @@ def failure_line(failure: Mapping[str, Any]) -> Text:
     return line.append(f"  {failure['error']}: {_line(failure['message'])}", style="default")
 
 
-def left_out_lines(folder: Path, left_out: Mapping[Path, str]) -> Iterator[Text]:
+def left_out_lines(folder: Path, left_out: Mapping[Path, str], *, of_kind: str) -> Iterator[Text]:
     """Yield one line for each reason why files of a folder were skipped: their number and the first names.
 
     Args:
         left_out: the reason by the path of each skipped file.
+        of_kind: the beginning of reasons that name a kind of file; all kinds share a line.
     """
     by_reason: dict[str, list[Path]] = {}
+    kinds = Counter(reason.removeprefix(of_kind) for reason in left_out.values() if reason.startswith(of_kind))
+    several = f"of kinds {', '.join(kind for kind, _ in kinds.most_common())}; --include takes them"
     for path, reason in left_out.items():
-        by_reason.setdefault(reason, []).append(path)
+        by_reason.setdefault(several if reason.startswith(of_kind) else reason, []).append(path)
     for reason, paths in sorted(by_reason.items()):
         names = ", ".join(_line(path.relative_to(folder).as_posix()) for path in paths[:_NAMED])
         more = ", …" if len(paths) > _NAMED else ""

@@ -6,10 +6,15 @@ It knows no store. Invariant: the segments tile the document's text, and the sam
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
 
 from memgraph_rag.contracts import TokenCounter
 from memgraph_rag.lexical import timestamps
-from memgraph_rag.text.splitting import split
+from memgraph_rag.lexical.code import language_of
+from memgraph_rag.lexical.markdown import has_marks, headings, plain, solid_blocks
+from memgraph_rag.text.programs import definitions
+from memgraph_rag.text.splitting import Span, split
 from memgraph_rag.types import Document, Segment, Turn, make_id
 
 __all__ = ["cut_segments"]
@@ -31,7 +36,7 @@ def cut_segments(
     """
     turns = document.turns or (Turn(0, len(document.text), speaker=""),)
     turn_starts = [turn.start for turn in turns]
-    spans = split(document.text, count_tokens=count_tokens, max_tokens=max_tokens, cuts=turn_starts)
+    spans = _split(document, count_tokens, max_tokens, turn_starts)
     # No span reaches across the start of a turn, so the last turn that starts at or before a span holds all of it.
     span_turns = [turns[bisect_right(turn_starts, span.start) - 1] for span in spans]
     document_time = timestamps.named_in(document.metadata)
@@ -49,3 +54,31 @@ def cut_segments(
         )
         for index, (span, turn) in enumerate(zip(spans, span_turns, strict=True), first)
     )
+
+
+def _split(document: Document, count_tokens: TokenCounter, max_tokens: int, turn_starts: Sequence[int]) -> list[Span]:
+    """Return the spans of a document.
+
+    Those of a program end with definitions, those of Markdown with sections, and they are as long as they read without
+    marks. A span may have up to twice as many tokens with its marks.
+    """
+    text = document.text
+    if document.turns:
+        return split(text, count_tokens=count_tokens, max_tokens=max_tokens, cuts=turn_starts)
+    if language_of(document.title) is not None:
+        starts = [item.start for item in definitions(text, document.title)]
+        return split(text, count_tokens=count_tokens, max_tokens=max_tokens, sections=starts)
+    sections = [heading.start for heading in headings(text) if not heading.is_nested]
+    if not sections and not has_marks(text):
+        return split(text, count_tokens=count_tokens, max_tokens=max_tokens)
+
+    def count_read(texts: Sequence[str]) -> list[int]:
+        read = [plain(part).text for part in texts]
+        whole = count_tokens(texts)
+        return [max(of_read, -(-of_whole // 2)) for of_read, of_whole in zip(count_tokens(read), whole, strict=True)]
+
+    spans = split(
+        text, count_tokens=count_read, max_tokens=max_tokens, sections=sections, blocks=list(solid_blocks(text))
+    )
+    counts = count_tokens([text[span.start : span.end] for span in spans])
+    return [replace(span, tokens=count) for span, count in zip(spans, counts, strict=True)]

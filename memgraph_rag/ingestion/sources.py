@@ -83,9 +83,14 @@ class Loaded:
         return self.document.key
 
     def over(self, stored: DocumentRecord) -> Document:
-        """Return the document with its stored metadata and, if the text is equal, title, where the user gave none."""
-        metadata = self.document.metadata if self.has_metadata else stored.metadata
-        is_same = hash_with(self.document, stored.title, stored.metadata) == stored.sha256
+        """Return the document with its stored metadata and, if the text is equal, title, where the user gave none.
+
+        The fields of a file's front matter replace stored ones of the same name.
+        """
+        own = self.document.metadata
+        metadata = own if self.has_metadata else {**stored.metadata, **own}
+        as_read = (self.document, replace(self.document, reading=0))
+        is_same = stored.sha256 in [hash_with(document, stored.title, stored.metadata) for document in as_read]
         title = stored.title if is_same and not self.has_title else self.document.title
         return replace(self.document, title=title, metadata=metadata)
 

@@ -1,4 +1,4 @@
-"""The entities layer: names in segments, headings, titles and speakers become mentions and titles.
+"""The entities layer: names in segments, chapters, titles and speakers become mentions and titles.
 
 The module knows no database and no model but the given recognizer. Invariants: a mention's surface is the document's
 text at the mention's place; a name that cannot be an entity is counted and raises nothing; equal input gives equal
@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from memgraph_rag.contracts import Models, Named, Progress, SplitDocument
+from memgraph_rag.contracts import EntityRecognizer, Models, Named, Progress, SplitDocument
+from memgraph_rag.lexical.code import identifiers, language_of
+from memgraph_rag.lexical.markdown import PlainText, code_blocks, code_spans, plain
 from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.lexical.note_links import find_note_links
 from memgraph_rag.types import LayerRows, Mention, Segment, Title, entity_id
 
-__all__ = ["EntitiesLayer", "mentions_in"]
+__all__ = ["EntitiesLayer", "mentions_in", "recognize_segments"]
 
 _MOST_MENTIONS = 256
-_MARKDOWN = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<name>\S.*)$", re.MULTILINE)
 _UNDERLINED = re.compile(r"(?:\A|\n[ \t\r]*\n)(?P<name>[^\n]{1,200})\n {0,3}(?:={3,}|-{3,})[ \t\r]*(?=\n|\Z)")
 _NUMBER = r"(?:[ivxlcdm]{1,8}|\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b[.:]?"
 _CHAPTER = re.compile(
@@ -31,6 +32,9 @@ _CHAPTER = re.compile(
 _NUMBERING = re.compile(r"(?:\d{1,3}[.)])+(?:\d{1,3})?[ \t]+")
 _CLOSING_MARKS = re.compile(r"[ \t]#+[ \t\r]*$")
 _IN_PARENTHESES = re.compile(r"\([^()]*\)$")
+_TERM = re.compile(r"[@.]?[^\W\d][\w.-]{1,60}(?:\(\))?")  # an identifier, a dotted name, a command
+_MARKUP = re.compile(r"[`*<>{}|\\\[\]=]|__|&\w+;")
+_ADDRESS = re.compile(r"(?:\b[a-z][a-z0-9+.-]{1,15}:/|\bwww\.)", re.IGNORECASE)
 _ROLES = frozenset("user assistant system tool function developer human ai bot model agent chatbot unknown".split())  # noqa: SIM905
 
 
@@ -58,12 +62,12 @@ class EntitiesLayer:
         progress: Progress | None = None,
     ) -> list[LayerRows]:
         """Return the mentions and titles of each document, in order. The recognizer reads all segments in one call."""
-        texts = [segment.text for document in documents for segment in document.segments]
-        if progress is not None and texts:
-            progress("finding names", 0, len(texts))
-        names = iter(models.recognizer.recognize(texts) if texts else [])
-        if progress is not None and texts:
-            progress("finding names", len(texts), len(texts))
+        count = sum(len(document.segments) for document in documents)
+        if progress is not None and count:
+            progress("finding names", 0, count)
+        names = recognize_segments(models.recognizer, documents)
+        if progress is not None and count:
+            progress("finding names", count, count)
         return [self._rows(document, names, namespace) for document in documents]
 
     def _rows(self, document: SplitDocument, names: Iterator[list[Named]], namespace: str) -> LayerRows:
@@ -75,16 +79,59 @@ class EntitiesLayer:
         return LayerRows(mentions=tuple(mentions), titles=titles, notes=dict(+notes))
 
 
+def recognize_segments(recognizer: EntityRecognizer, documents: Sequence[SplitDocument]) -> Iterator[list[Named]]:
+    """Return the names in each segment of these documents, in order; the recognizer reads all in one call.
+
+    The recognizer reads prose without markup. The places of the names are in the segments' own text; of a name that has
+    markup within it the longest part is the name. The names of a program, and of code within prose, are its compound
+    identifiers and what a line shows as code.
+    """
+    segments = [(segment.text, document.title) for document in documents for segment in document.segments]
+    read = [plain(text) if language_of(title) is None else None for text, title in segments]
+    recognized = recognizer.recognize([part.text if part else "" for part in read]) if read else []
+    return iter(
+        [
+            _place_names(text, part, names) if part else _name_identifiers(text, [(0, len(text))])
+            for part, names, (text, _) in zip(read, recognized, segments, strict=True)
+        ]
+    )
+
+
+def _place_names(text: str, read: PlainText, names: Sequence[Named]) -> list[Named]:
+    """Return the names at their places in a text, with its terms of code; in prose with headings and chapters.
+
+    A heading of Markdown is no name: "Recap" in two documents joins nothing.
+    """
+    if read.places is None:
+        return [*names, *_find_headings(text)]
+    blocks, spans = list(code_blocks(text)), list(code_spans(text))
+    placed = [
+        name
+        for name in (Named(*read.span(name.start, name.end), name.kind) for name in names)
+        if not _MARKUP.search(text, name.start, name.end)
+        and not any(start <= name.start < end for start, end in blocks)
+        and not any(start <= name.start and name.end <= end for start, end in spans)
+    ]
+    terms = [Named(*span, "code") for span in spans if _TERM.fullmatch(text, *span)]
+    return [*placed, *terms, *_name_identifiers(text, blocks)]
+
+
+def _name_identifiers(text: str, parts: Iterable[tuple[int, int]]) -> list[Named]:
+    """Return the compound identifiers in these parts of a text, each once."""
+    found = {text[start:end]: (start, end) for part in parts for start, end in identifiers(text, *part)}
+    return [Named(start, end, "code") for start, end in found.values()]
+
+
 def mentions_in(
     segment: Segment, names: Sequence[Named], namespace: str, notes: Counter[str], *, most: int = _MOST_MENTIONS
 ) -> list[Mention]:
-    """Return the mentions of a segment by place: the recognizer's names, headings, the speaker, note links.
+    """Return the mentions of a segment by place: these names, the speaker, and the links and tags of a note.
 
     The speaker is mentioned where the text first has the name; a role such as "user" is no name. Names that cannot be
     entities, and mentions beyond ``most``, are left out and counted in ``notes``. Names that the recognizer repeats at
     one place with the same kind count once.
     """
-    named = sorted({*names, *_find_headings(segment.text), *_find_speaker(segment), *find_note_links(segment.text)})
+    named = sorted({*names, *_find_speaker(segment), *find_note_links(segment.text)})
     mentions = [mention for name in named if (mention := _make_mention(segment, name, namespace, notes))]
     notes["mention beyond the limit"] += max(len(mentions) - most, 0)
     return mentions[:most]
@@ -93,6 +140,9 @@ def mentions_in(
 def _make_mention(segment: Segment, named: Named, namespace: str, notes: Counter[str]) -> Mention | None:
     surface = segment.text[named.start : named.end]
     normal = normalise(surface)
+    if _ADDRESS.search(surface):
+        notes["name with an address"] += 1
+        return None
     if not is_name(normal):
         notes["name without a letter" if normal or len(surface) <= 100 else "name too long"] += 1
         return None
@@ -110,8 +160,8 @@ def _find_titles(title: str, namespace: str) -> Iterator[Title]:
 
 
 def _find_headings(text: str) -> Iterator[Named]:
-    """Yield the headings in a text, without their marks and numbers."""
-    for pattern in (_MARKDOWN, _UNDERLINED, _CHAPTER):
+    """Yield the underlined headings and the chapters of a text, without their marks and numbers."""
+    for pattern in (_UNDERLINED, _CHAPTER):
         for match in pattern.finditer(text):
             group = match.lastgroup or 0
             start, end = match.span(group)

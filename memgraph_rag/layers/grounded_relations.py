@@ -14,7 +14,7 @@ from itertools import chain
 
 from memgraph_rag.contracts import Models, SplitDocument
 from memgraph_rag.layers.batches import Batch
-from memgraph_rag.layers.entities import mentions_in
+from memgraph_rag.layers.entities import mentions_in, recognize_segments
 from memgraph_rag.layers.extraction import Extraction, Triple
 from memgraph_rag.layers.grounding import Ground, Vocabulary, can_name, is_proper
 from memgraph_rag.types import LayerRows, Relation, Usage, ends_of, relation_id
@@ -56,8 +56,7 @@ def relation_rows(
     Args:
         accounts: the extraction from each document, in the order of ``documents``.
     """
-    texts = [segment.text for document in documents for segment in document.segments]
-    names = iter(models.recognizer.recognize(texts) if texts else [])
+    names = recognize_segments(models.recognizer, documents)
     rows = []
     for document, account in zip(documents, accounts, strict=True):
         vocabulary = Vocabulary(_list_names(account))

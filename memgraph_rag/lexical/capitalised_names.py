@@ -7,7 +7,7 @@ order, not empty, and do not overlap; the time is linear in the text, whatever i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 __all__ = ["capitalised"]
@@ -66,12 +66,15 @@ class _Word:
     follows: bool  # only white space with at most one line end separates it from the word before
 
 
-def capitalised(text: str) -> list[tuple[int, int]]:
+def capitalised(
+    text: str, *, function_words: Collection[str] = _FUNCTION_WORDS, particles: Collection[str] = _PARTICLES
+) -> list[tuple[int, int]]:
     """Return the (start, end) characters of everything that is written like a name.
 
-    Adjacent capitalised words are one name, including particles such as "of the" between them and a number after them.
+    Adjacent capitalised words are one name, including ``particles`` such as "of the" between them and a number after
+    them.
     The first word of a sentence counts if another capitalised word follows, or if it is capitalised inside another
-    sentence; a function word there never counts. In a sentence of capitals only, a word counts only if it is
+    sentence; one of ``function_words`` there never counts. In a sentence of capitals only, a word counts only if it is
     capitalised elsewhere.
 
     >>> text = "In London the Duke of York met Ann. Ann left. He stayed."
@@ -90,7 +93,7 @@ def capitalised(text: str) -> list[tuple[int, int]]:
         and len(word.folded) <= _LONGEST_WORD
         and word.folded not in _NO_NAMES
         and not (loud and word.folded not in known)
-        and not (word.is_first and word.folded in _FUNCTION_WORDS)
+        and not (word.is_first and word.folded in function_words)
         for word, loud in zip(words, is_shouted, strict=True)
     ]
     spans, place = [], 0
@@ -98,7 +101,7 @@ def capitalised(text: str) -> list[tuple[int, int]]:
         if not is_name_part[place]:
             place += 1
             continue
-        first, last = words[place], _find_last_word(words, is_name_part, place)
+        first, last = words[place], _find_last_word(words, is_name_part, place, particles)
         end = words[last].end
         if last > place or not first.is_first or first.folded in known or (first.is_quoted and _is_closed(text, end)):
             spans.append((first.start, end))
@@ -170,22 +173,24 @@ def _find_shouted(text: str, words: Sequence[_Word]) -> list[bool]:
     return loud
 
 
-def _find_last_word(words: Sequence[_Word], is_name_part: Sequence[bool], first: int) -> int:
+def _find_last_word(
+    words: Sequence[_Word], is_name_part: Sequence[bool], first: int, particles: Collection[str]
+) -> int:
     """Return the place of the last word of the name that begins at ``first``."""
     last = first
     while last - first < _MOST_WORDS - 1:
-        place, particles = last + 1, 0
-        while particles < _MOST_PARTICLES and _is_particle(words, place, particles):
-            place, particles = place + 1, particles + 1
+        place, skipped = last + 1, 0
+        while skipped < _MOST_PARTICLES and _is_particle(words, place, skipped, particles):
+            place, skipped = place + 1, skipped + 1
         if place >= len(words) or not words[place].follows or words[place].is_first:
             break
-        if not is_name_part[place] and (particles or not words[place].is_number):
+        if not is_name_part[place] and (skipped or not words[place].is_number):
             break
         last = place
     return last
 
 
-def _is_particle(words: Sequence[_Word], place: int, before: int) -> bool:
+def _is_particle(words: Sequence[_Word], place: int, before: int, particles: Collection[str]) -> bool:
     if place >= len(words) or not words[place].follows or words[place].is_capital:
         return False
-    return words[place].folded in _PARTICLES or (before > 0 and words[place].folded == "the")
+    return words[place].folded in particles or (before > 0 and words[place].folded == "the")

@@ -12,7 +12,7 @@ import unicodedata
 from functools import lru_cache
 
 from memgraph_rag.contracts import EntityRecognizer
-from memgraph_rag.lexical.capitalised_names import capitalised
+from memgraph_rag.lexical.ruled_names import candidates, names_by_rules
 
 __all__ = ["LONGEST_NAME", "SAME_CHARACTERS", "is_name", "names_in", "ngrams", "normalise"]
 
@@ -51,13 +51,15 @@ def is_name(normal: str) -> bool:
 
 
 def names_in(question: str, recognizer: EntityRecognizer) -> list[str]:
-    """Return the normal forms of the names in a question, by the recognizer and by capitals, in order, each once.
+    """Return the normal forms of the names in a question, by the recognizer and by rules, in order, each once.
 
-    Overlapping names that the two find are all returned. A form without a letter is left out.
+    In a script without capitals every part that may be a name follows. Overlapping names that the two find are all
+    returned. A form without a letter is left out.
     """
     (recognized,) = recognizer.recognize([question])
-    spans = sorted({(named.start, named.end) for named in recognized} | set(capitalised(question)))
-    return [name for name in dict.fromkeys(normalise(question[start:end]) for start, end in spans) if is_name(name)]
+    spans = sorted({(named.start, named.end) for named in recognized} | set(names_by_rules(question)))
+    surfaces = (*(question[start:end] for start, end in spans), *candidates(question))
+    return [name for name in dict.fromkeys(map(normalise, surfaces)) if is_name(name)]
 
 
 def ngrams(question: str, longest: int = 8) -> list[str]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from memgraph_rag.lexical.bm25 import KeywordIndex
+from memgraph_rag.lexical.markdown import as_searched
 from memgraph_rag.lexical.roles import head_length, is_machine
 from memgraph_rag.lexical.timestamps import day_of, instant
 from memgraph_rag.lexical.tokenize import STOP_WORDS, unaccented, words
@@ -508,7 +509,8 @@ def _index_texts(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]
     """
     for place, segment in enumerate(segments):
         if not segment.speaker:
-            yield unaccented(segment.title), unaccented(segment.text)
+            title, text = as_searched(segment.title, segment.text)
+            yield unaccented(title), unaccented(text)
             continue
         before, after = segments[max(place - 1, 0) : place], segments[place + 1 : place + 2]
         texts = [other.text for other in before if _follows(other, segment)]

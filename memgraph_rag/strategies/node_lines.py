@@ -1,8 +1,8 @@
 """Write nodes as the lines that a model reads, each with its document's title.
 
 The module reads documents through the graph's contract and the remaining tokens from the session. Invariants: a line
-holds the whole text of its node; a heading is written only if the texts still fit, so every node that ``token_budget``
-accepts can be read.
+holds the whole text of its node, without markup; a heading is written only if the texts still fit, so every node that
+``token_budget`` accepts can be read.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.lexical.markdown import as_read
 from memgraph_rag.lexical.timestamps import day_of
 from memgraph_rag.strategies.token_budget import cost
 from memgraph_rag.types import Node, Overview, Segment, as_line
@@ -39,12 +40,13 @@ class NodeLines:
 
         Args:
             after: the node that was read before these nodes.
-            texts: the text to read of each node, no longer than the node's text; by default the node's text.
+            texts: the text to read of each node, no longer than the node's text; by default the node's text, without
+                markup.
         """
         self._read_titles(nodes)
         room = self._count_room() - sum(cost(node) for node in nodes)
         lines = []
-        read = [node.text for node in nodes] if texts is None else texts
+        read = [self._read(node) for node in nodes] if texts is None else texts
         remarks = self._remark(nodes)
         for before, node, text, remark in zip([after, *nodes], nodes, map(as_line, read), remarks, strict=False):
             heading, line = self._heading(node, before), text
@@ -63,6 +65,9 @@ class NodeLines:
             self._titles |= dict.fromkeys(unknown, "")  # a document may be forgotten meanwhile
             for record in self._graph.documents(unknown):
                 self._titles[record.id] = as_line(record.title)[:_MOST_OF_A_TITLE].strip()
+
+    def _read(self, node: Node) -> str:
+        return as_read(node.text, self._titles[node.document_id]) if isinstance(node, Segment) else node.text
 
     def _count_room(self) -> int:
         if self._most_tokens is None:

@@ -1,7 +1,7 @@
 """Build the texts that are embedded for segments, and add neighbours' vectors to those of conversation turns.
 
-The module knows no model. Invariants: an embedded text contains the whole segment; the vector of a segment without a
-speaker is that of its own text.
+The module knows no model. Invariants: an embedded text contains the whole segment without markup; the vector
+of a segment without a speaker is that of its own text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from memgraph_rag.lexical.code import language_of
+from memgraph_rag.lexical.markdown import as_read
 from memgraph_rag.lexical.timestamps import day_of
+from memgraph_rag.text.programs import scopes
 from memgraph_rag.types import CONTEXT, Annotation, Matrix, Segment
 
 __all__ = ["NEIGHBOUR_SHARE", "in_context", "with_neighbours"]
@@ -34,12 +37,23 @@ def in_context(title: str, segments: Sequence[Segment], context: Iterable[Annota
             not used.
     """
     heads = _short_heads(title, segments) if context is None else _whole_heads(segments, context)
-    return [f"{head}\n{segment.text}" if head else segment.text for head, segment in zip(heads, segments, strict=True)]
+    if context is None and language_of(title):
+        heads = _program_heads(title, segments)
+    texts = (as_read(segment.text, title) for segment in segments)
+    return [f"{head}\n{text}" if head else text for head, text in zip(heads, texts, strict=True)]
 
 
 def _short_heads(title: str, segments: Sequence[Segment]) -> Iterator[str]:
     for segment in segments:
         yield day_of(segment.time) if segment.speaker else title[:_MOST_OF_A_TITLE]
+
+
+def _program_heads(title: str, segments: Sequence[Segment]) -> Iterator[str]:
+    """Yield the path of a program, and the signatures of the definitions that a segment continues."""
+    text = "".join(segment.text for segment in segments)
+    first = segments[0].start if segments else 0
+    for scope in scopes(text, title, [segment.start - first for segment in segments]):
+        yield f"{title[:_MOST_OF_A_TITLE]}\n{scope}".rstrip()
 
 
 def _whole_heads(segments: Sequence[Segment], context: Iterable[Annotation]) -> Iterator[str]:

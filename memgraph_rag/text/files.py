@@ -14,9 +14,10 @@ from pathlib import Path
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.text import markup, office
+from memgraph_rag.lexical.code import language_of
+from memgraph_rag.text import markup, office, restructured
 
-__all__ = ["MAX_BYTES", "read"]
+__all__ = ["MARKDOWN_SUFFIXES", "MAX_BYTES", "read"]
 
 MAX_BYTES = 32 * 1024**2
 """Most bytes of a file, and of a text in UTF-8."""
@@ -58,7 +59,8 @@ _HTML = re.compile(
 )
 _HTML_REACH = 4096  # first bytes that are searched for HTML
 _HTML_SUFFIXES = {".html", ".htm", ".xhtml"}
-_MARKDOWN_SUFFIXES = {".md", ".markdown"}
+MARKDOWN_SUFFIXES = {".md", ".markdown", ".mdx", ".qmd", ".rmd"}
+_PARTS_OF_A_TITLE = 3  # of a program's path
 _PLAIN_SUFFIXES = {".txt", ".text"}
 
 _MOST_CONTROLS = 0.02  # largest share of control characters in a text
@@ -66,11 +68,11 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def read(path: Path) -> tuple[str, str]:
-    """Return text and title of a file with plain text, Markdown, HTML or PDF, or of an office file.
+    """Return text and title of a file: text, Markdown, reStructuredText, a notebook, a program, HTML, PDF or office.
 
     A file is PDF by its suffix or its first bytes, and HTML by its suffix. A file without a suffix of HTML, Markdown or
-    plain text is HTML also by its first bytes. The title is empty for plain text, and if the file has none. Of HTML
-    only the main text is returned.
+    plain text is HTML also by its first bytes. The title is empty for plain text, and if the file has none; a program
+    has the end of its path. Of HTML only the main text is returned, of a notebook its cells as Markdown.
 
     Raises:
         DocumentError: the file does not exist, may not be read, is larger than ``MAX_BYTES``, or is not text. An empty
@@ -89,11 +91,18 @@ def read(path: Path) -> tuple[str, str]:
 
         return pdf.read(data, path)
     if suffix in _HTML_SUFFIXES or (
-        suffix not in _MARKDOWN_SUFFIXES | _PLAIN_SUFFIXES and _HTML.match(data[:_HTML_REACH])
+        suffix not in MARKDOWN_SUFFIXES | _PLAIN_SUFFIXES and _HTML.match(data[:_HTML_REACH])
     ):
         return markup.read_html(_decode(data, path, declared=markup.declared_encoding(data)), path)
     text = _decode(data, path)
-    return text, markup.markdown_title(text) if suffix in _MARKDOWN_SUFFIXES else ""
+    if suffix == ".ipynb" and (cells := markup.read_notebook(text)) is not None:
+        return cells, markup.markdown_title(cells)
+    if suffix == ".rst" and restructured.can_read() and text.strip():
+        return restructured.read_restructured(text, path)
+    title = "/".join(path.absolute().parts[-_PARTS_OF_A_TITLE:])
+    if language_of(title) is not None:
+        return text, title
+    return text, markup.markdown_title(text) if suffix in MARKDOWN_SUFFIXES else ""
 
 
 def _find_binary_kind(data: bytes) -> str | None:

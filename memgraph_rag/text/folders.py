@@ -14,12 +14,14 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.lexical.code import language_of
 from memgraph_rag.text import office
 from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.text.paths import expand_home, names_file, names_folder
@@ -29,6 +31,12 @@ __all__ = ["IGNORE_FILES", "Folder"]
 IGNORE_FILES = (".gitignore", ".memgraphignore")
 """Files with patterns as in Git. If both match a name, the last one decides."""
 
+_DRAWN_OR_STYLED = {".svg", ".css", ".scss", ".less", ".map", ".drawio", ".excalidraw", ".po", ".pot"}
+_LOCKS = {"package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "go.sum", "bun.lock", "packages.lock.json"}
+_BUNDLED = {".js", ".mjs", ".cjs", ".ts"}
+_LONGEST_WRITTEN = 2_000  # characters of a line that a person writes in a program
+_GENERATED = re.compile(rb"@generated\b|\bgenerated\b.{0,120}\bdo not (?:edit|modify)\b", re.IGNORECASE | re.DOTALL)
+_GENERATED_REACH = 600  # first bytes
 _VERSION_CONTROL = {"CVS", "_darcs"}  # folders of other systems are hidden
 _OF_PROGRAMS = {"node_modules", "__pycache__"}
 _MARKS_OF_PROGRAMS = ("CACHEDIR.TAG", "pyvenv.cfg")  # in a cache, and in a Python environment
@@ -49,11 +57,14 @@ class Folder:
 
     Left out are hidden files and folders, names that ``.gitignore`` or ``.memgraphignore`` match, links, folders of
     version control and of programs (``node_modules``, caches, Python environments), and files that are empty, too
-    large, not text, or not regular files. A file that cannot be opened is listed: adding it fails with the reason.
+    large, not text, or not regular files. Text that tells a reader nothing is left out, too: drawings and styles
+    (kinds "svg", "css" and others by their suffix), lock files ("lock"), and programs that a program wrote ("minified",
+    "generated"). A file that cannot be opened is listed: adding it fails with the reason.
 
     Args:
         path: the folder; the paths of its files begin with it.
         without: files to leave out, such as stores, together with files named after them with a dot and a suffix.
+        include: kinds to take all the same.
 
     Attributes:
         left_out: the reason for each file or folder that was left out so far.
@@ -62,7 +73,10 @@ class Folder:
         DocumentError: the path is not a folder.
     """
 
-    def __init__(self, path: Path, *, without: Collection[Path] = ()) -> None:
+    OF_KIND: ClassVar[str] = "of kind "
+    """The reason of a text that tells a reader nothing begins so, before the name of the kind."""
+
+    def __init__(self, path: Path, *, without: Collection[Path] = (), include: Collection[str] = ()) -> None:
         if not isinstance(path, Path) or not names_folder(path):
             raise DocumentError(
                 f"Expected a folder as a Path, got {show(path)}. Add a file as add(Path(…)).", path=path
@@ -71,6 +85,7 @@ class Folder:
         self.left_out: dict[Path, str] = {}
         self._resolved_root = self.path.resolve()
         self._without = [file.resolve() for file in without]
+        self._include = {kind.lower().lstrip(".") for kind in include}
 
     def __iter__(self) -> Iterator[Path]:
         self.left_out.clear()
@@ -123,7 +138,7 @@ class Folder:
                 return "no file"
         if self._is_store(file):  # before opening it: closing a file again may release the engine's lock on it
             return "the memory itself"
-        return _check_name(self._resolve(file), rules, is_folder=False) or _check_content(file)
+        return _check_name(self._resolve(file), rules, is_folder=False) or _check_content(file, self._include)
 
     def _is_store(self, file: Path) -> bool:
         path = self._resolve(file)
@@ -141,7 +156,7 @@ def _check_name(path: Path, rules: _Rules, *, is_folder: bool) -> str:
     return ""
 
 
-def _check_content(file: Path) -> str:
+def _check_content(file: Path, include: Collection[str]) -> str:
     """Return why a file's content is left out; empty also if the file cannot be opened, which adding it reports."""
     try:
         size = file.stat().st_size
@@ -157,7 +172,24 @@ def _check_content(file: Path) -> str:
         return "" if office.is_installed() else "needs the extra office"
     if b"\x00" in head and not head.startswith((b"%PDF-", *_WIDE)):
         return "no text"
-    return ""
+    kind = _kind_without_words(file, head)
+    return f"{Folder.OF_KIND}{kind}" if kind and kind not in include else ""
+
+
+def _kind_without_words(file: Path, head: bytes) -> str:
+    """Return the kind of a text that tells a reader nothing; empty for other texts."""
+    suffix = file.suffix.lower()
+    if suffix in _DRAWN_OR_STYLED:
+        return suffix[1:]
+    if suffix == ".lock" or file.name in _LOCKS:
+        return "lock"
+    if ".min." in file.name or (suffix in _BUNDLED and _is_bundle(head)):
+        return "minified"
+    return "generated" if language_of(f"./{file.name}") and _GENERATED.search(head[:_GENERATED_REACH]) else ""
+
+
+def _is_bundle(head: bytes) -> bool:
+    return max(map(len, head.split(b"\n"))) > _LONGEST_WRITTEN
 
 
 def _read_rules_above(folder: Path) -> _Rules:

@@ -21,8 +21,11 @@ from typing import Any
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError, MemgraphRagWarning
 from memgraph_rag.lexical import timestamps
+from memgraph_rag.lexical.code import language_of
+from memgraph_rag.lexical.markdown import has_marks
 from memgraph_rag.text.chat import MAX_SPEAKER, render
-from memgraph_rag.text.files import MAX_BYTES, read
+from memgraph_rag.text.files import MARKDOWN_SUFFIXES, MAX_BYTES, read
+from memgraph_rag.text.markup import front_matter
 from memgraph_rag.text.paths import default_key, expand_home, may_be_path, names_file, spellings
 from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line, is_storable, owner_of, storable
 
@@ -56,6 +59,7 @@ MAX_METADATA = 65_536
 MAX_SOURCE = 32_767
 """Most characters of a document's source: the longest path of any system."""
 
+_READING = 1  # raise it when Markdown or programs are cut or read in another way
 _MOST_BITS = 1_024  # of a whole number in metadata
 _LONGEST_PATH = 256  # characters of a str that is checked for a path, with a line end
 _MOST_OF_A_TITLE = 300  # characters of a title from a file: broken pages have titles of megabytes
@@ -78,7 +82,8 @@ def load(
 ) -> Document:
     """Return the source as a document.
 
-    A given key, title or metadata replaces that of a Document; metadata are not merged. NUL and lone surrogates become
+    A given key, title or metadata replaces that of a Document; metadata are not merged. They are added to the fields of
+    a Markdown file's front matter, and replace fields of the same name. NUL and lone surrogates become
     U+FFFD. A str that names a file is text, with a warning.
 
     Args:
@@ -106,7 +111,8 @@ def load(
         if title is not None:
             document = replace(document, title=title)
         if metadata is not None:
-            document = replace(document, metadata=metadata)
+            fields = document.metadata if isinstance(source, Path) else {}
+            document = replace(document, metadata={**fields, **metadata} if isinstance(metadata, Mapping) else metadata)
         checked = _check_document(document)
         has_key = key is not None or isinstance(source, (Path, Document))
         return checked if has_key else replace(checked, key=_make_key(document, checked.metadata))
@@ -126,7 +132,8 @@ def _read_source(source: Source, read_file: ReadFile) -> Document:
     if isinstance(source, Path):
         text, title = read_file(expand_home(source))
         title = title[:_MOST_OF_A_TITLE] or source.stem
-        return Document(text, default_key(source), title=title, source=spellings(source)[0])
+        fields = front_matter(text) if source.suffix.lower() in MARKDOWN_SUFFIXES else {}
+        return Document(text, default_key(source), title, spellings(source)[0], _check_metadata(fields))
     if isinstance(source, str):
         _warn_of_path(source)
         return Document(source, _hash_key("text", source))
@@ -203,6 +210,7 @@ def _check_document(document: Document) -> Document:
         source=storable(document.source),
         metadata=_check_metadata(document.metadata),
         turns=tuple(_check_turns(document.turns, len(document.text))),
+        reading=_READING if not document.turns and (language_of(document.title) or has_marks(document.text)) else 0,
     )
 
 

@@ -1,4 +1,4 @@
-"""Extract the visible text and title of HTML pages, and the titles of Markdown.
+"""Extract the visible text and title of HTML pages, the title and the fields of Markdown, and cells of notebooks.
 
 The module knows no files. Invariants: time and memory grow with the page's length, however deep it is nested; hidden
 elements are left out, and so are menus and the site's header and footer, unless the page has nothing else; block
@@ -7,8 +7,12 @@ elements are separate paragraphs, so that no sentence crosses their edges; a hea
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections import Counter
+from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,9 +20,9 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical.markdown import FRONT_MATTER, headings
 from memgraph_rag.text.html_tokenizer import Tag, attributes, tokens
-from memgraph_rag.types import as_line
+from memgraph_rag.types import SESSION, USER, MetadataValue, as_line
 
-__all__ = ["declared_encoding", "markdown_title", "read_html"]
+__all__ = ["declared_encoding", "front_matter", "markdown_title", "read_html", "read_notebook"]
 
 _HIDDEN = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg", "math", "datalist", "noembed"}
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
@@ -51,8 +55,10 @@ _ENCODING = re.compile(
     re.I,
 )
 
+_NO_METADATA = {USER, SESSION, "title", "echo"}  # what a file may not say of its owner, and what is no metadata
+_MOST_FIELDS, _LONGEST_FIELD, _LONGEST_VALUE = 64, 100, 1_000
+
 _TITLE_REACH = 20_000  # characters of Markdown that are searched for a heading
-_FRONT_TITLE = re.compile(r"^title:[ \t]*(.+)$", re.M)
 
 
 def read_html(page: str, path: Path) -> tuple[str, str]:
@@ -195,12 +201,64 @@ def markdown_title(text: str) -> str:
 
     Only the first 20,000 characters are searched.
     """
-    start = text[:_TITLE_REACH]
-    front = FRONT_MATTER.match(start)
-    named = _FRONT_TITLE.search(front[1]) if front else None
-    if named is not None:
-        return as_line(named[1].strip().strip("\"'"))
-    return next((heading.title for heading in headings(start)), "")
+    named = _front_fields(text).get("title")
+    if isinstance(named, str) and named.strip():
+        return as_line(named)
+    return next((heading.title for heading in headings(text[:_TITLE_REACH])), "")
+
+
+def front_matter(text: str) -> dict[str, MetadataValue | date]:
+    """Return the fields of a Markdown text's front matter that can be metadata; empty without front matter.
+
+    A list of plain values becomes one text. Nested fields are left out, and so are the title, and the user and the
+    session, which would let a file choose its owner. Front matter that is not YAML has no fields.
+    """
+    fields: dict[str, MetadataValue | date] = {}
+    for name, value in islice(_front_fields(text).items(), _MOST_FIELDS):
+        plain = _plain_value(value)
+        if isinstance(name, str) and 0 < len(name) <= _LONGEST_FIELD and name not in _NO_METADATA and plain is not None:
+            fields[name] = plain
+    return fields
+
+
+def _front_fields(text: str) -> dict[object, object]:
+    """Return the fields of the front matter within the first 20,000 characters."""
+    front = FRONT_MATTER.match(text[:_TITLE_REACH])
+    if front is None:
+        return {}
+    import yaml
+
+    try:
+        fields = yaml.safe_load(front[1])
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError):  # ValueError: a date such as 2024-13-45
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _plain_value(value: object) -> MetadataValue | date | None:
+    """Return a value of metadata; None if it is nested, too long or no number."""
+    if isinstance(value, list):
+        items = [_plain_value(item) for item in value[:_MOST_FIELDS] if not isinstance(item, (list, dict))]
+        value = ", ".join(str(item) for item in items if item is not None)
+    if isinstance(value, str):
+        return value if value and len(value) <= _LONGEST_VALUE else None
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if value.bit_length() < _LONGEST_VALUE else None
+    return value if isinstance(value, date) else None
+
+
+def read_notebook(source: str) -> str | None:
+    """Return the cells of a Jupyter notebook as Markdown, code in fences, without outputs; None for other JSON."""
+    try:
+        notebook = json.loads(source)
+        language = notebook.get("metadata", {}).get("language_info", {}).get("name", "python")
+        cells = [(cell["cell_type"], "".join(cell["source"]).strip("\n")) for cell in notebook["cells"]]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    shown = ((kind, text) for kind, text in cells if text.strip() and isinstance(text, str))
+    return "\n\n".join(f"```{language}\n{text}\n```" if kind == "code" else text for kind, text in shown) + "\n"
 
 
 def _mark_white_space(text: str) -> str:

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from memgraph_rag.contracts import TokenCounter
 from memgraph_rag.errors import SettingsError
@@ -42,7 +42,15 @@ class Span:
     tokens: int
 
 
-def split(text: str, *, count_tokens: TokenCounter, max_tokens: int = 300, cuts: Iterable[int] = ()) -> list[Span]:
+def split(
+    text: str,
+    *,
+    count_tokens: TokenCounter,
+    max_tokens: int = 300,
+    cuts: Iterable[int] = (),
+    sections: Iterable[int] = (),
+    blocks: Iterable[tuple[int, int]] = (),
+) -> list[Span]:
     r"""Return spans that cover the text, each of whole sentences and at most ``max_tokens`` tokens.
 
     A sentence that is too long is cut at lines, else clauses, else words, else between characters. There are two
@@ -55,6 +63,9 @@ def split(text: str, *, count_tokens: TokenCounter, max_tokens: int = 300, cuts:
         max_tokens: at least 1.
         cuts: further places where a span must end, in any order; the text between two cuts is split on its own, however
             short it is. Places at the text's ends or outside of the text change nothing.
+        sections: places where parts begin that belong together. A span ends there unless the whole part fits into it.
+        blocks: (start, end) of parts that are not cut, in order and without overlaps, such as tables; a block that is
+            longer than a span is cut at its lines.
 
     Raises:
         SettingsError: ``max_tokens`` is below 1.
@@ -68,7 +79,8 @@ def split(text: str, *, count_tokens: TokenCounter, max_tokens: int = 300, cuts:
     """
     if max_tokens < 1:
         raise SettingsError(f"Expected max_tokens of at least 1, got {max_tokens}.", max_tokens=max_tokens)
-    cutter = _Cutter(text, count_tokens, max_tokens, frozenset(cut for cut in cuts if 0 < cut < len(text)))
+    inner_cuts = frozenset(cut for cut in cuts if 0 < cut < len(text))
+    cutter = _Cutter(text, count_tokens, max_tokens, inner_cuts, frozenset(sections), list(blocks))
     return cutter.join_blanks(cutter.verify(cutter.pack(cutter.pieces())))
 
 
@@ -78,11 +90,21 @@ class _Cutter:
     All parts between cuts go through each step together, so that many short parts cost few calls of the counter.
     """
 
-    def __init__(self, text: str, count_tokens: TokenCounter, limit: int, cuts: frozenset[int]) -> None:
+    def __init__(
+        self,
+        text: str,
+        count_tokens: TokenCounter,
+        limit: int,
+        cuts: frozenset[int],
+        sections: frozenset[int],
+        blocks: Sequence[tuple[int, int]],
+    ) -> None:
         self.text = text
         self.count_tokens = count_tokens
         self.limit = limit
         self.cuts = cuts
+        self.sections = sections
+        self.blocks = blocks
         # Estimates are 0 to 3 tokens short in 99 of 100 spans (War and Peace, Qwen, 300 tokens).
         self.target = limit - limit // 100
 
@@ -96,11 +118,16 @@ class _Cutter:
         return pieces
 
     def sentences(self) -> list[tuple[int, int]]:
-        """Return the sentences of each part between cuts, without regard to other parts."""
-        parts = pairwise([0, *sorted(self.cuts), len(self.text)])
-        return [
-            (start + first, start + last) for start, end in parts for first, last in sentences(self.text[start:end])
-        ]
+        """Return the sentences of each part between cuts, without regard to other parts; a block is one sentence."""
+        blocks = {block for block in self.blocks if not any(block[0] < cut < block[1] for cut in self.cuts)}
+        edges = {0, *self.cuts, *self.sections, *chain.from_iterable(blocks), len(self.text)}
+        found: list[tuple[int, int]] = []
+        for start, end in pairwise(sorted(edges)):
+            is_block = (start, end) in blocks
+            found += (
+                [(start, end)] if is_block else [(start + a, start + b) for a, b in sentences(self.text[start:end])]
+            )
+        return found
 
     def refine(self, pieces: Sequence[Span], cut: Callable[[Span], list[tuple[int, int]]]) -> list[Span]:
         """Return the pieces, with those above the limit replaced by their parts."""
@@ -114,17 +141,30 @@ class _Cutter:
     def pack(self, pieces: Iterable[Span]) -> list[list[Span]]:
         """Return runs of consecutive pieces, each as long as the target of estimated tokens allows.
 
-        A run never crosses a cut. A piece that is longer than the target is a run of its own.
+        A run never crosses a cut, and it ends before a section that it cannot hold as a whole. A piece that is longer
+        than the target is a run of its own.
         """
+        listed = list(pieces)
+        needed = self.needed_at_sections(listed)
         runs: list[list[Span]] = []
         room = 0
-        for piece in pieces:
-            if not runs or piece.tokens > room or piece.start in self.cuts:
+        for piece in listed:
+            if not runs or needed.get(piece.start, piece.tokens) > room or piece.start in self.cuts:
                 runs.append([])
                 room = self.target
             runs[-1].append(piece)
             room -= piece.tokens
         return runs
+
+    def needed_at_sections(self, pieces: Sequence[Span]) -> dict[int, int]:
+        """Return the estimated tokens of each section, by its start."""
+        needed: dict[int, int] = {}
+        start = -1
+        for piece in pieces:
+            start = piece.start if piece.start in self.sections else start
+            needed[start] = needed.get(start, 0) + piece.tokens
+        needed.pop(-1, None)  # what precedes the first section
+        return needed
 
     def verify(self, runs: list[list[Span]]) -> list[Span]:
         """Return one span for each run with its exact tokens; a run that is too long is halved."""

@@ -65,7 +65,9 @@ class Document:
 
     ``key`` is the user's name for the document; adding other content under the same key replaces it. ``source`` is the
     absolute path of the file that the text was read from, empty for a text given as a string. ``turns`` are the
-    messages of a conversation, in order; they are empty for any other text.
+    messages of a conversation, in order; they are empty for any other text. ``reading`` is the version of the reader of
+    markup and programs, 0 for other texts; the library sets it, so that a document that an older version read is read
+    anew when it is added again.
     """
 
     text: str
@@ -74,13 +76,16 @@ class Document:
     source: str = ""
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict[str, MetadataValue])
     turns: tuple[Turn, ...] = ()
+    reading: int = 0
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the content, in hex: text, title, metadata and turns. Key and source are not part of it."""
+        """The SHA-256 of the content, in hex: text, title, metadata, turns and reading; not of key and source."""
         content: list[object] = [self.text, self.title, dict(self.metadata)]
         if self.turns:  # a document without turns keeps the hash that older versions stored
             content.append([[turn.start, turn.end, turn.speaker, turn.time] for turn in self.turns])
+        if self.reading:
+            content.append(self.reading)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

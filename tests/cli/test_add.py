@@ -250,3 +250,11 @@ def test_what_belongs_to_a_user_is_searched_exported_and_forgotten_alone(cli, tm
 def test_forget_wants_one_thing_named(cli, fox, given) -> None:
     assert "Invalid value" in cli("forget", *given, status=2).stderr
     assert [form["key"] for form in cli.json("documents")] == ["fox"]
+
+
+def test_kinds_that_were_left_out_are_told_in_one_line(cli, notes, write) -> None:
+    for name in ("a.svg", "b.svg", "c.css"):
+        write(f"notes/{name}", "x")
+    line = "left out of notes: 3 of kinds svg, css; --include takes them (a.svg, b.svg, c.css)"
+    assert line in cli("add", "notes").stderr.splitlines()
+    assert "added" in cli("add", "notes", "--include", "svg,css").stdout

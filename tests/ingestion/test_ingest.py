@@ -126,3 +126,76 @@ def test_names_of_ends_stored_earlier_are_read_from_the_graph(tmp_path, monkeypa
         (graph,) = keeping.graphs
         assert [mention.normal for mention in graph.mentions] == ["red mill"]
         assert_vectors(graph, NORMAL)
+
+
+MANUAL = """# Foxes { #foxes }
+
+A fox is [an animal](https://example.org/animals/of/the/woods#fox). It is red and quick.
+
+## Food { #food }
+
+| who | what |
+|-----|------|
+| fox | hens |
+| cub | mice |
+
+## Code { #code }
+
+```python
+fox = Fox("red")
+fox.run()
+fox.rest()
+```
+
+It runs.
+"""
+
+
+def test_markdown_is_cut_at_sections_and_not_in_fences_and_tables():
+    def count_tokens(texts):
+        return [len(text.split()) for text in texts]
+
+    document = Document(MANUAL, "foxes.md")
+    segments = cut_segments(document, "d", namespace="test", count_tokens=count_tokens, max_tokens=20)
+    assert "".join(segment.text for segment in segments) == MANUAL
+    assert [segment.text.split("\n")[0] for segment in segments] == [
+        "# Foxes { #foxes }", "## Food { #food }", "## Code { #code }"
+    ]  # fmt: skip
+    assert [segment.tokens for segment in segments] == count_tokens([segment.text for segment in segments])
+
+
+class Reader(FakeEmbedder):
+    """An embedder that remembers what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def embed(self, texts):
+        self.texts += texts
+        return super().embed(texts)
+
+
+def test_markdown_is_searched_without_markup_and_cited_with_it(tmp_path):
+    embedder = Reader()
+    with Memory(tmp_path / "m.lbug", embedder=embedder, layers=[]) as memory:
+        memory.add(MANUAL, key="foxes.md", title="Foxes")
+        assert all("example.org" not in text and "|--" not in text for text in embedder.texts)
+        assert memory.search("example.org", mode="keywords") == []
+        (found,) = memory.search("hens", mode="keywords")
+        assert found.text == MANUAL[found.start : found.end]
+
+
+def test_a_file_that_an_older_version_read_is_replaced_once(tmp_path, monkeypatch):
+    path = tmp_path / "foxes.md"
+    path.write_text("---\nteam: red\n---\n" + MANUAL)
+    with Memory(tmp_path / "m.lbug", embedder=FakeEmbedder(), layers=[]) as memory:
+        with monkeypatch.context() as older:
+            older.setattr("memgraph_rag.text.loading.has_marks", lambda _: False)
+            older.setattr("memgraph_rag.text.loading.front_matter", lambda _: {})
+            memory.add(path, title="My foxes")
+        receipt = memory.add(path)
+        assert (receipt.action, len(memory.documents())) == ("replaced", 1)
+        record = memory.documents()[0]
+        assert (record.title, record.metadata) == ("My foxes", {"team": "red"})
+        assert memory.add(path).action == "unchanged"

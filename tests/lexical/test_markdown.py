@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.lexical.markdown import headings
+from memgraph_rag.lexical.markdown import headings, plain
 
 
 def read(text: str) -> list[tuple[int, str]]:
@@ -53,3 +53,69 @@ def test_a_long_text_is_read_quickly() -> None:
     started = time.process_time()
     headings("> - # a\n" * 20_000)
     assert time.process_time() - started < 10
+
+
+@table(
+    ("text", "read"),
+    [
+        ("# Class `Fox` { #fox }\n\nSee [the **den**](den.md#top).", "# Class Fox\n\nSee the den."),
+        ("---\ntags: [a]\n---\n\nText with `code`.", "\nText with code."),
+        ("Run:\n\n```console\n$ pip install *x*\n```\n\nDone.", "Run:\n\n$ pip install *x*\n\nDone."),
+        ("| a | `b` |\n|---|---|\n| **1** | [2](x) |\n", "| a | b |\n| 1 | 2 |\n"),
+        ("/// note | Two words\n\nRead `it`.\n\n///\n", "Two words\n\nRead it.\n\n"),
+        ('!!! warning "Take care"\n\nof `it`', "Take care\n\nof it"),
+        ("{* ../docs/a.py hl[4] *}\n\nThe `end`.", "\n\nThe end."),
+        ('An <abbr title="x">LLM</abbr>s<br>and **more**', "An LLMs and more"),
+        ("<div class=x>\n<b>Bold</b>\n</div>\n\n`text`", " \nBold\n \ntext"),
+        (
+            "See [the docs][1] or <https://a.b/c> and `x`.\n\n[1]: https://a.b/d\n",
+            "See the docs or https://a.b/c and x.\n\n",
+        ),
+        ("![A *red* fox](fox.png) by `me`", "A *red* fox by me"),
+        (
+            "- `one`\n  two **three\n  four** five\n\n> *six*\n> `seven`",
+            "- one\n  two three\n  four five\n\n> six\n> seven",
+        ),
+        ("Title `x`\n=====\n\n\\*not\\* `f(*args, **kw)` {.cls}", "Title x\n=====\n\n*not* f(*args, **kw)"),
+    ],
+)
+def test_plain_text_has_no_markup(text: str, read: str) -> None:
+    assert plain(text).text == read
+
+
+@table(
+    "text",
+    [
+        "It`s her tune ``Lonesome Blues ''.\n\n<user> wrote 2 * 3 * 4 = 24 and a_b_c.\n",
+        "Hawai`i and O`ahu [1] (see p. 4).",
+        "f(x) = $\\sum_{i} x_i$ **",
+        "— dash\n- item\n- item",
+    ],
+)
+def test_prose_is_its_own_plain_text(text: str) -> None:
+    assert plain(text) == (text, None)
+
+
+@given(st.text(alphabet=st.sampled_from("ab *_`[]()<>#|-\n{}\\/!&;:\"'.é"), max_size=120))
+def test_plain_text_is_part_of_the_text(text: str) -> None:
+    read = plain("# `a`\n\n" + text)
+    assert read.places is not None
+    assert list(read.places) == sorted(set(read.places))
+    assert all(
+        character in (("# `a`\n\n" + text)[place], " ") for place, character in zip(read.places, read.text, strict=True)
+    )
+
+
+def test_a_span_holds_no_markup() -> None:
+    text = "The **Red** [Foxes](fox.md) ran."
+    read = plain(text)
+    start = read.text.index("Foxes")
+    assert text[slice(*read.span(start, start + 5))] == "Foxes"
+    assert text[slice(*read.span(read.text.index("Red"), start + 5))] == "Foxes"
+
+
+@table("unit", ["[", "[a](", "*a", "**a** ", "`", "`a` ", "<a ", "> ", "- ", "|a|\n|-|\n", "{#a}", "![", "\\*", "</p>"])
+def test_hostile_markup_takes_little_time(unit: str) -> None:
+    began = time.process_time()
+    plain("# `a`\n\n" + unit * (5_000 // len(unit)))
+    assert time.process_time() - began < 10

