@@ -110,7 +110,6 @@ class OpenMemory:
             self.store,
             self.models.embedder,
             self.models.recognizer,
-            stemming=self.settings.stemming,
             most_bytes=self.settings.search_memory_mib * 2**20,
             space=self.settings.search,
         )

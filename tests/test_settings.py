@@ -75,7 +75,6 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "recognizer": ("rules", "rules"),
     "calibration": ("none", "none"),
     "checks": ("names", "names"),
-    "stemming": ("true", True),
     "search": ("database", "database"),
     "search_memory_mib": ("100", 100),
     "neo4j.user": ("ann", "ann"),

@@ -69,7 +69,12 @@ class Ingestion:
     ) -> None:
         self._store = store
         self._planner = Planner(
-            store, models, layers, answers, count_tokens=count_tokens, segment_tokens=segment_tokens
+            store,
+            models,
+            layers,
+            answers,
+            count_tokens=count_tokens,
+            segment_tokens=segment_tokens,
         )
         self._pool = pool
 

@@ -16,7 +16,14 @@ __all__ = ["cut_segments"]
 
 
 def cut_segments(
-    document: Document, document_id: str, *, namespace: str, count_tokens: TokenCounter, max_tokens: int, first: int = 0
+    document: Document,
+    document_id: str,
+    *,
+    namespace: str,
+    count_tokens: TokenCounter,
+    max_tokens: int,
+    language: str = "",
+    first: int = 0,
 ) -> tuple[Segment, ...]:
     """Return the segments of a document in order, each with the speaker and the time of its turn.
 
@@ -24,6 +31,7 @@ def cut_segments(
 
     Args:
         max_tokens: the most tokens of a segment.
+        language: the language of the text (ISO 639-1), by which sentences are found; empty if it is unknown.
         first: the index of the first segment, if ``document`` is only the end of a document.
 
     Raises:
@@ -31,7 +39,13 @@ def cut_segments(
     """
     turns = document.turns or (Turn(0, len(document.text), speaker=""),)
     turn_starts = [turn.start for turn in turns]
-    spans = split(document.text, count_tokens=count_tokens, max_tokens=max_tokens, cuts=turn_starts)
+    spans = split(
+        document.text,
+        count_tokens=count_tokens,
+        max_tokens=max_tokens,
+        cuts=turn_starts,
+        language=language,
+    )
     # No span reaches across the start of a turn, so the last turn that starts at or before a span holds all of it.
     span_turns = [turns[bisect_right(turn_starts, span.start) - 1] for span in spans]
     document_time = timestamps.named_in(document.metadata)

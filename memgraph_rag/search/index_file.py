@@ -24,7 +24,7 @@ from memgraph_rag.search.segment_index import IndexState
 
 __all__ = ["read_index", "write_index"]
 
-_FORM = 1
+_FORM = 2
 """The version of the format. Raise it with each change of the index's content or of the tokenizer."""
 
 _ALIGNMENT = 64

@@ -136,7 +136,6 @@ class Settings(BaseModel):
         description="When to abstain. speaker: the question names one speaker, and another speaker said it. "
         "names: the passages read do not contain the names in the question, and are not very similar to it.",
     )
-    stemming: bool = Field(False, description='"marriages" finds "marriage" in keyword and graph search.')
     search: Literal["auto", "memory", "database"] = Field(
         "auto",
         description="Where graph search looks: in the whole namespace in memory, or in a pool that the database "

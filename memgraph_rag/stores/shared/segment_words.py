@@ -21,14 +21,10 @@ MOST_DROPPED = 1000
 
 
 class SegmentWords:
-    """A keyword index of segments and of their documents' titles.
+    """A keyword index of segments and of their documents' titles."""
 
-    Args:
-        stemming: whether words are compared by their stems.
-    """
-
-    def __init__(self, *, stemming: bool = False) -> None:
-        self._index = KeywordIndex(stemming=stemming)
+    def __init__(self) -> None:
+        self._index = KeywordIndex()
         self._ids: list[str] = []
         self._rows: dict[str, list[int]] = {}
 
@@ -45,12 +41,12 @@ class SegmentWords:
         """Add segments, in place of all earlier segments of their documents. Other documents keep theirs.
 
         Args:
-            rows: all segments of each document, with ``id``, ``document_id``, ``title`` and ``text``.
+            rows: all segments of each document, with ``id``, ``document_id``, ``title``, ``text`` and ``language``.
 
         If this call is interrupted, discard the whole index: it is incomplete.
         """
         first = len(self._index)
-        self._index.append((row["title"], row["text"]) for row in rows)
+        self._index.append((row["title"], row["text"], row["language"]) for row in rows)
         self._ids += [row["id"] for row in rows]
         self._rows |= {row["document_id"]: [] for row in rows}
         for number, row in enumerate(rows, first):
