@@ -158,6 +158,7 @@ class OpenMemory:
             self.answers,
             count_tokens=self.models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
             segment_tokens=self.settings.segment_tokens,
+            longest_segment_tokens=self.settings.longest_segment_tokens,
         )
 
     @cached_property

@@ -351,6 +351,7 @@ class Session:
             namespace=self._store.namespace,
             count_tokens=self._count_tokens,
             max_tokens=self._parts.settings.segment_tokens,
+            longest=self._parts.settings.longest_segment_tokens,
             first=len(kept),
         )
         return tuple(replace(segment, start=segment.start + end, end=segment.end + end) for segment in segments)

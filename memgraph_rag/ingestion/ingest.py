@@ -54,6 +54,7 @@ class Ingestion:
         answers: earlier answers of the memory, to mark echoes.
         count_tokens: counts the tokens of a segment's text.
         segment_tokens: the most tokens of a segment.
+        longest_segment_tokens: the most tokens of a segment in a language whose tokens are short.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Ingestion:
         *,
         count_tokens: TokenCounter,
         segment_tokens: int,
+        longest_segment_tokens: int,
     ) -> None:
         self._store = store
         self._planner = Planner(
@@ -75,6 +77,7 @@ class Ingestion:
             answers,
             count_tokens=count_tokens,
             segment_tokens=segment_tokens,
+            longest_segment_tokens=longest_segment_tokens,
         )
         self._pool = pool
 

@@ -101,6 +101,7 @@ class Planner:
         answers: earlier answers of the memory, to mark echoes.
         count_tokens: counts the tokens of a segment's text.
         segment_tokens: the most tokens of a segment.
+        longest_segment_tokens: the most tokens of a segment in a language whose tokens are short.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class Planner:
         *,
         count_tokens: TokenCounter,
         segment_tokens: int,
+        longest_segment_tokens: int,
     ) -> None:
         self._store = store
         self._answers = answers
@@ -119,6 +121,7 @@ class Planner:
         self._layers = layers
         self._count_tokens = count_tokens
         self._segment_tokens = segment_tokens
+        self._longest_segment_tokens = longest_segment_tokens
 
     def plan(self, group: Sequence[Item]) -> list[Plan]:
         """Return the plan of each document, in order; a ``Failure`` stays one. Changed metadata are stored."""
@@ -238,6 +241,7 @@ class Planner:
             namespace=self._store.namespace,
             count_tokens=self._count_tokens,
             max_tokens=self._segment_tokens,
+            longest=self._longest_segment_tokens,
             language=language,
         )
         record = DocumentRecord(

@@ -22,6 +22,7 @@ def cut_segments(
     namespace: str,
     count_tokens: TokenCounter,
     max_tokens: int,
+    longest: int = 0,
     language: str = "",
     first: int = 0,
 ) -> tuple[Segment, ...]:
@@ -31,6 +32,7 @@ def cut_segments(
 
     Args:
         max_tokens: the most tokens of a segment.
+        longest: the most tokens of a segment in a language whose tokens are short; ``max_tokens`` if it is larger.
         language: the language of the text (ISO 639-1), by which sentences are found; empty if it is unknown.
         first: the index of the first segment, if ``document`` is only the end of a document.
 
@@ -43,6 +45,7 @@ def cut_segments(
         document.text,
         count_tokens=count_tokens,
         max_tokens=max_tokens,
+        longest=longest,
         cuts=turn_starts,
         language=language,
     )

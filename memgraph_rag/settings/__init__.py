@@ -152,6 +152,11 @@ class Settings(BaseModel):
             raise ValueError(f"Expected at most {most}, half of the window")
         return segment_tokens
 
+    @property
+    def longest_segment_tokens(self) -> int:
+        """Most tokens of a segment in a language whose tokens are short: four times as many, if the window has room."""
+        return max(self.segment_tokens, min(4 * self.segment_tokens, self.window // 2))
+
     @classmethod
     def load(cls, **given: Any) -> Settings:
         """Return the settings: each value from ``given`` (None: not given), a variable, a file, or the default.
