@@ -129,19 +129,19 @@ class KeywordIndex:
             self._written.append(word)
         return number
 
-    @property
-    def stemmers(self) -> list[str]:
-        """The stemmers of the most rows, at most ``MOST_STEMMERS``, in alphabetical order."""
-        counts = np.bincount(self._stemmed_by, minlength=len(self._stemmers)).tolist()
-        return most_frequent(dict(zip(self._stemmers, counts, strict=True)))
+    def stemmers(self, rows: NDArray[np.int64] | None = None) -> list[str]:
+        """Return the stemmers of the most of these rows (None: of all), at most ``MOST_STEMMERS``, sorted by name."""
+        stemmed_by = self._stemmed_by if rows is None else self._stemmed_by[rows]
+        counts = np.bincount(stemmed_by, minlength=len(self._stemmers)).tolist()
+        return most_frequent({name: count for name, count in zip(self._stemmers, counts, strict=True) if count})
 
-    def terms(self, query: str, *, row: int | None = None) -> NDArray[np.int32]:
-        """Return the sorted numbers of the query's words and days that some row holds, each once.
+    def terms(self, query: str, rows: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+        """Return the sorted numbers of the query's words and days that some row of the index holds, each once.
 
-        A word is stemmed by each of ``stemmers``; by the stemmer of a row if one is given, as for a title of the row. A
-        query of single letters of a script without spaces has the terms that contain one of them.
+        A word is stemmed by each of the ``stemmers`` of ``rows`` (None: of all rows). A query of single letters of a
+        script without spaces has the terms that contain one of them.
         """
-        stemmers = self.stemmers if row is None else [[*self._stemmers][self._stemmed_by[row]]]
+        stemmers = self.stemmers(rows)
         by_word = query_terms(query, stemmers)
         stems = [term for terms in by_word.values() for term in terms]
         if by_word and all(map(is_lone_letter, by_word)):
@@ -158,7 +158,7 @@ class KeywordIndex:
 
         A row holds a word if it has a word with the same stem. A stop word is never held.
         """
-        stemmers = self.stemmers
+        stemmers = self.stemmers(rows)
         numbers = {word: {self._numbers.get(term(word, name), -1) for name in stemmers} - {-1} for word in words}
         terms = np.array(sorted(set().union(*numbers.values())), np.int32)
         holding = {*terms[self.rarity(terms, rows) > 0].tolist()}

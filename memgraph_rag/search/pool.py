@@ -157,7 +157,7 @@ class _Background:
         index, rows = self.rows.keywords, self.rows.view().rows
         shares = {}
         for word in asked:
-            rarity = index.rarity(index.terms(word), rows)
+            rarity = index.rarity(index.terms(word, rows), rows)
             shares[word] = float(np.exp(-rarity.max())) if rarity.any() else _UNSEEN / max(len(rows), 1)
         rarest = sorted(asked, key=lambda word: shares[word])
         weighed = self.segments * np.cumsum([shares[word] for word in rarest])

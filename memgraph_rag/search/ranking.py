@@ -112,13 +112,12 @@ def features(
     """
     candidate_terms = [keywords.row_terms(int(view.rows[place])) for place in candidates]
     start_terms = [keywords.row_terms(int(view.rows[place])) for place in start.starts]
-    title_rows = [int(view.rows[place]) for place in (*candidates, *start.starts)]
+    title_rows = [view.rows[[place]] for place in (*candidates, *start.starts)]
     heads = [
-        keywords.select_words(keywords.terms(_head(title), row=row))
-        for title, row in zip(titles, title_rows, strict=True)
+        keywords.select_words(keywords.terms(_head(title), row)) for title, row in zip(titles, title_rows, strict=True)
     ]
     names = [
-        keywords.select_words(keywords.terms(_IN_PARENTHESES.sub(" ", title), row=row))
+        keywords.select_words(keywords.terms(_IN_PARENTHESES.sub(" ", title), row))
         for title, row in zip(titles, title_rows, strict=True)
     ]
     question_terms = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)

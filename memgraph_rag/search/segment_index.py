@@ -382,10 +382,6 @@ class SegmentIndex:
         """
         return self._entities.get(entity_id)
 
-    def terms(self, query: str) -> NDArray[np.int32]:
-        """Return the numbers of a text's words and days, as ``KeywordIndex.terms`` does."""
-        return self.keywords.terms(query)
-
     @property
     def said(self) -> Said:
         """The speakers of all rows of the index, removed rows included."""

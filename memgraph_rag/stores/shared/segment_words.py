@@ -64,7 +64,7 @@ class SegmentWords:
         BM25 over all segments, also those of other documents.
         """
         rows = np.sort(np.fromiter((row for rows in self._rows.values() for row in rows), np.int64))
-        scores = self._index.scores(self._index.terms(query), rows)
+        scores = self._index.scores(self._index.terms(query, rows), rows)
         if documents is not None:
             wanted = [row for document_id in set(documents) for row in self._rows.get(document_id, ())]
             scores[~np.isin(rows, wanted)] = 0
