@@ -20,7 +20,7 @@ TEXT ?= benchmarks/data/alice_11.txt
 STORE ?= $(HOME)/.cache/memgraph_rag/benchmarks/alice.lbug
 SETS ?= benchmarks/data
 DATA ?= $(wildcard $(addprefix $(SETS)/,musique hotpotqa 2wiki 2wiki_hipporag locomo beam longmemeval_mini qasper quality \
-  fairytaleqa qmsum covidqa))
+  fairytaleqa qmsum covidqa xquad_* fastapi_*))
 WALKS ?= $(addprefix $(SETS)/,musique hotpotqa 2wiki)
 LIMIT ?= 50
 # Figures, stores and outcomes of a sample lie apart from those of the full sets.

@@ -9,7 +9,8 @@ that have evidence:
 
 - conversations (``turns.jsonl``): turn recall@5 and @10, each question within its ``doc_ids``; also by the questions'
   ``type``, and of chats with a machine by whose turns hold the evidence;
-- else ``evidence_doc_ids``: recall@2, recall@5 and all@5 over documents, each at the rank of its first segment;
+- else ``evidence_doc_ids``: recall@2 (@1 where each question has one), recall@5 and all@5 over documents, each at the
+  rank of its first segment;
 - else ``evidence_spans``: the share of their characters within the first 2,000 tokens of what was found.
 
 Printed: each figure with its bootstrap interval of 95 %, the paired differences of graph, the default, to the other
@@ -184,6 +185,12 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     return 2 if beaten else 0
 
 
+def _cutoffs(folder: Folder) -> tuple[int, int]:
+    """Return the cut-offs of recall of a folder; the first is 1 where each question has one document of evidence."""
+    is_single = folder.kind == "document" and all(len(question.units) == 1 for question in folder.questions)
+    return (1, 5) if is_single else CUTOFFS[folder.kind]
+
+
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
@@ -239,7 +246,7 @@ def measure(
         if is_first:
             print(f"{header(memory)}\nbootstrap over questions: {RESAMPLES:,} resamples, seed {SEED}\n")
         adding = _add(memory, folder, stopwatch, bars)
-        by_mode = {mode: _search_all(memory, folder, mode, cutoffs or CUTOFFS[folder.kind], bars) for mode in modes}
+        by_mode = {mode: _search_all(memory, folder, mode, cutoffs or _cutoffs(folder), bars) for mode in modes}
         index_bytes = memory._parts.search.index.nbytes
         return Report(folder.name, adding, by_mode, index_bytes, peak_memory(), _partitions(folder))
 

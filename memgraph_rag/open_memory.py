@@ -110,7 +110,6 @@ class OpenMemory:
             self.store,
             self.models.embedder,
             self.models.recognizer,
-            stemming=self.settings.stemming,
             most_bytes=self.settings.search_memory_mib * 2**20,
             space=self.settings.search,
         )
@@ -159,6 +158,7 @@ class OpenMemory:
             self.answers,
             count_tokens=self.models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
             segment_tokens=self.settings.segment_tokens,
+            longest_segment_tokens=self.settings.longest_segment_tokens,
             redact=self.settings.redact,
         )
 

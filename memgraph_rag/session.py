@@ -35,6 +35,7 @@ from memgraph_rag.text.session_pages import (
     PageTurn,
     StoredTurn,
     count_repeated,
+    detect_language,
     parse_page,
     read_turns,
 )
@@ -322,6 +323,7 @@ class Session:
         kept = len(page.segments)
         document = page.with_turns(turns).document
         document_id = self._conversation.page_id(page.number)
+        language, keeps_stems = detect_language(page, document.text)
         segments = (*page.segments, *self._mark_echoes(self._cut_segments(document, document_id, page.segments)))
         before = self._last_write if self._last_write.matches(page) else _LastWrite()
         new = self._models.embedder.embed(in_context("", segments[len(before.facts) :]))
@@ -329,21 +331,21 @@ class Session:
         split = SplitDocument(document_id, "", tuple(segment for segment in segments if not segment.echo))
         layer = FactsLayer(before.facts)
         (rows,) = build_layer(layer, [split], namespace=self._store.namespace, models=self._models)
-        record = _make_record(page, document_id, document.key, document.sha256, segments, document.metadata)
+        record = _make_record(page, document_id, document, segments, language)
         graph = DocumentGraph(
             document=record,
             segments=segments,
             segment_embeddings=units(with_neighbours(vectors, segments)),
             annotations=rows.annotations,
         )
-        self._store.revise(graph, before=page.sha256, kept=kept)
+        self._store.revise(graph, before=page.sha256, kept=kept if keeps_stems else 0)
         self._last_write = _LastWrite.from_segments(record.sha256, segments, vectors, rows.annotations)
         return Page(self._conversation, page.number, tuple(turns), segments, record)
 
     def _cut_segments(self, document: Document, document_id: str, kept: Sequence[Segment]) -> tuple[Segment, ...]:
         """Return the segments of a page after the kept segments.
 
-        Each turn is cut independently of the others, so the kept segments do not change.
+        Each turn is cut independently of the others, and of the page's language, so the kept segments do not change.
         """
         end = kept[-1].end if kept else 0
         turns = tuple(
@@ -355,6 +357,7 @@ class Session:
             namespace=self._store.namespace,
             count_tokens=self._count_tokens,
             max_tokens=self._parts.settings.segment_tokens,
+            longest=self._parts.settings.longest_segment_tokens,
             first=len(kept),
         )
         return tuple(replace(segment, start=segment.start + end, end=segment.end + end) for segment in segments)
@@ -405,21 +408,22 @@ class Session:
 
 
 def _make_record(
-    page: Page, document_id: str, key: str, sha256: str, segments: Sequence[Segment], metadata: Mapping[str, Any]
+    page: Page, document_id: str, document: Document, segments: Sequence[Segment], language: str
 ) -> DocumentRecord:
     """Return the record of a page that is about to be written; a page that exists keeps its time of adding."""
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return DocumentRecord(
         id=document_id,
-        key=key,
+        key=document.key,
         title="",
         source="",
-        sha256=sha256,
+        sha256=document.sha256,
         added_at=page.record.added_at if page.record else now,
         characters=segments[-1].end,
         segments=len(segments),
         layers=(FactsLayer.name,),
         model="",
-        metadata=metadata,
+        metadata=document.metadata,
         echoes=sum(segment.echo for segment in segments),
+        language=language,
     )

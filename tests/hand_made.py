@@ -156,9 +156,7 @@ class HandMadeGraph:
         hits = self.similarities(vector, documents=documents or [record.id for record in self.documents()])
         return [hit for hit in hits if self._nodes[hit.node_id].level == 0][:k]
 
-    def matching(
-        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
-    ) -> list[Hit]:
+    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         return [hit for hit in self._words if documents is None or self._nodes[hit.node_id].document_id in documents][
             :k
         ]

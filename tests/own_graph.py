@@ -153,11 +153,12 @@ class OwnGraph(BaseStore):
         checked(vector)
         return by_score(((segment.id, row @ vector) for _, segment, row in self._evidence(documents)), k)
 
-    def matching(
-        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
-    ) -> list[Hit]:
-        index, rows = KeywordIndex(stemming=stemming), list(self._evidence(None))
-        index.append((graph.document.title or graph.document.key, segment.text) for graph, segment, _ in rows)
+    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        index, rows = KeywordIndex(), list(self._evidence(None))
+        index.append(
+            (graph.document.title or graph.document.key, segment.text, graph.document.language)
+            for graph, segment, _ in rows
+        )
         scores = index.scores(index.terms(keywords), np.arange(len(rows)))
         wanted = [documents is None or graph.document.id in documents for graph, _, _ in rows]
         return by_score(

@@ -87,6 +87,8 @@ OWNERS = {
     "markdown_it": "lexical",
     "charset_normalizer": "text",
     "sentencex": "lexical",
+    "regex": "lexical",
+    "py3langid": "lexical",
     "pathspec": "text",
     "dotenv": "settings",
     "tomllib": "settings",

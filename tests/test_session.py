@@ -66,6 +66,18 @@ def test_turns_one_by_one_give_the_graph_of_one_call(tmp_path: Path) -> None:
     assert len(graphs[0]["documents"]) == -(-70 // MOST_TURNS)
 
 
+def test_page_gets_language_of_its_turns(memory: Memory) -> None:
+    session = memory.session(user="ann", session="1")
+    session.add([turn("Häuser?")])
+    assert [record.language for record in memory.documents()] == [""]
+
+    session.add([turn("Die alten Speicher am Hafen gehören den Fischern, und niemand darf dort wohnen.")])
+
+    assert [record.as_dict()["language"] for record in memory.documents()] == ["de"]
+    assert "Häuser?" in memory.search("Haus", mode="keywords")[0].text
+    assert not memory.maintenance.examine()
+
+
 def test_the_same_turn_is_stored_once(memory: Memory) -> None:
     session = memory.session(user="ann", session="1")
     assert session.add(turns(40)).added == 40

@@ -77,7 +77,6 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "checks": ("names", "names"),
     "capture_content": ("true", True),
     "redact": ("mask", "mask"),
-    "stemming": ("true", True),
     "search": ("database", "database"),
     "search_memory_mib": ("100", 100),
     "neo4j.user": ("ann", "ann"),

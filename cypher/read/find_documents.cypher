@@ -1,6 +1,6 @@
 // The documents of these ids, by key.
 // params: namespace, document_ids
-// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes
+// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes, language
 // needs: Document.id
 UNWIND $document_ids AS document_id
 MATCH (d:Document {id: document_id})
@@ -18,5 +18,6 @@ RETURN
   d.model AS model,
   d.metadata AS metadata,
   d.recognizer AS recognizer,
-  d.echoes AS echoes
+  d.echoes AS echoes,
+  d.language AS language
 ORDER BY key, id

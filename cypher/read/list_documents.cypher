@@ -1,6 +1,6 @@
 // All documents of the namespace, by key.
 // params: namespace
-// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes
+// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes, language
 // needs: Document.namespace and key
 MATCH (d:Document)
 WHERE d.namespace = $namespace AND d.key IS NOT NULL
@@ -17,5 +17,6 @@ RETURN
   d.model AS model,
   d.metadata AS metadata,
   d.recognizer AS recognizer,
-  d.echoes AS echoes
+  d.echoes AS echoes,
+  d.language AS language
 ORDER BY key, id

@@ -1,6 +1,6 @@
 // The first documents of the namespace whose keys sort after a key, by key.
 // params: namespace, after, k
-// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes
+// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes, language
 // needs: Document.namespace and key
 MATCH (d:Document)
 WHERE d.namespace = $namespace AND d.key > $after
@@ -17,6 +17,7 @@ RETURN
   d.model AS model,
   d.metadata AS metadata,
   d.recognizer AS recognizer,
-  d.echoes AS echoes
+  d.echoes AS echoes,
+  d.language AS language
 ORDER BY key, id
 LIMIT $k

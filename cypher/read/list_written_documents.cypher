@@ -1,6 +1,6 @@
 // The documents that were written after a version, by key.
 // params: namespace, since
-// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes
+// returns: id, key, title, source, sha256, added_at, characters, segments, layers, model, metadata, recognizer, echoes, language
 // needs: Document.namespace and version
 MATCH (d:Document)
 WHERE d.namespace = $namespace AND d.version > $since
@@ -17,5 +17,6 @@ RETURN
   d.model AS model,
   d.metadata AS metadata,
   d.recognizer AS recognizer,
-  d.echoes AS echoes
+  d.echoes AS echoes,
+  d.language AS language
 ORDER BY key, id

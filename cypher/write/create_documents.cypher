@@ -21,5 +21,6 @@ CREATE (:Document {
   recognizer: row.recognizer,
   echoes: row.echoes,
   text_sha256: row.text_sha256,
+  language: row.language,
   version: n.version
 })

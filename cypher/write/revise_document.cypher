@@ -1,5 +1,5 @@
 // Update the properties of a document whose segments changed, with the current version of the namespace.
-// params: namespace, namespace_id, document_id, sha256, text_sha256, characters, segments, metadata, echoes
+// params: namespace, namespace_id, document_id, sha256, text_sha256, characters, segments, metadata, echoes, language
 // returns: -
 // needs: Namespace.id, Document.id
 MATCH (n:Namespace {id: $namespace_id})
@@ -12,4 +12,5 @@ SET
   d.segments = $segments,
   d.metadata = $metadata,
   d.echoes = $echoes,
+  d.language = $language,
   d.version = n.version

@@ -168,14 +168,13 @@ class SearchedGraph(NodeReader, Protocol):
         ...
 
     @abstractmethod
-    def matching(
-        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
-    ) -> list[Hit]:
+    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         """Return the k segments that match the keywords best (BM25), with at least one word each; ties by id.
 
         A word in the title counts twice. ``keywords`` is plain text, not a query language. Stop words do not count. A
-        day matches its other written forms too. With ``stemming``, "marriages" matches "marriage". Echoes are left out.
-        The score is that of the engine. Without a word to search for, the list is empty.
+        day matches its other written forms too. A word matches other forms of its stem in the language of the document:
+        "marriages" matches "marriage". Echoes are left out. The score is that of the engine. Without a word to search
+        for, the list is empty.
         """
         ...
 

@@ -27,7 +27,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _REVISION = 5
 """Raised where the same documents and settings give other outcomes: 5, strategies of papers follow their papers."""
 
-_OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks", "stemming")
+_OF_ANSWERS = ("calibration", "dtype", "window", "answer_tokens", "checks")
 """Settings that an answer depends on, in addition to the stored documents."""
 
 Progress = Callable[[str, int, int], None]
@@ -115,7 +115,7 @@ class Run:
             return replace(outcome, found=tuple(pieces), seconds=seconds)
 
         asked = [question for question in self.folder.questions if question.has_evidence]
-        settings = [self.memory.embedder.name, self.memory.settings.stemming, CUTOFFS[self.folder.kind]]
+        settings = [self.memory.embedder.name, CUTOFFS[self.folder.kind]]
         return self._each(method, asked, settings, find)
 
     def ask(self, method: Method, strategy: Strategy) -> list[Outcome]:

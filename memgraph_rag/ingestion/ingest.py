@@ -55,6 +55,7 @@ class Ingestion:
         answers: earlier answers of the memory, to mark echoes.
         count_tokens: counts the tokens of a segment's text.
         segment_tokens: the most tokens of a segment.
+        longest_segment_tokens: the most tokens of a segment in a language whose tokens are short.
         redact: what happens to secrets in a document.
     """
 
@@ -68,12 +69,19 @@ class Ingestion:
         *,
         count_tokens: TokenCounter,
         segment_tokens: int,
+        longest_segment_tokens: int,
         redact: Redact,
     ) -> None:
         self._store = store
         self._redact: Redact = redact
         self._planner = Planner(
-            store, models, layers, answers, count_tokens=count_tokens, segment_tokens=segment_tokens
+            store,
+            models,
+            layers,
+            answers,
+            count_tokens=count_tokens,
+            segment_tokens=segment_tokens,
+            longest_segment_tokens=longest_segment_tokens,
         )
         self._pool = pool
 

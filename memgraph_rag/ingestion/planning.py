@@ -19,6 +19,7 @@ from memgraph_rag.ingestion.segmenting import cut_segments
 from memgraph_rag.ingestion.sources import Item, Loaded, hash_with, is_elsewhere
 from memgraph_rag.layers.growth import join_top_points
 from memgraph_rag.lexical import timestamps
+from memgraph_rag.lexical.language import detect
 from memgraph_rag.stores.layer_rows import RELATIONS
 from memgraph_rag.stores.shared.write_checks import check_owner
 from memgraph_rag.text import echoes
@@ -100,6 +101,7 @@ class Planner:
         answers: earlier answers of the memory, to mark echoes.
         count_tokens: counts the tokens of a segment's text.
         segment_tokens: the most tokens of a segment.
+        longest_segment_tokens: the most tokens of a segment in a language whose tokens are short.
     """
 
     def __init__(
@@ -111,6 +113,7 @@ class Planner:
         *,
         count_tokens: TokenCounter,
         segment_tokens: int,
+        longest_segment_tokens: int,
     ) -> None:
         self._store = store
         self._answers = answers
@@ -118,6 +121,7 @@ class Planner:
         self._layers = layers
         self._count_tokens = count_tokens
         self._segment_tokens = segment_tokens
+        self._longest_segment_tokens = longest_segment_tokens
 
     def plan(self, group: Sequence[Item]) -> list[Plan]:
         """Return the plan of each document, in order; a ``Failure`` stays one. Changed metadata are stored."""
@@ -230,12 +234,15 @@ class Planner:
     def _plan_new(self, document: Document) -> PendingDocument:
         """Cut a new document into segments, and return it with all layers to build."""
         document_id = self._document_id(document.key)
+        language = detect(document.text)
         segments = cut_segments(
             document,
             document_id,
             namespace=self._store.namespace,
             count_tokens=self._count_tokens,
             max_tokens=self._segment_tokens,
+            longest=self._longest_segment_tokens,
+            language=language,
         )
         record = DocumentRecord(
             id=document_id,
@@ -249,6 +256,7 @@ class Planner:
             layers=(),
             model="",
             metadata=document.metadata,
+            language=language,
         )
         pending = PendingDocument(self._with_layers(record, self._layers), segments, tuple(self._layers), is_new=True)
         if document.metadata.get(ECHO) is True:

@@ -6,8 +6,9 @@ It knows no store. Invariant: the segments tile the document's text, and the sam
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from memgraph_rag.contracts import TokenCounter
 from memgraph_rag.lexical import timestamps
@@ -21,7 +22,15 @@ __all__ = ["cut_segments"]
 
 
 def cut_segments(
-    document: Document, document_id: str, *, namespace: str, count_tokens: TokenCounter, max_tokens: int, first: int = 0
+    document: Document,
+    document_id: str,
+    *,
+    namespace: str,
+    count_tokens: TokenCounter,
+    max_tokens: int,
+    longest: int = 0,
+    language: str = "",
+    first: int = 0,
 ) -> tuple[Segment, ...]:
     """Return the segments of a document in order, each with the speaker and the time of its turn.
 
@@ -29,6 +38,8 @@ def cut_segments(
 
     Args:
         max_tokens: the most tokens of a segment.
+        longest: the most tokens of a segment in a language whose tokens are short; ``max_tokens`` if it is larger.
+        language: the language of the text (ISO 639-1), by which sentences are found; empty if it is unknown.
         first: the index of the first segment, if ``document`` is only the end of a document.
 
     Raises:
@@ -36,7 +47,8 @@ def cut_segments(
     """
     turns = document.turns or (Turn(0, len(document.text), speaker=""),)
     turn_starts = [turn.start for turn in turns]
-    spans = _split(document, count_tokens, max_tokens, turn_starts)
+    cut = partial(split, count_tokens=count_tokens, max_tokens=max_tokens, longest=longest, language=language)
+    spans = _split(document, cut, count_tokens, turn_starts)
     # No span reaches across the start of a turn, so the last turn that starts at or before a span holds all of it.
     span_turns = [turns[bisect_right(turn_starts, span.start) - 1] for span in spans]
     document_time = timestamps.named_in(document.metadata)
@@ -56,29 +68,31 @@ def cut_segments(
     )
 
 
-def _split(document: Document, count_tokens: TokenCounter, max_tokens: int, turn_starts: Sequence[int]) -> list[Span]:
+def _split(
+    document: Document, cut: Callable[..., list[Span]], count_tokens: TokenCounter, turn_starts: Sequence[int]
+) -> list[Span]:
     """Return the spans of a document.
 
     Those of a program end with definitions, those of Markdown with sections, and they are as long as they read without
     marks. A span may have up to twice as many tokens with its marks.
+
+    Args:
+        cut: ``split`` with its limits and the language; it counts with ``count_tokens`` unless told otherwise.
     """
     text = document.text
     if document.turns:
-        return split(text, count_tokens=count_tokens, max_tokens=max_tokens, cuts=turn_starts)
+        return cut(text, cuts=turn_starts)
     if language_of(document.title) is not None:
-        starts = [item.start for item in definitions(text, document.title)]
-        return split(text, count_tokens=count_tokens, max_tokens=max_tokens, sections=starts)
+        return cut(text, sections=[item.start for item in definitions(text, document.title)])
     sections = [heading.start for heading in headings(text) if not heading.is_nested]
     if not sections and not has_marks(text):
-        return split(text, count_tokens=count_tokens, max_tokens=max_tokens)
+        return cut(text)
 
     def count_read(texts: Sequence[str]) -> list[int]:
         read = [plain(part).text for part in texts]
         whole = count_tokens(texts)
         return [max(of_read, -(-of_whole // 2)) for of_read, of_whole in zip(count_tokens(read), whole, strict=True)]
 
-    spans = split(
-        text, count_tokens=count_read, max_tokens=max_tokens, sections=sections, blocks=list(solid_blocks(text))
-    )
+    spans = cut(text, count_tokens=count_read, sections=sections, blocks=list(solid_blocks(text)))
     counts = count_tokens([text[span.start : span.end] for span in spans])
     return [replace(span, tokens=count) for span, count in zip(spans, counts, strict=True)]

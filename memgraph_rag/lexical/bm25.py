@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.lexical import dates
-from memgraph_rag.lexical.tokenize import STOP_WORDS, keywords, stem, words
+from memgraph_rag.lexical.tokenize import STOP_WORDS, is_lone_letter, query_terms, stemmer_name, term, words
 
-__all__ = ["K1", "TITLE_WEIGHT", "B", "KeywordIndex"]
+__all__ = ["K1", "MOST_STEMMERS", "TITLE_WEIGHT", "B", "KeywordIndex", "most_frequent"]
 
 
 K1, B = 0.9, 0.4
@@ -27,23 +27,25 @@ TITLE_WEIGHT = 2
 """How often a word of the title counts."""
 
 
-_ARRAYS = ("_is_day", "_terms", "_counts", "_starts", "_lengths")
+MOST_STEMMERS = 4
+"""A query's words are stemmed by the stemmers of so many languages, those of the most texts."""
+
+_ARRAYS = ("_stemmed_by", "_is_day", "_terms", "_counts", "_starts", "_lengths")
 
 
 class KeywordIndex:
     """BM25 over numbered rows of a title and a text. Rows are only appended; each query names the rows that count.
 
-    A row's terms are its words and its days (``dates.written``).
-
-    Args:
-        stemming: whether "marriages" finds "marriage".
+    A row's terms are its words, stemmed in its language, and its days (``dates.written``).
 
     Source: Robertson, Zaragoza, "The Probabilistic Relevance Framework", 2009; the idf is Lucene's, never below 0.
     """
 
-    def __init__(self, *, stemming: bool = False) -> None:
-        self._form: Callable[[str], str] = stem if stemming else str
+    def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self._written: list[str] = []  # for each number of a term, the first word with this term
+        self._stemmers: dict[str, int] = {}
+        self._stemmed_by = np.zeros(0, np.int16)  # for each row, the number of its stemmer
         self._is_day = np.zeros(0, bool)  # for each number of a term
         self._terms = np.zeros(0, np.int32)  # terms of all rows in sequence, each once in its row
         self._counts = np.zeros(0, np.int32)
@@ -57,52 +59,51 @@ class KeywordIndex:
     def nbytes(self) -> int:
         """About how many bytes the arrays and the vocabulary take."""
         arrays = (self._terms, self._counts, self._starts, self._lengths)
-        return sum(array.nbytes for array in arrays) + 150 * len(self._numbers)
+        return sum(array.nbytes for array in arrays) + 220 * len(self._numbers)
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays of the index by name, not copied: its whole content except ``numbered``."""
+        """The arrays of the index by name, not copied: its whole content except ``texts``."""
         return {name: getattr(self, name) for name in _ARRAYS}
 
     @property
-    def numbered(self) -> list[str]:
-        """All terms (words, or their stems, and days), ordered by number from 0."""
-        return list(self._numbers)
+    def texts(self) -> dict[str, list[str]]:
+        """All terms (stems and days) and the first word with each of them, both by number; and the stemmers' names."""
+        return {"terms": list(self._numbers), "words": self._written, "stemmers": list(self._stemmers)}
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]], numbered: Iterable[str]) -> None:
-        """Replace the content by another index's ``arrays`` and ``numbered``; the arrays are never written to.
-
-        The setting ``stemming`` stays: it must be that of the other index.
-        """
+    def restore(self, arrays: Mapping[str, NDArray[Any]], texts: Mapping[str, Iterable[str]]) -> None:
+        """Replace the content by another index's ``arrays`` and ``texts``; the arrays are never written to."""
         for name in _ARRAYS:
             setattr(self, name, arrays[name])
-        self._numbers = {term: number for number, term in enumerate(numbered)}
+        self._numbers = {term: number for number, term in enumerate(texts["terms"])}
+        self._written = list(texts["words"])
+        self._stemmers = {name: number for number, name in enumerate(texts["stemmers"])}
 
     def copy(self) -> KeywordIndex:
         """Return an index of the same rows, to which further rows can be appended separately."""
         other = copy.copy(self)
-        other._numbers = {**self._numbers}
+        other._numbers, other._written = {**self._numbers}, [*self._written]
+        other._stemmers = {**self._stemmers}
         return other
 
-    def append(self, titles_and_texts: Iterable[tuple[str, str]]) -> None:
-        """Append a row for each (title, text), in order; the first new row has the number ``len`` before the call.
+    def append(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        """Append a row for each (title, text, language); the first new row has the number ``len`` before the call.
 
-        Stop words are left out.
+        A language is an ISO 639-1 code; it is empty if it is unknown. Stop words are left out.
         """
         terms: list[int] = []
         counts: list[int] = []
         starts: list[int] = []
         lengths: list[int] = []
+        stemmers: list[int] = []
         all_days: set[str] = set()
-        numbers = self._numbers
-        for title, text in titles_and_texts:
-            all_counts = Counter(words(text) + TITLE_WEIGHT * words(title))
-            word_counts = {word: count for word, count in all_counts.items() if word not in STOP_WORDS}
-            if self._form is stem:
-                word_counts = _merge_counts(word_counts, stem)
+        for title, text, language in rows:
+            stemmer = stemmer_name(language)
+            stemmers.append(self._stemmers.setdefault(stemmer, len(self._stemmers)))
+            word_counts = self._count_terms(words(text) + TITLE_WEIGHT * words(title), stemmer)
             lengths.append(sum(word_counts.values()))
             day_counts = Counter(dates.written(text) + TITLE_WEIGHT * dates.written(title))
-            terms += [numbers.setdefault(term, len(numbers)) for term in (*word_counts, *day_counts)]
+            terms += [*word_counts, *(self._number(day, day) for day in day_counts)]
             counts += (*word_counts.values(), *day_counts.values())
             starts.append(len(self._terms) + len(terms))
             all_days |= day_counts.keys()
@@ -110,13 +111,42 @@ class KeywordIndex:
         self._counts = np.concatenate([self._counts, np.array(counts, np.int32)])
         self._starts = np.concatenate([self._starts, np.array(starts, np.int64)])
         self._lengths = np.concatenate([self._lengths, np.array(lengths, np.int64)])
-        self._is_day = np.concatenate([self._is_day, np.zeros(len(numbers) - len(self._is_day), bool)])
-        self._is_day[[numbers[term] for term in all_days]] = True
+        self._stemmed_by = np.concatenate([self._stemmed_by, np.array(stemmers, np.int16)])
+        self._is_day = np.concatenate([self._is_day, np.zeros(len(self._numbers) - len(self._is_day), bool)])
+        self._is_day[[self._numbers[day] for day in all_days]] = True
 
-    def terms(self, query: str) -> NDArray[np.int32]:
-        """Return the sorted numbers of the query's words and days that some row holds, each once."""
-        asked = (*map(self._form, keywords(query)), *dates.asked(query))
-        known = {self._numbers.get(term, -1) for term in asked}
+    def _count_terms(self, all_words: Iterable[str], stemmer: str) -> Counter[int]:
+        """Return how often each term occurs, by number; a new term gets a number."""
+        counted: Counter[int] = Counter()
+        for word, count in Counter(all_words).items():
+            if word not in STOP_WORDS:
+                counted[self._number(term(word, stemmer), word)] += count
+        return counted
+
+    def _number(self, term: str, word: str) -> int:
+        number = self._numbers.setdefault(term, len(self._numbers))
+        if number == len(self._written):
+            self._written.append(word)
+        return number
+
+    def stemmers(self, rows: NDArray[np.int64] | None = None) -> list[str]:
+        """Return the stemmers of the most of these rows (None: of all), at most ``MOST_STEMMERS``, sorted by name."""
+        stemmed_by = self._stemmed_by if rows is None else self._stemmed_by[rows]
+        counts = np.bincount(stemmed_by, minlength=len(self._stemmers)).tolist()
+        return most_frequent({name: count for name, count in zip(self._stemmers, counts, strict=True) if count})
+
+    def terms(self, query: str, rows: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+        """Return the sorted numbers of the query's words and days that some row of the index holds, each once.
+
+        A word is stemmed by each of the ``stemmers`` of ``rows`` (None: of all rows). A query of single letters of a
+        script without spaces has the terms that contain one of them.
+        """
+        stemmers = self.stemmers(rows)
+        by_word = query_terms(query, stemmers)
+        stems = [term for terms in by_word.values() for term in terms]
+        if by_word and all(map(is_lone_letter, by_word)):
+            stems = [term for term in self._numbers if any(letter in term for letter in by_word)]
+        known = {self._numbers.get(term, -1) for term in (*stems, *dates.asked(query))}
         return np.array(sorted(known - {-1}), np.int32)
 
     def row_terms(self, row: int) -> NDArray[np.int32]:
@@ -126,15 +156,16 @@ class KeywordIndex:
     def find_held(self, words: Iterable[str], rows: NDArray[np.int64]) -> frozenset[str]:
         """Return those of the given words (in lower case) that at least one of the rows holds in title or text.
 
-        A stop word is never held. With stemming, a row holds a word if it has a word with the same stem.
+        A row holds a word if it has a word with the same stem. A stop word is never held.
         """
-        numbers = {word: number for word in words if (number := self._numbers.get(self._form(word))) is not None}
-        terms = np.array(sorted({*numbers.values()}), np.int32)
+        stemmers = self.stemmers(rows)
+        numbers = {word: {self._numbers.get(term(word, name), -1) for name in stemmers} - {-1} for word in words}
+        terms = np.array(sorted(set().union(*numbers.values())), np.int32)
         holding = {*terms[self.rarity(terms, rows) > 0].tolist()}
-        return frozenset(word for word, number in numbers.items() if number in holding)
+        return frozenset(word for word, own in numbers.items() if own & holding)
 
     def vocabulary(self, rows: NDArray[np.int64]) -> list[str]:
-        """Return the words of these rows, each once, by number; their stems if the index uses stemming.
+        """Return a word for each term of these rows, by number: the first one of the index that has this term.
 
         Stop words and days are not among them.
         """
@@ -143,7 +174,7 @@ class KeywordIndex:
         there = np.zeros(len(self._numbers), bool)
         there[self._terms[np.repeat(is_meant, np.diff(self._starts))]] = True
         there[self._is_day] = False
-        return [word for word, number in self._numbers.items() if there[number]]
+        return [self._written[number] for number in np.flatnonzero(there)]
 
     def select_days(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return those of the terms that are days, in the same order."""
@@ -215,8 +246,7 @@ def _idf(holding: NDArray[np.float64], rows: float) -> NDArray[np.float64]:
     return np.log1p((rows - holding + 0.5) / (holding + 0.5))
 
 
-def _merge_counts(word_counts: Mapping[str, int], form: Callable[[str], str]) -> Counter[str]:
-    merged: Counter[str] = Counter()
-    for word, count in word_counts.items():
-        merged[form(word)] += count
-    return merged
+def most_frequent(texts_by_stemmer: Mapping[str, int]) -> list[str]:
+    """Return the stemmers of the most texts, at most ``MOST_STEMMERS``, in alphabetical order; ties by name."""
+    ordered = sorted(texts_by_stemmer, key=lambda name: (-texts_by_stemmer[name], name))
+    return sorted(ordered[:MOST_STEMMERS])

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-__all__ = ["asked", "forms", "written"]
+__all__ = ["asked", "written"]
 
 _NAMES = (
     *("january jan januar", "february feb februar", "march mar märz marz maerz mär", "april apr", "may mai"),
@@ -81,15 +81,6 @@ def asked(question: str) -> list[str]:
     return list(dict.fromkeys(term for day_terms in terms for term in day_terms))
 
 
-def forms(question: str) -> list[str]:
-    """Return the forms in which a text may write the question's days, in words, for an index that compares phrases.
-
-    >>> forms("Aug 3")[:4]
-    ['3 august', 'august 3', '3rd august', 'august 3rd']
-    """
-    return list(dict.fromkeys(form for day in _find_days(question) for form in _make_forms(*day)))
-
-
 def _find_days(text: str) -> Iterator[_Day]:
     """Yield the days in a text, in order; both days if a form has two readings."""
     for match in _find_matches(text):
@@ -138,23 +129,3 @@ def _check_day(year: int, month: int, day: int) -> _Day | None:
     except ValueError:
         return None
     return year, month, day
-
-
-def _make_forms(year: int, month: int, day: int) -> Iterator[str]:
-    ending = "th" if 10 < day < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
-    behind = f" {year}" if year else ""
-    for name in _NAMES[month - 1].split():
-        for number in (f"{day}", f"{day}{ending}"):
-            yield from (f"{number} {name}{behind}", f"{name} {number}{behind}")
-        yield f"{day}{ending} of {name}{behind}"
-    numbers = dict.fromkeys([(f"{month:02}", f"{day:02}"), (f"{month}", f"{day}")])
-    for month_number, day_number in numbers:
-        yield f"{month_number} 月 {day_number} 日"
-        yield f"{year} {month_number} {day_number}" if year else f"{month_number} {day_number}"
-        if year:
-            yield from (
-                f"{day_number}.{month_number}.{year}",
-                f"{month_number} {day_number} {year}",
-                f"{day_number} {month_number} {year}",
-            )
-            yield from (f"{day_number}.{month_number}.{year % 100:02}", f"{year} 年 {month_number} 月 {day_number} 日")

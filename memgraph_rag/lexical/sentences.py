@@ -22,25 +22,26 @@ _QUOTATION = re.compile(r"""(?<!\w)['`]|["«‘‚“‛„»‟‹《「(<{\[�
 _MOST_COMPARISONS = 4_000_000  # in one text: about 0.1 s; the most of any text of the evaluation sets is 2.3 million
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
+def sentences(text: str, language: str = "") -> list[tuple[int, int]]:
     r"""Return the (start, end) characters of the sentences; white space belongs to the sentence before it.
 
-    The ranges cover the text. An empty text has no sentences.
+    The ranges cover the text. An empty text has no sentences. ``language`` is an ISO 639-1 code; a text of an unknown
+    language (empty) is cut like an English one.
 
     >>> sentences("Dr. Smith came.\n\nHe left.")
     [(0, 17), (17, 25)]
     """
-    starts = list(_find_starts_in_windows(text) if _needs_windows(text) else _find_starts(text))
+    starts = list(_find_starts_in_windows(text, language) if _needs_windows(text) else _find_starts(text, language))
     return list(pairwise([0, *starts[1:], len(text)])) if text else []
 
 
-def _find_starts(text: str) -> Iterator[int]:
+def _find_starts(text: str, language: str) -> Iterator[int]:
     """Yield the starts of the sentences.
 
     sentencex leaves gaps between the blocks of about 10,000 bytes in which it works, and reports paragraph breaks as
     sentences. So only starts of sentences with words count.
     """
-    for boundary in get_sentence_boundaries("en", text):
+    for boundary in get_sentence_boundaries(language or "en", text):
         sentence = boundary["text"]
         if sentence.strip():
             yield boundary["start_index"] + len(sentence) - len(sentence.lstrip())
@@ -64,11 +65,11 @@ def _count_comparisons(paragraph: str) -> int:
     return len(_QUOTATION.findall(paragraph)) * (ends + len(paragraph) // 50)
 
 
-def _find_starts_in_windows(text: str) -> Iterator[int]:
+def _find_starts_in_windows(text: str, language: str) -> Iterator[int]:
     """Yield the same starts by windows; each window begins with the last, unfinished sentence of the one before."""
     at, width = 0, _WINDOW
     while at < len(text):
-        starts = [at + start for start in _find_starts(text[at : at + width])]
+        starts = [at + start for start in _find_starts(text[at : at + width], language)]
         is_last = at + width >= len(text)
         if is_last or len(starts) > 1:
             yield from (starts if is_last else starts[:-1])

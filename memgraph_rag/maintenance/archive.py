@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter
 from pydantic_core import from_json
-from typing_extensions import TypedDict
+from typing_extensions import NotRequired, TypedDict
 
 from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.display import show
@@ -70,6 +70,7 @@ class _Record(TypedDict):
     metadata: dict[str, Scalar]
     recognizer: str
     echoes: Number
+    language: NotRequired[str]  # absent in archives of older versions
 
 
 class _Encoded(ArchivedRows):

@@ -156,7 +156,7 @@ class GraphSearch:
         """Return at least k segments of a view of one kind, or all segments of a smaller view."""
         corrected, named = self._correct_names(question, named, view)
         seeds = self._seed_columns(self._names(corrected, named), view)
-        terms = self.index.terms(corrected)
+        terms = self.index.keywords.terms(corrected, view.rows)
         on_day = self._match_days(view, terms)
         first = self._walk(view, vector, terms, seeds, on_day)
         lists = {
@@ -247,7 +247,7 @@ class GraphSearch:
         wanted = find_only_speaker(question, set(speakers))
         if wanted is None:
             return None
-        vector, terms = query_vectors(self._embedder, [question])[0], self.index.terms(question)
+        vector, terms = query_vectors(self._embedder, [question])[0], self.index.keywords.terms(question, view.rows)
         walk = self._walk(
             view, vector, terms, self._seed_columns(self.names(question), view), self._match_days(view, terms)
         )

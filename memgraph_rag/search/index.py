@@ -33,22 +33,19 @@ class NamespaceIndex(SegmentIndex):
 
     Args:
         dimension: length of an embedding.
-        stemming: whether words are compared by their stems.
         most_bytes: about how much memory the index may take.
 
     The index serves one thread at a time: hold ``lock`` during ``refresh`` and while you use the views.
     """
 
-    def __init__(
-        self, graph: SearchedGraph, *, dimension: int, stemming: bool = False, most_bytes: int = 2 * 2**30
-    ) -> None:
+    def __init__(self, graph: SearchedGraph, *, dimension: int, most_bytes: int = 2 * 2**30) -> None:
         self.lock = threading.RLock()
         self._dimension = dimension
         self._graph = graph
         self._most_bytes = most_bytes
         self.is_outgrown = False
         """Whether a search with ``space="auto"`` found that the namespace does not fit into memory."""
-        super().__init__(stemming=stemming)
+        super().__init__()
 
     @override
     def _clear(self) -> None:
@@ -105,7 +102,7 @@ class NamespaceIndex(SegmentIndex):
         return True
 
     def _describe(self, version: int) -> dict[str, str | int]:
-        return {"version": version, "dimension": self._dimension, "stemming": self._stemming}
+        return {"version": version, "dimension": self._dimension}
 
     def _estimate_bytes(self, segments: int) -> int:
         return segments * (4 * self._dimension + _BYTES_PER_SEGMENT)

@@ -24,7 +24,7 @@ from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, qu
 from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.names import names_in, ngrams
 from memgraph_rag.lexical.timestamps import instant
-from memgraph_rag.lexical.tokenize import keywords, unaccented
+from memgraph_rag.lexical.tokenize import keywords
 from memgraph_rag.search.as_of import best_hits
 from memgraph_rag.search.graph import DAMPING, ENTITIES, KEYWORDS, SHARPNESS
 from memgraph_rag.search.ranking import shares
@@ -49,15 +49,12 @@ _UNSEEN = 0.5  # number of rows assumed for a word that no row of the sample hol
 class PoolReader:
     """A reader of pools for the questions on one namespace. Several threads may use it."""
 
-    def __init__(
-        self, graph: SearchedGraph, embedder: Embedder, recognizer: EntityRecognizer, *, stemming: bool = False
-    ) -> None:
+    def __init__(self, graph: SearchedGraph, embedder: Embedder, recognizer: EntityRecognizer) -> None:
         self._graph = graph
         self._embedder = embedder
         self._recognizer = recognizer
-        self._stemming = stemming
         self._lock = threading.Lock()
-        self._background = _Background(-1, 0, SegmentIndex(stemming=stemming), np.zeros(0, np.int64))
+        self._background = _Background(-1, 0, SegmentIndex(), np.zeros(0, np.int64))
         self._last: tuple[tuple[object, ...], SegmentIndex] | None = None  # the pool of the last question
 
     def read(self, question: str, extent: Extent = Extent()) -> SegmentIndex:  # noqa: B008 - it is frozen
@@ -76,13 +73,13 @@ class PoolReader:
         return last[1]
 
     def _draw_pool(self, question: str, background: _Background, extent: Extent) -> SegmentIndex:
-        graph, stemming, documents = self._graph, self._stemming, extent.documents
+        graph, documents = self._graph, extent.documents
         within = partial(ids_within, graph, extent) if extent.has_time else None
         words = question if documents is not None else background.rarest_words(question)
         with ThreadPoolExecutor(1) as executor:
             by_words = executor.submit(
                 best_hits,
-                lambda count: graph.matching(words, k=count, documents=documents, stemming=stemming), LISTED, within,
+                lambda count: graph.matching(words, k=count, documents=documents), LISTED, within,
             )  # fmt: skip
             vector = query_vectors(self._embedder, [question])[0]
             near = best_hits(lambda count: graph.nearest(vector, k=count, documents=documents), LISTED, within)
@@ -103,7 +100,7 @@ class PoolReader:
         pool = dict.fromkeys(hit.node_id for hit in (*near, *matching, *linked))
         segments = graph.segments_around([*pool])
         if documents is not None or within is not None:
-            return SegmentIndex(stemming=stemming).extended(segments)
+            return SegmentIndex().extended(segments)
         walked = {hit.node_id for hits in (near, matching, linked) for hit in hits[:COUNTED]}
         entities = background.uncounted_entities([item for item in segments if item.id in walked])
         with ThreadPoolExecutor(1) as executor:
@@ -119,7 +116,7 @@ class PoolReader:
         with self._lock:
             version = self._graph.version()  # before the rows: the next call reads a later write again
             if version != self._background.version:
-                rows = SegmentIndex(stemming=self._stemming)
+                rows = SegmentIndex()
                 nothing = _Background(-1, 0, rows, np.zeros(0, np.int64))
                 self._last, self._background = None, nothing  # after a failure no old rows are left
                 ids = self._graph.first_segment_ids(k=BACKGROUND)
@@ -160,7 +157,7 @@ class _Background:
         index, rows = self.rows.keywords, self.rows.view().rows
         shares = {}
         for word in asked:
-            rarity = index.rarity(index.terms(unaccented(word)), rows)
+            rarity = index.rarity(index.terms(word, rows), rows)
             shares[word] = float(np.exp(-rarity.max())) if rarity.any() else _UNSEEN / max(len(rows), 1)
         rarest = sorted(asked, key=lambda word: shares[word])
         weighed = self.segments * np.cumsum([shares[word] for word in rarest])

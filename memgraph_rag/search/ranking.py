@@ -112,8 +112,14 @@ def features(
     """
     candidate_terms = [keywords.row_terms(int(view.rows[place])) for place in candidates]
     start_terms = [keywords.row_terms(int(view.rows[place])) for place in start.starts]
-    heads = [keywords.select_words(keywords.terms(_head(title))) for title in titles]
-    names = [keywords.select_words(keywords.terms(_IN_PARENTHESES.sub(" ", title))) for title in titles]
+    title_rows = [view.rows[[place]] for place in (*candidates, *start.starts)]
+    heads = [
+        keywords.select_words(keywords.terms(_head(title), row)) for title, row in zip(titles, title_rows, strict=True)
+    ]
+    names = [
+        keywords.select_words(keywords.terms(_IN_PARENTHESES.sub(" ", title), row))
+        for title, row in zip(titles, title_rows, strict=True)
+    ]
     question_terms = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
     rarity = keywords.rarity(question_terms, view.rows, view.weights)
     question_rarity = rarity[np.searchsorted(question_terms, start.terms)]

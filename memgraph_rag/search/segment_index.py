@@ -138,18 +138,13 @@ _ARRAYS = ("_document", "_indexes", "_siblings", "_times", "_said_by", "_turns",
 
 
 class SegmentIndex:
-    """An index with one row a segment, for one thread at a time.
+    """An index with one row a segment, for one thread at a time."""
 
-    Args:
-        stemming: whether words are compared by their stems.
-    """
-
-    def __init__(self, *, stemming: bool = False) -> None:
-        self._stemming = stemming
+    def __init__(self) -> None:
         self._clear()
 
     def _clear(self) -> None:
-        self.keywords = KeywordIndex(stemming=self._stemming)
+        self.keywords = KeywordIndex()
         self._ids: list[str] = []
         self._places: dict[str, range] = {}  # rows of each live document
         self.live = np.zeros(0, bool)
@@ -301,11 +296,11 @@ class SegmentIndex:
         }  # fmt: skip
         texts = {"ids": self._ids, "documents": list(self._places), "titles": self._titles,
                  "entities": self._entity_ids, "speakers": list(self._speakers),
-                 "terms": self.keywords.numbered}  # fmt: skip
+                 **self.keywords.texts}  # fmt: skip
         return IndexState(arrays | {f"keywords {name}": array for name, array in self.keywords.arrays.items()}, texts)
 
     def restore(self, state: IndexState) -> None:
-        """Replace the content by the state of another index with the same ``stemming``.
+        """Replace the content by the state of another index.
 
         The arrays of the state are used without a copy and never written to. ``weights`` and ``named_by`` become None.
         """
@@ -323,7 +318,7 @@ class SegmentIndex:
         edges = (arrays["edges data"], arrays["edges columns"], arrays["edges ends"])
         self._edges = sparse.csr_matrix(edges, shape=(len(self._ids), len(self._entity_ids)))
         words = {name: array for key, array in arrays.items() if (name := key.removeprefix("keywords ")) != key}
-        self.keywords.restore(words, texts["terms"])
+        self.keywords.restore(words, texts)
 
     # ── looking ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -387,13 +382,6 @@ class SegmentIndex:
         An entity keeps its column after its segments were removed. Segments of conversations have no edges.
         """
         return self._entities.get(entity_id)
-
-    def terms(self, query: str) -> NDArray[np.int32]:
-        """Return the numbers of a text's words and days, without accents, as ``KeywordIndex.terms`` does.
-
-        Words that the index does not hold are left out.
-        """
-        return self.keywords.terms(unaccented(query))
 
     @property
     def said(self) -> Said:
@@ -502,20 +490,19 @@ def row_edges(matrix: sparse.csr_matrix, row: int) -> tuple[NDArray[np.int64], N
     return np.asarray(matrix.indices[start:end], np.int64), np.asarray(matrix.data[start:end], np.float64)
 
 
-def _index_texts(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str]]:
-    """Yield (title, text) of each segment for the word index, without accents.
+def _index_texts(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str, str]]:
+    """Yield (title, text, language) of each segment for the word index.
 
     A segment of a conversation has no title. Its text holds its day, the segment twice, and its neighbours once.
     """
     for place, segment in enumerate(segments):
         if not segment.speaker:
-            title, text = as_searched(segment.title, segment.text)
-            yield unaccented(title), unaccented(text)
+            yield *as_searched(segment.title, segment.text), segment.language
             continue
         before, after = segments[max(place - 1, 0) : place], segments[place + 1 : place + 2]
         texts = [other.text for other in before if _follows(other, segment)]
         texts += [other.text for other in after if _follows(segment, other)]
-        yield "", unaccented("\n".join([day_of(segment.time), segment.text, segment.text, *texts]))
+        yield "", "\n".join([day_of(segment.time), segment.text, segment.text, *texts]), segment.language
 
 
 def _follows(before: IndexedSegment, segment: IndexedSegment) -> bool:

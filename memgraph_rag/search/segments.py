@@ -47,7 +47,6 @@ class SegmentSearch:
     """All search modes over one namespace. Several threads may use it; graph searches wait for each other.
 
     Args:
-        stemming: whether words are compared by their stems.
         most_bytes: about how much memory a graph search may hold.
         space: "memory" searches the whole namespace in memory; "database" searches a pool that the database draws for
             each question; "auto" searches in memory until the namespace exceeds ``most_bytes``, then in the database
@@ -60,16 +59,14 @@ class SegmentSearch:
         embedder: Embedder,
         recognizer: EntityRecognizer,
         *,
-        stemming: bool = False,
         most_bytes: int = 2 * 2**30,
         space: SearchSpace = "auto",
     ) -> None:
         self._graph = graph
         self._embedder = embedder
         self._recognizer = recognizer
-        self._stemming = stemming
-        self.index = NamespaceIndex(graph, dimension=embedder.dimension, stemming=stemming, most_bytes=most_bytes)
-        self._pools = PoolReader(graph, embedder, recognizer, stemming=stemming)
+        self.index = NamespaceIndex(graph, dimension=embedder.dimension, most_bytes=most_bytes)
+        self._pools = PoolReader(graph, embedder, recognizer)
         self._space: SearchSpace = space
         self._most_bytes = most_bytes
         self._kept: dict[str, Any] = {}
@@ -289,7 +286,7 @@ class SegmentSearch:
         return self._evidence(matches, vector)
 
     def _matching(self, query: str, documents: Sequence[str] | None, k: int) -> list[Hit]:
-        return self._graph.matching(query, k=k, documents=documents, stemming=self._stemming)
+        return self._graph.matching(query, k=k, documents=documents)
 
     def _nearest(self, vector: Vector, documents: Sequence[str] | None, k: int) -> list[Hit]:
         return self._graph.nearest(vector, k=k, documents=documents)

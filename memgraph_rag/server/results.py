@@ -220,6 +220,7 @@ class StoredDocument(BaseModel):
     metadata: dict[str, str | int | float | bool]
     recognizer: str
     echoes: int
+    language: str = Field(description="ISO 639-1; empty if unknown.")
 
 
 class DocumentList(BaseModel):

@@ -144,7 +144,6 @@ class Settings(BaseModel):
     capture_content: bool = Field(
         False, description="Spans of OpenTelemetry hold queries, questions and answers, beside ids and numbers."
     )
-    stemming: bool = Field(False, description='"marriages" finds "marriage" in keyword and graph search.')
     search: Literal["auto", "memory", "database"] = Field(
         "auto",
         description="Where graph search looks: in the whole namespace in memory, or in a pool that the database "
@@ -160,6 +159,11 @@ class Settings(BaseModel):
         if segment_tokens > most:
             raise ValueError(f"Expected at most {most}, half of the window")
         return segment_tokens
+
+    @property
+    def longest_segment_tokens(self) -> int:
+        """Most tokens of a segment in a language whose tokens are short: four times as many, if the window has room."""
+        return max(self.segment_tokens, min(4 * self.segment_tokens, self.window // 2))
 
     @classmethod
     def load(cls, **given: Any) -> Settings:

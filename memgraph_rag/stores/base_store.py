@@ -398,6 +398,7 @@ def _index(graph: DocumentGraph) -> list[IndexedSegment]:
             entities=tuple(sorted(named[segment.id])),
             titles=titles,
             echo=segment.echo,
+            language=document.language,
         )
         for segment, vector in zip(graph.segments, graph.segment_embeddings, strict=True)
     ]

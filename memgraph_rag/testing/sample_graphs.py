@@ -178,6 +178,7 @@ def make_graph(
         model="small" if levels else "",
         metadata=metadata or {},
         recognizer=RECOGNIZER if named else "",
+        language="en",
     )
     if embeddings is None:
         embeddings = random_units(len(segments), seed=seed)

@@ -95,7 +95,8 @@ class DocumentRecord:
 
     ``layers`` are the layers that were built. ``model`` is the language model and ``recognizer`` the entity recognizer
     that built them; empty if none was used. ``added_at`` is ISO 8601 in UTC; it is not part of the document's identity.
-    ``echoes`` is the number of segments that repeat an earlier answer of the memory.
+    ``echoes`` is the number of segments that repeat an earlier answer of the memory. ``language`` is the ISO 639-1 code
+    of the text's language; empty if it is unknown, as for a text that is too short to tell.
     """
 
     id: str
@@ -111,6 +112,7 @@ class DocumentRecord:
     metadata: Mapping[str, MetadataValue]
     recognizer: str = ""
     echoes: int = 0
+    language: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields, for JSON. ``source`` may contain a path of this machine."""

@@ -228,8 +228,8 @@ class IndexedSegment:
 
     ``entities`` are the ids of the entities that the segment mentions, ``titles`` of those that its document's title
     names; each is sorted, without duplicates. ``time`` is the segment's time, else the time at which its document was
-    added. ``siblings`` is the number of segments of its document, this one included, if not all of them were read; else
-    0.
+    added. ``language`` is that of its document. ``siblings`` is the number of segments of its document, this one
+    included, if not all of them were read; else 0.
     """
 
     id: str
@@ -244,6 +244,7 @@ class IndexedSegment:
     titles: tuple[str, ...]
     echo: bool = False
     siblings: int = 0
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

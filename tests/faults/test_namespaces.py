@@ -145,8 +145,7 @@ def values(statement: Statement, namespace: str, foreign: list[str], your_namesp
         "since": -1,
         "answered_at": 1,
         "vector": [1.0] + [0.0] * 7,
-        "index": "segment_text",
-        "query": f'+namespace_id:{rows.namespace_id(your_namespace)}^0 +(text:("{MARK}" "fox"))',
+        "query": f'+namespace_id:{rows.namespace_id(your_namespace)}^0 +words:("{MARK.casefold()}" "fox")',
         "layers": ["points"],
         "part": MARK.casefold(),
         "sources": [""],
@@ -182,6 +181,8 @@ def rows_of(foreign: str) -> dict[str, Any]:
         "echo": False,
         "echoes": 0,
         "text_sha256": "0",
+        "language": "en",
+        "words": "taken over",
         "embedding": [1.0] + [0.0] * 7,
     }
 

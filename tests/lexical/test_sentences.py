@@ -47,3 +47,10 @@ def test_sentences_tile_the_text_and_begin_with_a_word(text: str):
 )
 def test_sentence_ends_where_its_reader_would_stop(text: str, parts: list[str]) -> None:
     assert [text[start:end] for start, end in sentences(text)] == parts
+
+
+def test_language_decides_where_sentence_ends() -> None:
+    text = "Er kam am 3. Mai. Dann ging er."
+
+    assert [text[start:end].strip() for start, end in sentences(text, "de")] == ["Er kam am 3. Mai.", "Dann ging er."]
+    assert len(sentences(text)) == 3

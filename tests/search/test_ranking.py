@@ -29,7 +29,7 @@ PLACES = np.arange(4)
 @pytest.fixture
 def words() -> KeywordIndex:
     index = KeywordIndex()
-    index.append(zip(TITLES, TEXTS, strict=True))
+    index.append((title, text, "") for title, text in zip(TITLES, TEXTS, strict=True))
     return index
 
 

@@ -357,7 +357,7 @@ def test_repair_recreates_indexes(engine: str, world: World) -> None:
     if engine == "ladybug":
         assert world.store.flaws().indexes == (), "it has none"
         return
-    dropped = ["segment_text", "segment_embedding", "document_key"]
+    dropped = ["segment_words", "segment_embedding", "document_key"]
     dropped += ["relation_embedding"] if engine == "neo4j-2026" else []
     for name in dropped:
         run_cypher(world.place, f"DROP INDEX {name}")
@@ -378,5 +378,5 @@ def test_repair_recreates_indexes(engine: str, world: World) -> None:
 @table("dialect", queries.DIALECTS)
 def test_statement_names_index_that_it_creates(dialect: queries.Dialect) -> None:
     made = {step.created_index for step in queries.migrations(dialect).values()} - {""}
-    assert made == set() if dialect == "ladybug" else {"segment_text", "document_id", "entity_embedding"} <= made
+    assert made == set() if dialect == "ladybug" else {"segment_words", "document_id", "entity_embedding"} <= made
     assert ("relation_embedding" in made) == (dialect == "neo4j_2026")

@@ -15,7 +15,7 @@ from statements import SCRIPTS, dialect_of
 
 from memgraph_rag.stores import open_store
 from memgraph_rag.stores.ladybug.file import open_file
-from memgraph_rag.stores.shared import queries
+from memgraph_rag.stores.shared import queries, rows
 from memgraph_rag.testing.sample_graphs import (
     DIMENSION,
     EMBEDDER,
@@ -31,10 +31,12 @@ OLD = {"ladybug": 8, "neo4j": 10}
 """The last step of each schema that knew no entity."""
 
 DOCUMENT = """
+CREATE (:Namespace {id: $namespace_id, namespace: $namespace, name: $namespace, version: 0})
 CREATE (d:Document {id: $document_id, namespace: $namespace, name: 'a', key: 'a', title: '', source: '', sha256: '0',
-  added_at: '2026-01-01T00:00:00+00:00', characters: 9, segments: 1, layers: $layers, model: '', metadata: '{}'})
+  added_at: '2026-01-01T00:00:00+00:00', characters: 47, segments: 1, layers: $layers, model: '', metadata: '{}'})
 CREATE (d)-[:HAS_SEGMENT]->(:Segment {id: $segment_id, namespace: $namespace, name: 's', document_id: $document_id,
-  title: 'a', `index`: 0, text: 'Some text', `start`: 0, `end`: 9, tokens: 2, embedding: $vector})
+  title: 'a', `index`: 0, text: 'Die alten Häuser am Hafen gehören den Fischern.',
+  `start`: 0, `end`: 47, tokens: 9, embedding: $vector})
 """
 
 
@@ -44,7 +46,12 @@ def old_store(
 ) -> dict[str, str]:
     """What a database of the old schema holds: the ids of its document and segment, and their namespace."""
     held = {"namespace": f"old-{engine}", "document_id": f"document-{engine}", "segment_id": f"segment-{engine}"}
-    parameters = {**held, "layers": ["points"], "vector": [1.0] + [0.0] * (DIMENSION - 1)}
+    parameters = {
+        **rows.bound_parameters(held["namespace"]),
+        **held,
+        "layers": ["points"],
+        "vector": [1.0] + [0.0] * (DIMENSION - 1),
+    }
     if engine == "ladybug":
         steps = {number: step for number, step in queries.migrations("ladybug").items() if number <= OLD["ladybug"]}
         with monkeypatch.context() as patch:
@@ -62,6 +69,7 @@ def old_store(
             run_cypher(place, f"DROP {kind} {made[2]} IF EXISTS")
     run_cypher(place, "MATCH (s:Schema) SET s.version = $version", version=OLD["neo4j"])
     run_cypher(place, DOCUMENT, **parameters)
+    run_cypher(place, "MATCH (s:Segment {id: $segment_id}) SET s.namespace_id = $namespace_id", **parameters)
     return held
 
 
@@ -76,22 +84,27 @@ def test_migration_keeps_content_of_old_store(
     assert store.schema["version"] > OLD["neo4j"]
     assert store.document_ids() == [old_store["document_id"]]
     assert store.documents()[0].recognizer == store.recognizer() == ""
+    assert store.documents()[0].language == "de"
+    assert [hit.node_id for hit in store.matching("Haus", k=3)] == [old_store["segment_id"]]
     assert [(segment.speaker, segment.time) for segment in store.segments_of(old_store["document_id"])] == [("", "")]
     segments = store.indexed_segments(since=-1)
     assert [(segment.id, segment.speaker, segment.time, segment.entities, segment.titles) for segment in segments] == [
         (old_store["segment_id"], "", "2026-01-01T00:00:00+00:00", (), ())
     ]
     assert store.indexed_segments(since=0) == []
-    assert store.matching_fingerprints(text_hashes=["", text_hash("Some text")]) == [], "not known"
+    assert (
+        store.matching_fingerprints(text_hashes=["", text_hash("Die alten Häuser am Hafen gehören den Fischern.")])
+        == []
+    ), "not known"
     graph = make_graph(old_store["namespace"], title="Alice")
     assert store.write(graph).action is Action.ADDED
     assert store.entities([entity_id(old_store["namespace"], "alice")])[0].kinds == ("NAME", "title")
     assert {segment.document_id for segment in store.indexed_segments(since=0)} == {graph.document.id}
     if engine == "ladybug":
         file = open_file(str(place["address"]))
-        rows = file.read("MATCH (d:Document {id: $id}) RETURN d.version AS version", {"id": old_store["document_id"]})
+        stored = file.read("MATCH (d:Document {id: $id}) RETURN d.version AS version", {"id": old_store["document_id"]})
         file.close()
-        assert rows == [{"version": 0}]
+        assert stored == [{"version": 0}]
     else:
         names = {row["name"] for row in run_cypher(place, "SHOW INDEXES YIELD name")}
         assert {"entity_id", "document_version", "entity_embedding", "relation_document"} <= names
@@ -111,14 +124,16 @@ def test_a_second_migration_changes_nothing(old_store: dict[str, str], make_stor
     assert (store.documents(), store.indexed_segments(since=-1)[0].id, store.schema) == before
 
 
-ADDED_SINCE = (28, 29, 30, 32, 33, 34, 46)
-"""The steps of Ladybug's schema without which nothing can be written: hashes, annotations, layers, sections, marks.
+ADDED_SINCE = (28, 29, 30, 32, 33, 34, 46, 48)
+"""The steps of Ladybug's schema without which nothing can be written: hashes, annotations, layers, sections, marks,
+languages.
 """
 
 REMOVALS = (
     *("DROP TABLE CONTAINS", "DROP TABLE Section", "DROP TABLE ANNOTATES", "DROP TABLE Annotation"),
     *("ALTER TABLE Document DROP text_sha256", "ALTER TABLE InformationPoint DROP layer"),
     "ALTER TABLE Namespace DROP mark",
+    "ALTER TABLE Document DROP language",
 )
 
 
@@ -335,6 +350,7 @@ def test_stored_answers_are_removed(engine: str, make_store: MakeStore, place: d
     made = "CREATE CONSTRAINT answer_id FOR (n:Answer) REQUIRE n.id IS UNIQUE"
     if engine == "ladybug":
         made = queries.migrations("ladybug")[21].text
+        run("ALTER TABLE Document DROP language")
     old = BEFORE_ANSWERS_WENT["ladybug" if engine == "ladybug" else "neo4j"]
     run(made)
     run(ANSWER, namespace=namespace)

@@ -19,7 +19,7 @@ def engine() -> str:
 
 def rows(document_id: str, *texts: str) -> list[dict[str, str]]:
     return [
-        {"id": f"{document_id}{index}", "document_id": document_id, "title": "", "text": text}
+        {"id": f"{document_id}{index}", "document_id": document_id, "title": "", "text": text, "language": ""}
         for index, text in enumerate(texts)
     ]
 
@@ -89,7 +89,7 @@ def test_worn_index_is_replaced(store: GraphStore, monkeypatch: pytest.MonkeyPat
     for _ in range(9):
         store.write(graph)
         assert [hit.node_id for hit in store.matching("rabbit", k=9)] == [graph.segments[1].id]
-        assert not store._segment_words(False).is_worn  # pyright: ignore[reportAttributeAccessIssue]
+        assert not store._segment_words().is_worn  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_interrupted_index_is_read_again(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -230,3 +230,21 @@ def test_a_block_is_not_cut_unless_it_is_too_long() -> None:
     assert [text[span.start : span.end] for span in spans] == ["One. Two. Three.\n", "a b. c d.\ne f. g h.\n", "End."]
     spans = split(text, count_tokens=words, max_tokens=4, blocks=[block])
     assert "a b. c d.\n" in [text[span.start : span.end] for span in spans]
+
+
+def test_short_tokens_make_segments_as_long_as_english_ones() -> None:
+    english = "The old keeper lit the lamp again. " * 20
+    hindi = "बूढ़े चौकीदार ने फिर से दीपक जलाया। " * 20
+
+    def tokens(texts: Sequence[str]) -> list[int]:
+        return [len(text.encode()) // (4 if text.isascii() else 2) for text in texts]
+
+    spans = split(hindi, count_tokens=tokens, max_tokens=60, longest=240, language="hi")
+
+    assert split(english, count_tokens=tokens, max_tokens=60, longest=240) == split(
+        english, count_tokens=tokens, max_tokens=60
+    )
+    assert abs(len(spans) - len(split(english, count_tokens=tokens, max_tokens=60))) <= 1
+    assert [span.tokens for span in spans] == tokens([hindi[span.start : span.end] for span in spans])
+    assert all(60 < span.tokens <= 240 for span in spans)
+    assert max(span.tokens for span in split(hindi, count_tokens=tokens, max_tokens=60, longest=90)) <= 90

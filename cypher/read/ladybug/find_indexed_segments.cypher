@@ -1,6 +1,6 @@
 // These segments, as an index holds them. The reader sorts: to sort rows with embeddings costs the engine more.
 // params: namespace, segment_ids
-// returns: id, document_id, index, title, text, speaker, time, echo, embedding, siblings
+// returns: id, document_id, index, title, text, speaker, time, echo, language, embedding, siblings
 // needs: Segment.id, Document.id
 UNWIND $segment_ids AS one_id
 MATCH (s:Segment {id: one_id})
@@ -16,5 +16,6 @@ RETURN
   s.speaker AS speaker,
   CASE WHEN s.time = '' THEN d.added_at ELSE s.time END AS time,
   s.echo AS echo,
+  d.language AS language,
   s.embedding AS embedding,
   d.segments AS siblings

@@ -1,7 +1,7 @@
 // The segments of documents that were written after a version. The reader sorts: to sort rows with embeddings costs the
 // engine more, and so does to gather entities beside them.
 // params: namespace, since
-// returns: id, document_id, index, title, text, speaker, time, echo, embedding
+// returns: id, document_id, index, title, text, speaker, time, echo, language, embedding
 // needs: -
 MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)
 WHERE d.namespace = $namespace AND d.version > $since
@@ -14,4 +14,5 @@ RETURN
   s.speaker AS speaker,
   CASE WHEN s.time = '' THEN d.added_at ELSE s.time END AS time,
   s.echo AS echo,
+  d.language AS language,
   s.embedding AS embedding

@@ -1,7 +1,7 @@
 // The segments of documents that were written after a version, with the entities that they or their titles name, and
 // nothing for an embedding that is missing. The reader sorts: to sort rows with embeddings costs the engines more.
 // params: namespace, since
-// returns: id, document_id, index, title, text, speaker, time, echo, embedding, entities, titles
+// returns: id, document_id, index, title, text, speaker, time, echo, language, embedding, entities, titles
 // needs: Document.namespace and version
 MATCH (d:Document)-[:HAS_SEGMENT]->(s:Segment)
 WHERE d.namespace = $namespace AND d.version > $since
@@ -18,6 +18,7 @@ RETURN
   s.speaker AS speaker,
   CASE WHEN s.time = '' THEN d.added_at ELSE s.time END AS time,
   s.echo AS echo,
+  d.language AS language,
   coalesce(s.embedding, []) AS embedding,
   mentioned AS entities,
   titled AS titles

@@ -1,7 +1,7 @@
 // These segments and those before and behind them in their documents, as an index holds them, with nothing for an
 // embedding that is missing. The reader sorts: to sort rows with embeddings costs the engines more.
 // params: namespace, segment_ids
-// returns: id, document_id, index, title, text, speaker, time, echo, embedding, entities, titles, siblings
+// returns: id, document_id, index, title, text, speaker, time, echo, language, embedding, entities, titles, siblings
 // needs: Segment.id, Document.id
 UNWIND $segment_ids AS one_id
 MATCH (o:Segment {id: one_id})
@@ -30,6 +30,7 @@ RETURN
   s.speaker AS speaker,
   CASE WHEN s.time = '' THEN d.added_at ELSE s.time END AS time,
   s.echo AS echo,
+  d.language AS language,
   coalesce(s.embedding, []) AS embedding,
   mentioned AS entities,
   titled AS titles,

@@ -1,14 +1,5 @@
-// Words of segments and of their documents' titles. The id of the namespace is one word, by which a search stays
-// within it.
+// What stood here, an index on the engine's own words, serves nothing any more; a later step drops it where it was made.
 // params: -
 // returns: -
 // needs: -
-CREATE FULLTEXT INDEX segment_text IF NOT EXISTS
-FOR (n:Segment)
-ON EACH [n.text, n.title, n.namespace_id]
-OPTIONS {
-  indexConfig: {
-    `fulltext.analyzer`: 'standard-no-stop-words',
-    `fulltext.eventually_consistent`: false
-  }
-}
+DROP INDEX segment_text IF EXISTS

@@ -15,6 +15,7 @@ CREATE (d)-[:HAS_SEGMENT]->(:Segment {
   title: row.title,
   `index`: row.`index`,
   text: row.text,
+  words: row.words,
   `start`: row.`start`,
   `end`: row.`end`,
   tokens: row.tokens,

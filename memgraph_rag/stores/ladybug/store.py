@@ -23,6 +23,7 @@ from memgraph_rag.stores.ladybug import rewrite as ladybug_rewrite
 from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
 from memgraph_rag.stores.ladybug.file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.shared import graph_reads, graph_writes, queries, relation_rows, relation_writes, rows, schema
+from memgraph_rag.stores.shared.document_languages import save_languages
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, iterate_graphs
 from memgraph_rag.stores.shared.linked_segments import entity_masses, linked_hits
 from memgraph_rag.stores.shared.segment_words import SegmentWords
@@ -43,6 +44,8 @@ __all__ = ["LadybugStore"]
 T = TypeVar("T")
 
 DIALECT: queries.Dialect = "ladybug"
+
+LANGUAGES_SINCE = 48  # the version of the schema from which documents have a language
 
 # Explicit types: to guess a type, pyarrow looks for pandas each time, which takes 0.05 ms a column instead of 0.005.
 ARROW_TYPES: dict[type, pa.DataType] = {
@@ -71,7 +74,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     def __init__(self, file: LadybugFile, *, namespace: str, read_only: bool = False, dimension: int = 0) -> None:
         self._file = file
         super().__init__(namespace, read_only=read_only, dimension=dimension)
-        self._words: dict[bool, tuple[int, SegmentWords]] = {}
+        self._words: tuple[int, SegmentWords] | None = None
         self._closed = False
         self._generation = file.generation
 
@@ -106,10 +109,8 @@ class LadybugStore(graph_writes.WrittenGraph):
         return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.vector_parameter(vector), k=k))
 
     @override
-    def matching(
-        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
-    ) -> list[Hit]:
-        return self._segment_words(stemming).find(keywords, k=k, documents=documents)
+    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        return self._segment_words().find(keywords, k=k, documents=documents)
 
     @override
     def expand(
@@ -404,27 +405,31 @@ class LadybugStore(graph_writes.WrittenGraph):
         for number, step in steps.items():
             if 0 < version < number:
                 execute(step.text.replace("$dimension", str(int(dimension))), {})
+        if 0 < version < LANGUAGES_SINCE:
+            for row in self._runner(execute)("read/list_namespaces"):
+                save_languages(self.beside(row["namespace"])._runner(execute))
         self._runner(execute)(
             "write/save_schema", schema_id=schema.SCHEMA_ID, version=max(steps), embedder=embedder, dimension=dimension
         )
 
-    def _segment_words(self, stemming: bool) -> SegmentWords:
+    def _segment_words(self) -> SegmentWords:
         """Return the keyword index of all segments; read only the documents written since the last call."""
         with self._file.lock:  # no write between the version and the rows
             version = self.version()
-            since, words = self._words.get(stemming, (-1, SegmentWords(stemming=stemming)))
+            since, words = self._words or (-1, SegmentWords())
             if since != version:
-                self._words.pop(stemming, None)  # an interrupted renewal must not leave an incomplete index
-                self._words[stemming] = version, self._renew_words(words, since, stemming)
-            return self._words[stemming][1]
+                self._words = None  # an interrupted renewal must not leave an incomplete index
+                words = self._renew_words(words, since)
+                self._words = version, words
+            return words
 
-    def _renew_words(self, words: SegmentWords, since: int, stemming: bool) -> SegmentWords:
+    def _renew_words(self, words: SegmentWords, since: int) -> SegmentWords:
         count = self._run("read/count_segments")[0]["count"]
         words.put(self._run("read/list_segment_texts", since=since))
         if len(words) != count:  # some were forgotten
             words.keep(self.document_ids())
         if len(words) != count or words.is_worn:
-            words = SegmentWords(stemming=stemming)
+            words = SegmentWords()
             words.put(self._run("read/list_segment_texts", since=-1))
         return words
 

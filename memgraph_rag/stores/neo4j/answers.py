@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.bm25 import TITLE_WEIGHT
+from memgraph_rag.lexical.tokenize import index_terms, is_lone_letter, stemmer_name
 from memgraph_rag.stores.shared import rows
 from memgraph_rag.types import Hit, Neighbour
 
-__all__ = ["decode_hits", "index_width", "lucene_query", "trusted_hits"]
+__all__ = ["decode_hits", "index_width", "lucene_query", "segment_words", "trusted_hits", "with_words"]
 
 Scored = TypeVar("Scored", Hit, Neighbour)
 
@@ -41,9 +43,25 @@ def decode_hits(hit_rows: Sequence[Mapping[str, Any]]) -> list[Hit]:
 
 
 def lucene_query(words: Sequence[str], namespace_id: str) -> str:
-    """Return a query for any of these words and phrases in text or title. The namespace adds nothing to the score.
+    """Return a query for any of these terms. The namespace adds nothing to the score.
 
-    A word contains no quote and no backslash (``keywords.words``), so a quoted word is never an operator.
+    A term contains no quote and no backslash (``lexical.tokenize``), so a quoted term is never an operator. If all
+    terms are single letters of a script without spaces, the query is for the terms that contain one of them.
     """
-    any_of = " ".join(f'"{word}"' for word in words)
-    return f"+namespace_id:{namespace_id}^0 +(text:({any_of}) title:({any_of})^{TITLE_WEIGHT})"
+    is_letters = all(map(is_lone_letter, words))
+    any_of = " ".join(f"*{word}*" if is_letters else f'"{word}"' for word in words)
+    return f"+namespace_id:{namespace_id}^0 +words:({any_of})"
+
+
+def segment_words(title: str, text: str, language: str) -> str:
+    """Return the terms and days of a segment as the full-text index takes them; those of the title count twice."""
+    stemmer = stemmer_name(language)
+    in_title = [*index_terms(title, stemmer), *dates.written(title)]
+    return " ".join((*index_terms(text, stemmer), *dates.written(text), *TITLE_WEIGHT * in_title))
+
+
+def with_words(columns: rows.Columns) -> rows.Columns:
+    """Return the columns of segments with their words in place of their language, which their document has."""
+    listed = zip(columns["title"], columns["text"], columns["language"], strict=True)
+    others = {name: values for name, values in columns.items() if name != "language"}
+    return others | {"words": [segment_words(*row) for row in listed]}

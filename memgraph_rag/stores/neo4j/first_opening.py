@@ -13,15 +13,18 @@ from functools import partial
 from typing import Any
 
 from memgraph_rag.errors import StoreError
+from memgraph_rag.stores.neo4j.answers import segment_words
 from memgraph_rag.stores.shared import relation_writes
+from memgraph_rag.stores.shared.document_languages import save_languages
 from memgraph_rag.stores.shared.graph_reads import Run
 from memgraph_rag.stores.shared.relation_rows import embedded_columns
 from memgraph_rag.stores.shared.relation_writes import FindNear
 from memgraph_rag.stores.shared.rows import Columns, Create
 
-__all__ = ["await_indexes", "complete"]
+__all__ = ["await_indexes", "complete", "complete_words"]
 
 NAMES_AT_ONCE = 500
+SEGMENTS_AT_ONCE = 1000
 
 STALLED_S = 600.0
 """The time without progress of any index after which the waiting ends."""
@@ -69,6 +72,20 @@ def complete(run: Run, hold: Callable[[Callable[[Run, Create], object]], object]
         last = listed[-1]["id"]
         columns = embedded_columns([row["id"] for row in listed], [row["embedding"] for row in listed])
         hold(partial(_relink_names, find_near, columns))
+
+
+def complete_words(run: Run, hold: Callable[[Callable[[Run, Create], object]], object]) -> None:
+    """Find the languages of a namespace's documents, and store the words of its segments that have none.
+
+    Args:
+        hold: as for ``complete``.
+    """
+    hold(lambda within, _: save_languages(within))
+    while listed := run("read/list_segments_without_words", k=SEGMENTS_AT_ONCE):
+        changes = [
+            {"id": row["id"], "words": segment_words(row["title"], row["text"], row["language"])} for row in listed
+        ]
+        hold(lambda within, _, changes=changes: within("write/save_words", rows=changes))
 
 
 def _relink_names(find_near: FindNear, columns: Columns, run: Run, create: Create) -> None:

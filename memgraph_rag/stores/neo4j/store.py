@@ -8,6 +8,7 @@ result.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,10 +20,11 @@ from typing_extensions import override
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.lexical import dates
-from memgraph_rag.lexical.tokenize import keywords as keywords_of
+from memgraph_rag.lexical.bm25 import most_frequent
+from memgraph_rag.lexical.tokenize import query_terms, stemmer_name
 from memgraph_rag.stores.neo4j import first_opening as neo4j_first_opening
 from memgraph_rag.stores.neo4j import reembed as neo4j_reembed
-from memgraph_rag.stores.neo4j.answers import decode_hits, index_width, lucene_query, trusted_hits
+from memgraph_rag.stores.neo4j.answers import decode_hits, index_width, lucene_query, trusted_hits, with_words
 from memgraph_rag.stores.neo4j.connection import Execute, Neo4jConnection
 from memgraph_rag.stores.shared import (
     embedding_updates,
@@ -54,9 +56,9 @@ T = TypeVar("T")
 ROWS_PER_STATEMENT = 1000
 NAMES_AT_ONCE, WIDENED = 128, 8
 TRIES = 5
+LANGUAGES_SINCE = 46  # the version of the schema from which documents have a language, and segments words
 INDEXES_ONLINE_S = 60
-INDEXES = {False: "segment_text", True: "segment_text_stemmed"}
-MOST_KEYWORDS = 256  # Lucene refuses more than 1,024 clauses; each word takes two
+MOST_KEYWORDS = 512  # Lucene refuses more than 1,024 clauses
 
 
 class Overtaken(Exception):
@@ -81,6 +83,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         self._closed = False
         self._embedder = embedder
         self._has_written = False
+        self._stemmers: tuple[int, list[str]] = -1, []
         self._dialect = self._find_dialect()
 
     def __repr__(self) -> str:
@@ -112,14 +115,14 @@ class Neo4jStore(graph_writes.WrittenGraph):
         return trusted_hits(decode_hits(hit_rows or []), k) or self._get_hits("read/score_namespace", vector=query, k=k)
 
     @override
-    def matching(
-        self, keywords: str, *, k: int, documents: Sequence[str] | None = None, stemming: bool = False
-    ) -> list[Hit]:
-        # The index knows only words, so a day is searched in each of its written forms.
-        words = [*keywords_of(keywords), *dates.forms(keywords)][:MOST_KEYWORDS]
-        if not words or graph_reads.is_empty_scope(documents):
+    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+        if graph_reads.is_empty_scope(documents):
             return []
-        parameters = {"index": INDEXES[stemming], "query": lucene_query(words, self._bound["namespace_id"])}
+        stems = (term for terms in query_terms(keywords, self._find_stemmers()).values() for term in terms)
+        words = [*dict.fromkeys((*stems, *dates.asked(keywords)))][:MOST_KEYWORDS]
+        if not words:
+            return []
+        parameters = {"query": lucene_query(words, self._bound["namespace_id"])}
         if documents is not None:
             return self._get_hits("read/find_matching_segments_of", **parameters, k=k, document_ids=list(documents))
         width = index_width(k)
@@ -128,6 +131,16 @@ class Neo4jStore(graph_writes.WrittenGraph):
             if len(hits) < width or trusted_hits(hits, k):
                 return hits[:k]
             width *= WIDENED
+
+    def _find_stemmers(self) -> list[str]:
+        """Return the stemmers of the namespace's most segments; they are counted again after a write."""
+        version = self.version()
+        if self._stemmers[0] != version:
+            counts: Counter[str] = Counter()
+            for row in self._run("read/count_languages"):
+                counts[stemmer_name(row["language"])] += row["count"]
+            self._stemmers = version, most_frequent(counts)
+        return self._stemmers[1]
 
     @override
     def expand(
@@ -235,6 +248,10 @@ class Neo4jStore(graph_writes.WrittenGraph):
             for number, step in steps.items():
                 if number > stored.get("version", 0):
                     self._apply_step(step, dimension)
+            if stored.get("version", 0) < LANGUAGES_SINCE:
+                for store in map(self.beside, self.namespaces()):
+                    hold = partial(store._transaction, "migrate", first=graph_writes.HELD)
+                    neo4j_first_opening.complete_words(store._run, hold)
             neo4j_first_opening.await_indexes(self._run)
             if stored and not stored["version"]:
                 for store in map(self.beside, self.namespaces()):
@@ -466,7 +483,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         run = self._runner(execute)
 
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:
-            listed = rows.as_dicts(columns)
+            listed = rows.as_dicts(with_words(columns) if name == "write/create_segments" else columns)
             for start in range(0, len(listed), ROWS_PER_STATEMENT):
                 run(name, rows=listed[start : start + ROWS_PER_STATEMENT], **parameters)
 

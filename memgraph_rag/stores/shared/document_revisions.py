@@ -84,5 +84,5 @@ def _places(graph: DocumentGraph, kept: int, *, echo: bool) -> list[int]:
 
 def _content(graph: DocumentGraph) -> dict[str, Any]:
     columns = rows.document_columns([graph])
-    names = ("sha256", "text_sha256", "characters", "segments", "metadata", "echoes")
+    names = ("sha256", "text_sha256", "characters", "segments", "metadata", "echoes", "language")
     return {name: columns[name][0] for name in names}

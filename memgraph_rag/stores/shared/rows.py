@@ -150,6 +150,7 @@ def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "recognizer": [record.recognizer for record in records],
         "echoes": [record.echoes for record in records],
         "text_sha256": [text_hash("".join(segment.text for segment in graph.segments)) for graph in graphs],
+        "language": [record.language for record in records],
     }
 
 
@@ -185,8 +186,9 @@ def are_distinct(keys: Iterable[Hashable]) -> bool:
 
 
 def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
-    """Return the segments of documents as columns, each with the title of its document, else with its key."""
+    """Return the segments of documents as columns, each with the title of its document, else its key, and language."""
     titles = {graph.document.id: graph.document.title or graph.document.key for graph in graphs}
+    languages = {graph.document.id: graph.document.language for graph in graphs}
     owners, segments = _pair_with_owners(graphs, lambda graph: graph.segments)
     return {
         "id": [segment.id for segment in segments],
@@ -202,6 +204,7 @@ def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
         "speaker": [segment.speaker for segment in segments],
         "time": [segment.time for segment in segments],
         "echo": [segment.echo for segment in segments],
+        "language": [languages[document_id] for document_id in owners],
     }
 
 

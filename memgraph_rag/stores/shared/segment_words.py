@@ -22,14 +22,10 @@ MOST_DROPPED = 1000
 
 
 class SegmentWords:
-    """A keyword index of segments and of their documents' titles.
+    """A keyword index of segments and of their documents' titles."""
 
-    Args:
-        stemming: whether words are compared by their stems.
-    """
-
-    def __init__(self, *, stemming: bool = False) -> None:
-        self._index = KeywordIndex(stemming=stemming)
+    def __init__(self) -> None:
+        self._index = KeywordIndex()
         self._ids: list[str] = []
         self._rows: dict[str, list[int]] = {}
 
@@ -46,12 +42,12 @@ class SegmentWords:
         """Add segments, in place of all earlier segments of their documents. Other documents keep theirs.
 
         Args:
-            rows: all segments of each document, with ``id``, ``document_id``, ``title`` and ``text``.
+            rows: all segments of each document, with ``id``, ``document_id``, ``title``, ``text`` and ``language``.
 
         If this call is interrupted, discard the whole index: it is incomplete.
         """
         first = len(self._index)
-        self._index.append(as_searched(row["title"], row["text"]) for row in rows)
+        self._index.append((*as_searched(row["title"], row["text"]), row["language"]) for row in rows)
         self._ids += [row["id"] for row in rows]
         self._rows |= {row["document_id"]: [] for row in rows}
         for number, row in enumerate(rows, first):
@@ -69,7 +65,7 @@ class SegmentWords:
         BM25 over all segments, also those of other documents.
         """
         rows = np.sort(np.fromiter((row for rows in self._rows.values() for row in rows), np.int64))
-        scores = self._index.scores(self._index.terms(query), rows)
+        scores = self._index.scores(self._index.terms(query, rows), rows)
         if documents is not None:
             wanted = [row for document_id in set(documents) for row in self._rows.get(document_id, ())]
             scores[~np.isin(rows, wanted)] = 0

@@ -147,7 +147,16 @@ def check_metadata(record: DocumentRecord) -> None:
 def _check_text(graph: DocumentGraph) -> None:
     record = graph.document
     check_metadata(record)
-    texts = [record.id, record.key, record.title, record.source, record.model, record.recognizer, *record.layers]
+    texts = [
+        record.id,
+        record.key,
+        record.title,
+        record.source,
+        record.model,
+        record.recognizer,
+        record.language,
+        *record.layers,
+    ]
     texts += [text for item in graph.segments for text in (item.id, item.text, item.speaker, item.time)]
     texts += [text for kind in KINDS for text in kind.texts(graph)]
     _check_storable(record, texts)

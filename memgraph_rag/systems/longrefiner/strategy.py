@@ -173,7 +173,7 @@ class LongRefiner:
 def _keyword_scores(question: str, tree: OutlineTree) -> dict[int, float]:
     """Return the BM25 score of each passage among all passages of the tree, by place."""
     index = KeywordIndex()
-    index.append(("", passage.text) for passage in tree.passages.values())
+    index.append(("", passage.text, "") for passage in tree.passages.values())
     scores = index.scores(index.terms(question), np.arange(len(index)))
     return dict(zip(tree.passages, scores.tolist(), strict=True))
 

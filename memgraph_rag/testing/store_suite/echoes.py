@@ -49,7 +49,6 @@ def test_echo_is_stored_but_not_searched(store: GraphStore) -> None:
         store.similarities(vector, documents=document_ids),
         store.matching("Bob Carol", k=9),
         store.matching("Bob Carol", k=9, documents=document_ids),
-        store.matching("Bob Carol", k=9, stemming=True),
         store.segments_naming([item.entity_id for item in graph.mentions], vector=vector, k=9),
     ):
         assert hits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -156,8 +158,7 @@ def test_a_word_of_the_title_weighs_more_than_one_of_the_text(store: GraphStore)
     assert [hit.node_id for hit in store.matching("meadow", k=5)] == [text.segments[0].id, title.segments[0].id]
 
 
-@pytest.mark.parametrize("stemming", [False, True])
-def test_a_day_matches_in_whatever_form(store: GraphStore, stemming: bool) -> None:
+def test_a_day_matches_in_whatever_form(store: GraphStore) -> None:
     forms = ("2026-08-27", "on 27 August 2026", "Aug. 27th, 2026", "27.8.2026", "8/27/2026", "am 27. August 2026")
     others = ("2026-08-28", "27 July 2026", "August 2027", "27 of 2026", "Nothing of it.")
     graph = make_graph(store.namespace, texts=tuple(f"Paid {day} at the shop." for day in (*forms, *others)))
@@ -165,12 +166,12 @@ def test_a_day_matches_in_whatever_form(store: GraphStore, stemming: bool) -> No
     ids = [segment.id for segment in graph.segments]
 
     for asked in ("27 August 2026", "Aug 27, 2026", "2026-08-27", "27.8.2026"):
-        assert {*ids[: len(forms)]} <= {hit.node_id for hit in store.matching(asked, k=20, stemming=stemming)}, asked
-    hits = store.matching("27.8.2026", k=20, stemming=stemming, documents=[graph.document.id])
+        assert {*ids[: len(forms)]} <= {hit.node_id for hit in store.matching(asked, k=20)}, asked
+    hits = store.matching("27.8.2026", k=20, documents=[graph.document.id])
     assert {hit.node_id for hit in hits} == {*ids[: len(forms)]}
 
 
-def test_stems_match_only_with_stemming(make_store: MakeStore) -> None:
+def test_word_matches_forms_of_its_stem(make_store: MakeStore) -> None:
     store, other = make_store(), make_store()
     graph = make_graph(store.namespace, texts=("A happy marriage.", "They married.", "Nothing of it."))
     store.write(graph)
@@ -178,13 +179,57 @@ def test_stems_match_only_with_stemming(make_store: MakeStore) -> None:
     ids = [segment.id for segment in graph.segments]
     documents = [graph.document.id]
 
-    assert store.matching("marriages", k=5) == []
-    assert [hit.node_id for hit in store.matching("marriages", k=5, stemming=True)] == ids[:1]
-    assert [hit.node_id for hit in store.matching("Marriages", k=5, stemming=True, documents=documents)] == ids[:1]
-    assert [hit.node_id for hit in store.matching("marry", k=5, stemming=True)] == ids[1:2]
-    assert store.matching("marriages", k=5, stemming=True, documents=[]) == []
+    assert [hit.node_id for hit in store.matching("marriages", k=5)] == ids[:1]
+    assert [hit.node_id for hit in store.matching("Marriages", k=5, documents=documents)] == ids[:1]
+    assert [hit.node_id for hit in store.matching("marry", k=5)] == ids[1:2]
+    assert store.matching("marriages", k=5, documents=[]) == []
     store.forget(graph.document.id)
-    assert store.matching("marriages", k=5, stemming=True) == []
+    assert store.matching("marriages", k=5) == []
+
+
+LANGUAGES = {
+    "en": (("The keepers lit their lamps.", "The storm broke a window."), "a lamp keeper", {0}),
+    "de": (("Die Häuser am Hafen gehören den Fischern.", "Der Sturm zerbrach das Fenster."), "Haus", {0}),
+    "es": (("Las ciudades del norte cierran sus puertas.", "El viento rompió la ventana."), "puerta", {0}),
+    "ru": (("Рыбаки чинили сети на берегу.", "Буря разбила окна."), "окно рыбака", {0, 1}),
+    "el": (("Οι φαροφύλακες άναψαν τις λάμπες.", "Η θύελλα έσπασε τα παράθυρα."), "παράθυρο", {1}),
+    "tr": (("Balıkçılar ağlarını onardı.", "Fırtına pencereleri kırdı."), "pencereyi", {1}),
+    "ar": (("سُجلت الأهداف في المباراة الأخيرة.", "كسرت العاصفة النوافذ."), "أهداف", {0}),
+    "hi": (("पैंथर्स डिफ़ेंस ने केवल तीन सौ अंक दिए।", "तूफ़ान से खिड़की टूट गई।"), "खिड़कियाँ", {1}),
+    "th": (("ทีมรับของแพนเทอร์เสียไปเพียงสามร้อยแต้ม", "พายุพัดหน้าต่างแตก"), "หน้าต่าง", {1}),
+    "zh": (("黑豹队的防守只丢了三百分。", "暴风雨打破了窗户。"), "窗", {1}),
+    "ja": (("灯台守はランプに火をつけた。", "嵐が窓を壊した。"), "ランプ", {0}),
+}
+"""For each language two texts, a query whose words have another form in them, and the places of the texts it finds."""
+
+
+def test_word_matches_in_its_language(make_store: MakeStore) -> None:
+    wrong = {}
+    for language, (texts, query, places) in LANGUAGES.items():
+        store = make_store()
+        graph = make_graph(store.namespace, texts=texts, named=False)
+        graph = replace(graph, document=replace(graph.document, language=language))
+        store.write(graph)
+        found = {hit.node_id for hit in store.matching(query, k=5)}
+        if found != {graph.segments[place].id for place in places} or store.documents() != [graph.document]:
+            wrong[language] = found
+        assert [segment.language for segment in store.indexed_segments(since=-1)] == [language] * 2
+
+    assert not wrong
+
+
+def test_query_is_stemmed_in_each_language_of_namespace(store: GraphStore) -> None:
+    graphs = []
+    for language in ("de", "es", ""):
+        graph = make_graph(store.namespace, f"{language}.txt", texts=LANGUAGES[language or "en"][0], named=False)
+        graphs.append(replace(graph, document=replace(graph.document, language=language)))
+    store.write_many(graphs)
+
+    for graph, query in zip(graphs, ("Haus", "puerta", "window keeper"), strict=True):
+        assert {hit.node_id for hit in store.matching(query, k=5)} <= {segment.id for segment in graph.segments}, query
+        assert store.matching(query, k=5), query
+    store.forget(graphs[0].document.id)
+    assert store.matching("Haus", k=5) == []
 
 
 def test_keywords_within_documents(store: GraphStore) -> None:

@@ -33,7 +33,8 @@ CREATE NODE TABLE Document (
   recognizer STRING DEFAULT '',
   version INT64 DEFAULT 0,
   echoes INT64 DEFAULT 0,
-  text_sha256 STRING DEFAULT ''
+  text_sha256 STRING DEFAULT '',
+  language STRING DEFAULT ''
 );
 
 CREATE NODE TABLE Segment (
