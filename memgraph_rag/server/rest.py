@@ -1,4 +1,4 @@
-"""``RestApi``: the seven tools over plain HTTP, for programs without MCP. Each tool is a POST with JSON in and out.
+"""``RestApi``: the seven tools and further operations over plain HTTP. Each is a POST with JSON in and out.
 
 It knows the tools and the errors, and no socket. Invariants: arguments, results and errors of a tool are the same as
 over MCP. A failure is a problem document (RFC 9457) whose detail says what was expected, what was received and what to
@@ -204,8 +204,19 @@ _EXAMPLES: dict[str, dict[str, Any]] = {
     "list_documents": {"limit": 10},
     "look": {"name": "Ann"},
     "status": {},
+    "search": {"query": "Where does Ann keep bees?", "k": 2},
+    "document": {"name": "move"},
+    "around": {"name": "Ann"},
+    "statements": {},
+    "questions": {},
+    "add_file": {"name": "bees.md", "content": "IyBCZWVzCgpBbm4ga2VlcHMgYmVlcy4="},
+    "question": {"name": "Where does Ann keep bees?"},
+    "checks": {},
+    "tokens": {},
+    "make_token": {"namespace": "ann", "days": 30},
+    "revoke_token": {"id": "0123456789ab"},
 }
-"""Valid arguments for each tool. The calls succeed in this order."""
+"""Valid arguments for each tool and operation. Those of the tools succeed in this order."""
 
 _FAILURES = {
     400: "The body is not a JSON object, or Content-Type is not application/json.",
