@@ -226,6 +226,7 @@ async def ask(
     max_seconds: Annotated[
         float | None, Field(description="The reading ends after the step that reaches it. Default: no limit.", gt=0)
     ] = None,
+    max_nodes: Annotated[int | None, Field(description="The most nodes to read. Default: no limit.", ge=1)] = None,
     keep: Annotated[
         bool,
         Field(
@@ -249,6 +250,7 @@ async def ask(
         at=at,
         strategy=strategy,
         max_seconds=max_seconds,
+        max_nodes=max_nodes,
         keep=keep,
     )
     async with aclosing(items):
@@ -270,6 +272,7 @@ async def stream_answer(
     *,
     keep: bool = False,
     max_seconds: float | None = None,
+    max_nodes: int | None = None,
     **options: Any,
 ) -> AsyncGenerator[Step | str | Answered, None]:
     """Answer a question; yield each step, then pieces of the answer's text (none in a refusal), then the answer.
@@ -279,7 +282,7 @@ async def stream_answer(
     """
     memory = await to_thread.run_sync(lambda: services.memory)  # opening it takes seconds
     given = {name: value for name, value in options.items() if value not in ("", None)}
-    limits = Limits(seconds=max_seconds)
+    limits = Limits(seconds=max_seconds, nodes=max_nodes)
     items = AsyncMemory(memory).stream(question, limits=limits, keep_trace=keep, **given)
     async with aclosing(items):  # pyright: ignore[reportArgumentType] - it is a generator
         async for item in items:

@@ -266,7 +266,7 @@ def test_revoked_token_leads_to_the_sign_in(console: Console, served: tuple[str,
     page.fill("input[type=password]", tokens.make("ann"))
     page.press("input[type=password]", "Enter")
     page.wait_for_selector("h1 >> text=Health")
-    assert "ann" in page.inner_text("header")
+    expect(page.locator("header .brand")).to_contain_text("ann")
 
 
 def test_lost_server_keeps_what_was_typed(console: Console) -> None:

@@ -22,7 +22,7 @@ export function ask({ route, mayWrite }) {
       <h2>${t("ask.kept")}</h2>
       <${Failure} problem=${kept.problem} retry=${kept.reload} />
       ${kept.data?.questions.length === 0 && html`<p class="hint">${t("ask.noneKept")}</p>`}
-      <ul class="plain">${kept.data?.questions.map((each) => html`<li key=${each.id}>
+      <ul class="plain" tabindex="0">${kept.data?.questions.map((each) => html`<li key=${each.id}>
         <a href=${address("ask", each.id)} aria-current=${each.id === route.name ? "true" : undefined}>
           ${excerpt(each.text)}</a>
         <small>${when(each.asked_at)}${each.is_stale ? ` · ${t("ask.stale")}` : ""}</small></li>`)}</ul>
@@ -34,13 +34,14 @@ export function ask({ route, mayWrite }) {
 function NewQuestion({ given, mayWrite, onKept }) {
   const [question, setQuestion] = useState(given.q ?? "");
   const [scope, setScope] = useState({});
-  const [options, setOptions] = useState({ style: "sentence", strategy: "", max_seconds: "", keep: false });
+  const [options, setOptions] = useState({ style: "sentence", strategy: "", max_seconds: "", max_nodes: "", keep: false });
   const answer = useAnswer(onKept);
   const option = (name) => (value) => setOptions({ ...options, [name]: value });
   const submit = (event) => {
     event.preventDefault();
-    const { max_seconds: seconds, ...others } = options;
-    answer.begin({ question, ...others, ...(seconds && { max_seconds: Number(seconds) }), ...scopeArguments(scope) });
+    const { max_seconds: seconds, max_nodes: nodes, ...others } = options;
+    const limits = { max_seconds: seconds && Number(seconds), max_nodes: nodes && Number(nodes) };
+    answer.begin({ question, ...others, ...limits, ...scopeArguments(scope) });
   };
   return html`
     <h1>${t("ask.title")}</h1>
@@ -54,8 +55,8 @@ function NewQuestion({ given, mayWrite, onKept }) {
           options=${STYLES.map((name) => [name, t(`ask.style.${name}`)])} />
         <${Choice} label=${t("ask.strategy")} value=${options.strategy} onInput=${option("strategy")}
           options=${STRATEGIES.map((name) => [name, name || t("ask.fitting")])} />
-        <${Field} label=${t("ask.seconds")} type="number" min="1" value=${options.max_seconds}
-          onInput=${option("max_seconds")} />
+        ${["max_seconds", "max_nodes"].map((name) => html`<${Field} label=${t(`ask.${name}`)} type="number" min="1"
+          value=${options[name]} onInput=${option(name)} />`)}
         ${mayWrite && html`<label class="check"><input type="checkbox" checked=${options.keep}
           onInput=${(event) => option("keep")(event.target.checked)} /> ${t("ask.keep")}</label>`}
         <div class="actions">

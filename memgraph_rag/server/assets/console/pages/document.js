@@ -10,6 +10,7 @@ import { formatted, t, when } from "../words.js";
 
 const WINDOW = 40_000; // characters that are shown at once: a page with more is slow
 const TURNS = 200;
+const TURNS_OF_PAGE = "turns"; // what a page of a session keeps of its turns is for the memory alone
 
 export function Whole({ name, place, mayWrite }) {
   const { data, problem, isBusy, reload } = useCall("document", { name });
@@ -27,8 +28,7 @@ export function Whole({ name, place, mayWrite }) {
   return html`
     <p><a href=${address("documents")}>${t("documents.all")}</a></p>
     <h1>${excerpt(record.title || record.key, 200)}</h1>
-    <p class="hint">${visible(record.key)} · ${t("document.size", { characters: record.characters, segments: record.segments })}
-      · <time>${when(record.added_at)}</time> · <a href=${address("graph", "", { name: record.id })}>${t("graph.show")}</a></p>
+    <p class="hint">${visible(record.key)} · ${t("document.size", { characters: record.characters, segments: record.segments })} · <time>${when(record.added_at)}</time> · <a href=${address("graph", "", { name: record.id })}>${t("graph.show")}</a></p>
     <div class="actions">
       <button type="button" aria-pressed=${isRaw} onClick=${() => setRaw(!isRaw)}>${t("document.raw")}</button>
       ${mayWrite && html`<${Changing} data=${data} onChanged=${reload} />`}
@@ -94,11 +94,13 @@ function Talk({ segments, text, at, leaf, span }) {
   return html`
     ${first > 0 && html`<button type="button" onClick=${() => setFirst(Math.max(0, first - TURNS))}>${t("document.before")}</button>`}
     <ol class="talk">${shown.map((turn) => {
-      const prefix = prefixOf(turn, text.slice(at(turn.start), at(turn.end)));
+      const words = text.slice(at(turn.start), at(turn.end));
+      const prefix = prefixOf(turn, words);
+      const blank = words.length - words.trimEnd().length;
       return html`<li key=${turn.id} class=${turn.speaker === "assistant" ? "assistant" : ""}>
         <p class="speaker">${visible(turn.speaker)} <time>${when(turn.time)}</time>
           ${turn.echo && html`<span class="badge">${t("document.echo")}</span>`}</p>
-        <p class="text" dir="auto">${leaf(at(turn.start) + prefix, at(turn.end))}</p></li>`;
+        <p class="text" dir="auto">${leaf(at(turn.start) + prefix, at(turn.end) - blank)}</p></li>`;
     })}</ol>
     ${first + TURNS < segments.length && html`<button type="button" onClick=${() => setFirst(first + TURNS)}>${t("document.after")}</button>`}`;
 }
@@ -117,7 +119,7 @@ function Beside({ data }) {
   const to = (each) => address("documents", record.id, { from: each.start, to: each.end });
   return html`<aside aria-label=${t("document.beside")}>
     <dl class="facts">
-      ${Object.entries(record.metadata).map(([name, value]) => html`<dt>${visible(name)}</dt><dd>${visible(value)}</dd>`)}
+      ${Object.entries(record.metadata).filter(([name]) => name !== TURNS_OF_PAGE).map(([name, value]) => html`<dt>${visible(name)}</dt><dd>${visible(value)}</dd>`)}
       <dt>${t("documents.layers")}</dt><dd>${record.layers.join(", ") || "–"}</dd>
     </dl>
     <${Part} title=${t("document.outline")} items=${sections} isOpen>
@@ -134,7 +136,7 @@ function Beside({ data }) {
 function Part({ title, items, isOpen, children }) {
   if (!items.length) return null;
   return html`<details open=${isOpen}><summary>${title} <small>${formatted(items.length)}</small></summary>
-    <ul class="plain">${items.slice(0, 300).map(children)}</ul></details>`;
+    <ul class="plain" tabindex="0">${items.slice(0, 300).map(children)}</ul></details>`;
 }
 
 /** Replace the text of a document, or forget it with a receipt of what goes and what remains. */

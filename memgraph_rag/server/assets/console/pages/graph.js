@@ -32,7 +32,7 @@ export function graph({ route }) {
       <aside aria-label=${t("graph.beside")}>
         ${chosen && html`<${Chosen} node=${chosen} walk=${walk} />`}
         <h2>${t("graph.things")}</h2>
-        <ul class="plain things">${[...walk.nodes.values()].map((node) => html`<li key=${node.id}>
+        <ul class="plain things" tabindex="0">${[...walk.nodes.values()].map((node) => html`<li key=${node.id}>
           <button type="button" class="link" aria-pressed=${node.id === walk.chosen} onClick=${() => walk.choose(node.id)}>
             <span class=${`kind ${node.type}`}>${t(`kind.${node.type}`)}</span> ${excerpt(node.name, 60)}</button></li>`)}</ul>
       </aside></div>`}`;
