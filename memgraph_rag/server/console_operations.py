@@ -169,8 +169,14 @@ def question(
     *, call: Call, name: Annotated[str, Field(description="The id or text of a kept question.")]
 ) -> WalkedQuestion:
     """Return a kept question with its answer and all that was read for it, in order."""
-    for kept in _memory(call).questions(name):
-        return WalkedQuestion.model_validate(kept.as_dict())
+    memory = _memory(call)
+    for kept in memory.questions(name):
+        form = kept.as_dict()
+        trace = form["answer"]["trace"]
+        read = sorted({step["document_id"] for step in trace} - {""})
+        keys = {record.id: record.key for record in memory.documents(documents=read)}
+        steps = [{**step, "document_key": keys.get(step["document_id"], "")} for step in trace]
+        return WalkedQuestion.model_validate({**form, "answer": {**form["answer"], "trace": steps}})
     raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}. Name another question.")
 
 

@@ -191,6 +191,7 @@ class WalkedStep(BaseModel):
 
     node_id: str
     document_id: str
+    document_key: str = Field(description="The key of its document; empty for an overview.")
     kind: str
     level: int
     score: float

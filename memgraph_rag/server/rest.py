@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, aclosing
+from contextlib import AbstractContextManager, ExitStack, aclosing, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar, cast
 
+from anyio import to_thread
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver.tools import Tool
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -23,7 +25,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from memgraph_rag import Step, __version__
-from memgraph_rag.errors import SettingsError
+from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.server.api_page import api_page
 from memgraph_rag.server.explanations import explain_arguments, explain_unknown
 from memgraph_rag.server.problems import PROBLEM, answer_problem, describe_problem
@@ -114,10 +116,29 @@ class RestApi:
 
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
         """Yield the events of an answer. A failure is the last event, because the status line is sent already."""
+        keys: dict[str, str] = {}
         async with aclosing(self._counted(arguments)) as items:
             while (item := await _tried(anext(items, None))) is not None:
-                is_problem = isinstance(item, Problem)
-                yield ServerSentEvent(item.model_dump_json(), event="error") if is_problem else _event(item)
+                if isinstance(item, Problem):
+                    yield ServerSentEvent(item.model_dump_json(), event="error")
+                elif isinstance(item, Step):
+                    form = {**item.as_dict(), "document_key": await self._document_key(item, keys)}
+                    yield ServerSentEvent(json.dumps(form), event="step")
+                else:
+                    yield _event(item)
+
+    async def _document_key(self, step: Step, keys: dict[str, str]) -> str:
+        """Return the key of a step's document; empty for an overview, or if the document was forgotten meanwhile.
+
+        Args:
+            keys: the keys by id that were read before; the key is added to them.
+        """
+        document_id = step.node.document_id
+        if document_id and document_id not in keys:
+            with suppress(DocumentNotFound):
+                (record,) = await to_thread.run_sync(partial(self._services.memory.documents, documents=[document_id]))
+                keys[document_id] = record.key
+        return keys.get(document_id, "")
 
     async def _counted(self, arguments: dict[str, Any]) -> AsyncGenerator[Step | str | Answered, None]:
         with self._services.metrics.call("ask", "rest"):
@@ -273,9 +294,7 @@ def _plain(result: object) -> Any:
     return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
 
 
-def _event(item: Step | str | Answered) -> ServerSentEvent:
+def _event(item: str | Answered) -> ServerSentEvent:
     if isinstance(item, Answered):
         return ServerSentEvent(json.dumps(_plain(item)), event="answer")
-    if isinstance(item, Step):
-        return ServerSentEvent(json.dumps(item.as_dict()), event="step")
     return ServerSentEvent(json.dumps({"text": item}), event="piece")

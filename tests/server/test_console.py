@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from memories import FOX, QUESTION, options
 from memgraph_rag import Memory
 from memgraph_rag.cli.doctor import Finding
 from memgraph_rag.server import transports
-from memgraph_rag.server.memories import Memories
+from memgraph_rag.server.memories import Memories, OpenNamespace
 from memgraph_rag.server.services import Owner
 from memgraph_rag.server.tokens import TokenFolder
 
@@ -47,7 +49,10 @@ print('bees')
 """
 
 HOSTILE = {
-    "markup": "<img src=x onerror='window.hit=1'><script>window.hit=1</script> <b>Ann</b> found a fox.",
+    "markup": "<img src=x onerror='window.hit=1'><script>window.hit=1</script> <b>Ann</b> found a fox. "
+    "<base href=//evil.example><meta http-equiv=refresh content='0;url=//evil.example'><form action=//evil.example>"
+    "<details open ontoggle=window.hit=1><a href=data:text/html,x>x</a><style>*{display:none}</style><math><mi//"
+    "xlink:href='javascript:window.hit=1'>&lt;script&gt;hit=1&lt;/script&gt; &#x202E; ${window.hit=1} {{hit=1}} ]]>-->",
     "<svg onload=window.hit=1>": "A key that is markup. Ann read it.",
     "links.md": "# Ann\n\n[a](javascript:window.hit=1) ![b](http://evil.example/b.png) <http://evil.example>\n\n"
     "> <iframe src='//evil.example'>",
@@ -81,17 +86,14 @@ class Console:
         return self.page.inner_text("main")
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, TokenFolder, Memory]]:
-    """A server over a file with stories, talks and hostile documents."""
-    folder = tmp_path_factory.mktemp("console")
+Served = tuple[str, TokenFolder, Memory]
+"""The address of a server, its tokens and the memory of the namespace "ann"."""
 
-    def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-        more = options(layers=("entities", "facts"), segment_tokens=200)
-        return Memory(folder / "notes.lbug", namespace=namespace, progress=progress, **more)
 
-    memories = Memories(open_namespace)
-    tokens = TokenFolder(folder / "tokens")
+@contextmanager
+def serve(folder: Path, open_namespace: OpenNamespace) -> Iterator[Served]:
+    """Serve memories to their owner on a socket, with stories, talks and hostile documents in one of them."""
+    memories, tokens = Memories(open_namespace), TokenFolder(folder / "tokens")
     owner = Owner(tokens, lambda: [Finding("Python", "ok", "3.12"), Finding("reader", "warn", "none", "install one")])
     fill(memories.get("ann"))
     listening = transports._listen(0)
@@ -108,11 +110,23 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Toke
     memories.close()
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("console")
+
+    def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
+        more = options(layers=("entities", "facts"), segment_tokens=200)
+        return Memory(folder / "notes.lbug", namespace=namespace, progress=progress, **more)
+
+    with serve(folder, open_namespace) as running:
+        yield running
+
+
 def fill(memory: Memory) -> None:
     memory.add(FOX, key="fox", title="The fox", metadata={"project": "stories"})
     memory.add(GUIDE, key="guide.md")
     for day, words in (("2026-01-03", "I live in Paris."), ("2026-05-12", "I moved from Paris to Berlin.")):
-        turns = [{"role": "user", "content": words, "time": day}, {"role": "assistant", "content": "Good to know."}]
+        turns = [{"role": "user", "content": words, "time": day}, {"role": "<u>bot</u>", "content": "<u>Good</u>."}]
         memory.session(user="ann").add(turns)
     for key, text in HOSTILE.items():
         memory.add(text, key=key, title=f"<i>{key}</i>", metadata={"<u>tag</u>": "<b>x</b>"})
@@ -127,10 +141,9 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
-@pytest.fixture
-def console(browser: Any, served: tuple[str, TokenFolder, Memory]) -> Iterator[Console]:
-    """A page with a token of the namespace, in a context of its own."""
-    address, tokens, _ = served
+@contextmanager
+def signed_in(browser: Any, address: str, tokens: TokenFolder) -> Iterator[Console]:
+    """Open a page with a token of the namespace, in a context of its own."""
     context = browser.new_context(viewport={"width": 1400, "height": 900}, locale="en-US")
     context.set_default_timeout(20_000)
     opened = Console(context.new_page(), address)
@@ -138,6 +151,12 @@ def console(browser: Any, served: tuple[str, TokenFolder, Memory]) -> Iterator[C
     opened.page.wait_for_selector("nav")
     yield opened
     context.close()
+
+
+@pytest.fixture
+def console(browser: Any, served: Served) -> Iterator[Console]:
+    with signed_in(browser, served[0], served[1]) as opened:
+        yield opened
 
 
 def faults(page: Any) -> list[str]:
@@ -196,12 +215,15 @@ def test_text_of_hostile_documents_is_never_part_of_the_page(console: Console) -
         page.wait_for_selector("pre.raw")
         page.keyboard.press("r")
         assert time.monotonic() - began < 10, key
-        assert page.locator("main :is(img, script, iframe, svg, b, i:not(.bar i), u)").count() == 0, key
+        assert (
+            page.locator("main :is(img, script, iframe, svg, math, style, base, meta, b, i:not(.bar i), u)").count()
+            == 0
+        ), key
     console.open("documents/turned")
     assert "[U+202E]gnp.exe[U+202C] and zero[U+200B]width and [U+001B][31mred" in console.text()
     for place in ("documents", "search?q=Ann", "graph?name=Ann"):
         console.open(place)
-        assert page.locator("main :is(img, script, iframe, svg, b, u)").count() == 0, place
+        assert page.locator("main :is(img, script, iframe, svg, math, style, base, meta, b, u)").count() == 0, place
     assert page.evaluate("window.hit") is None
     assert console.hosts == {console.address.split("//")[1]}
     assert console.complaints == []
@@ -216,7 +238,7 @@ def test_markdown_becomes_headings_tables_and_code(console: Console) -> None:
     assert [page.inner_text(f".rendered {tag}") for tag in ("em", "p code")] == ["short", "code"]
 
 
-def test_documents_are_added_corrected_and_forgotten(console: Console, served: tuple[str, TokenFolder, Memory]) -> None:
+def test_documents_are_added_corrected_and_forgotten(console: Console, served: Served) -> None:
     memory = served[2]
     page = console.open("documents")
     page.click("text=Add documents")
@@ -257,7 +279,7 @@ def test_graph_walks_on_by_clicks(console: Console) -> None:
     assert page.locator(".things li").count() > before
 
 
-def test_revoked_token_leads_to_the_sign_in(console: Console, served: tuple[str, TokenFolder, Memory]) -> None:
+def test_revoked_token_leads_to_the_sign_in(console: Console, served: Served) -> None:
     page, tokens = console.open("documents"), served[1]
     for grant in tokens.grants():
         tokens.revoke(grant.id)
@@ -298,7 +320,7 @@ def test_keyboard_skips_to_the_content_and_german_is_chosen(console: Console) ->
     assert page.evaluate("document.documentElement.lang") == "de"
 
 
-def test_owner_runs_checks_and_makes_a_token(console: Console, served: tuple[str, TokenFolder, Memory]) -> None:
+def test_owner_runs_checks_and_makes_a_token(console: Console, served: Served) -> None:
     page, tokens = console.open("health"), served[1]
     page.click("text=Run the checks")
     page.wait_for_selector(".checks .badge.warn")
@@ -308,3 +330,21 @@ def test_owner_runs_checks_and_makes_a_token(console: Console, served: tuple[str
     made = tokens.find(page.inner_text(".receipt code"))
     assert made is not None
     assert made.namespace == "tom"
+
+
+@pytest.mark.full("the pages on the other engine, whose results the suite for stores ties to Ladybug's")
+def test_each_page_opens_on_neo4j(browser: Any, neo4j_servers: Any, tmp_path: Path) -> None:
+    server, own = neo4j_servers["2026"], f"test-{uuid.uuid4().hex}"
+
+    def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
+        more = options(layers=("entities", "facts"), neo4j={"user": server.user, "password": server.password})
+        return Memory(server.uri, namespace=f"{own}-{namespace}", progress=progress, **more)
+
+    with serve(tmp_path, open_namespace) as (address, tokens, memory), signed_in(browser, address, tokens) as console:
+        for place in PAGES:
+            console.open(place)
+            assert console.page.locator(".failure").count() == 0, place
+        assert "Berlin" in console.open("holds").inner_text("main")
+        for record in memory.documents():
+            memory.forget(record.id)
+    assert console.complaints == []

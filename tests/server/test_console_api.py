@@ -64,7 +64,8 @@ def test_kept_question_comes_back_with_its_walk(post: Post) -> None:
     whole = post("question", name=kept["id"])
     document = post("document", name="fox")["record"]["id"]
     assert whole["answer"]["text"] == kept["answer"]
-    assert {step["document_id"] for step in whole["answer"]["trace"]} == {document}
+    trace = whole["answer"]["trace"]
+    assert {(step["document_id"], step["document_key"]) for step in trace} == {(document, "fox")}
     assert post("question", name="Why?")["title"] == "QuestionNotFound"
 
 

@@ -74,6 +74,7 @@ def test_ask_streams_steps_pieces_and_the_answer(post: Post) -> None:
     names = [name for name, _ in events]
     assert names == sorted(names, key=("step", "piece", "answer").index)
     assert {"step", "piece"} < set(names)
+    assert {data["document_key"] for name, data in events if name == "step"} == {"fox"}
     assert names.count("answer") == 1
     assert "".join(data["text"] for name, data in events if name == "piece").strip() == events[-1][1]["text"]
     whole = post("ask", question=QUESTION).json()

@@ -166,7 +166,7 @@ function Proof({ answer, read }) {
 function Step({ step, most }) {
   return html`<li>
     <p class="step-head"><span class=${`kind ${step.kind}`}>${t(`kind.${step.kind}`)}</span>
-      ${step.document_id && html`<a href=${address("documents", step.document_id, { node: step.node_id })}>${t("open")}</a>`}</p>
+      ${step.document_id && html`<a href=${address("documents", step.document_id, { node: step.node_id })}>${excerpt(step.document_key, 60) || t("open")}</a>`}</p>
     <p class="step-text">${excerpt(step.text, 280)}</p>
     <div class="shares">
       <${Share} label=${t("ask.attention")} value=${most ? step.attention / most : 0}
