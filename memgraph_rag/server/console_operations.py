@@ -21,6 +21,7 @@ from memgraph_rag.errors import DocumentError, QuestionNotFound
 from memgraph_rag.server.console_results import (
     Check,
     Checks,
+    FailureList,
     Found,
     FoundPassage,
     Graph,
@@ -211,6 +212,12 @@ def _decoded(content: str) -> bytes:
         raise DocumentError(f"Expected the bytes of a file in base 64, got other text ({error}). Encode it.") from error
 
 
+def failures(*, call: Call) -> FailureList:
+    """Return the last calls over REST that failed by the server's fault since its start, newest first."""
+    services = call.request_context.lifespan_context
+    return FailureList(failures=services.failures.of(services.caller_namespace()))
+
+
 def checks(*, call: Call) -> Checks:
     """Run the checks of memgraph-rag doctor. It takes seconds."""
     return Checks(checks=[Check(**asdict(finding)) for finding in _owner(call).examine()])
@@ -274,6 +281,7 @@ OPERATIONS = (
     ToolEntry(
         statements, "Statements", "Return what people said of themselves, and what of it holds.", hints(reads=True)
     ),
+    ToolEntry(failures, "Failures", "Return what failed by the server's fault since its start.", hints(reads=True)),
     ToolEntry(questions, "Kept questions", "List the questions that were kept, newest first.", hints(reads=True)),
     ToolEntry(add_file, "Add a file", "Store a file that is sent with the call.", hints(destroys=True)),
     ToolEntry(question, "A kept question", "Return a kept question with its answer and its walk.", hints(reads=True)),

@@ -10,9 +10,10 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from memgraph_rag.server.results import DocumentChange, Passage, StoredAnswer, StoredDocument
+from memgraph_rag.server.results import DocumentChange, Failure, Passage, StoredAnswer, StoredDocument
 
 __all__ = [
+    "FailureList",
     "Found",
     "Graph",
     "KeptQuestions",
@@ -218,6 +219,12 @@ class WalkedQuestion(BaseModel):
     is_stale: bool
     answer: WalkedAnswer
     changes: list[DocumentChange]
+
+
+class FailureList(BaseModel):
+    """The last failures of the server, newest first."""
+
+    failures: list[Failure]
 
 
 class Check(BaseModel):

@@ -78,7 +78,11 @@ class RestApi:
             return answer_problem(Problem(title="SettingsError", status=400, detail=str(error)))
         wants_events = name == "ask" and "text/event-stream" in request.headers.get("accept", "")
         response = await _tried(self._stream(arguments) if wants_events else self._answer(tool, arguments))
-        return answer_problem(response) if isinstance(response, Problem) else response
+        return self._refuse(name, response) if isinstance(response, Problem) else response
+
+    def _refuse(self, operation: str, problem: Problem) -> Response:
+        self._services.failures.add(self._services.caller_namespace(), operation, problem)
+        return answer_problem(problem)
 
     async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """Answer ``GET /openapi.json`` with the description of the API, for client generators. It needs no token."""
@@ -120,6 +124,7 @@ class RestApi:
         async with aclosing(self._counted(arguments)) as items:
             while (item := await _tried(anext(items, None))) is not None:
                 if isinstance(item, Problem):
+                    self._services.failures.add(self._services.caller_namespace(), "ask", item)
                     yield ServerSentEvent(item.model_dump_json(), event="error")
                 elif isinstance(item, Step):
                     form = {**item.as_dict(), "document_key": await self._document_key(item, keys)}
@@ -230,6 +235,7 @@ _EXAMPLES: dict[str, dict[str, Any]] = {
     "around": {"name": "Ann"},
     "statements": {},
     "questions": {},
+    "failures": {},
     "add_file": {"name": "bees.md", "content": "IyBCZWVzCgpBbm4ga2VlcHMgYmVlcy4="},
     "question": {"name": "Where does Ann keep bees?"},
     "checks": {},

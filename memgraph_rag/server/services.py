@@ -15,6 +15,7 @@ from mcp.server.mcpserver import Context
 from memgraph_rag.server.limits import CallLimits, TooManyCalls
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.metrics import Metrics
+from memgraph_rag.server.problems import Failures
 from memgraph_rag.server.tokens import TokenFolder
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Services:
         metrics: counts all calls.
         limits: the limits of concurrent calls.
         owner: what only the owner of this machine may do; None if no caller is the owner.
+        failures: the last failures of the server over REST.
     """
 
     memories: Memories
@@ -53,6 +55,7 @@ class Services:
     metrics: Metrics = field(default_factory=Metrics)
     limits: CallLimits = field(default_factory=CallLimits)
     owner: Owner | None = None
+    failures: Failures = field(default_factory=Failures)
 
     @property
     def memory(self) -> Memory:

@@ -261,6 +261,13 @@ def test_documents_are_added_corrected_and_forgotten(console: Console, served: S
     (record,) = memory.documents(where={"source": "console"})
     assert (record.metadata["user"], memory.scoped(user="ann").statements()[-1].value) == ("ann", "Lisbon")
 
+    memory.session(user="tom").add([{"role": "user", "content": "I live in Rome.", "time": "2026-01-01"}])
+    console.open("holds")
+    page.click("text=Forget everything of tom")
+    page.click("dialog button.danger")
+    page.wait_for_selector(".receipt")
+    assert {each.user for each in memory.scoped().statements()} == {"ann"}
+
 
 def test_list_filters_while_it_is_typed(console: Console) -> None:
     page = console.open("documents")

@@ -17,6 +17,8 @@ from mcp_agents import Served
 from memories import FOX, QUESTION
 from starlette.testclient import TestClient
 
+from memgraph_rag import Memory
+from memgraph_rag.errors import StoreUnavailable
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.services import Owner
 from memgraph_rag.server.tokens import OneToken, TokenFolder
@@ -119,6 +121,18 @@ def test_statements_tell_what_holds_and_what_contradicts(open_memories) -> None:
     assert [text[each["start"] : each["end"]] for each in form] == [each["quote"] for each in form]
 
 
+def test_failures_of_the_server_are_kept_and_those_of_callers_are_not(post: Post, memories, monkeypatch) -> None:
+    def break_down(*_: Any, **__: Any) -> None:
+        raise StoreUnavailable("Expected a server, got none. Start it.")
+
+    post("document", name="nobody")
+    monkeypatch.setattr(Memory, "search", break_down)
+    post("search", query="fox")
+    assert [(each["operation"], each["title"]) for each in post("failures")["failures"]] == [
+        ("search", "StoreUnavailable")
+    ]
+
+
 def console_client(memories: Memories, token: OneToken, owner: Owner | None = None) -> TestClient:
     app = http_app(token_server(memories, token, owner=owner))
     headers = {"Authorization": f"Bearer {token.token}"}
@@ -192,4 +206,4 @@ def test_description_has_an_example_for_each_operation(served: Served) -> None:
     paths = httpx2.get(served.url.replace("/mcp", "/openapi.json")).json()["paths"]
     bodies = [path["post"]["requestBody"]["content"]["application/json"] for path in paths.values()]
     assert all(set(body["example"]) <= set(body["schema"]["properties"]) for body in bodies)
-    assert json.dumps(paths).count("operationId") == len(paths) == 14
+    assert json.dumps(paths).count("operationId") == len(paths) == 15

@@ -129,6 +129,16 @@ export function Confirm({ title, children, action, onConfirm, onClose }) {
   </dialog>`;
 }
 
+/** Forget by a call, and return its receipt with what is left. */
+export async function forgotten(what) {
+  return { ...await call("forget", what), left: await call("status") };
+}
+
+/** What a call of forget removed, and what is left. */
+export function Receipt({ receipt: { left, ...gone } }) {
+  return html`<div class="receipt" role="status"><p>${t("receipt.gone", gone)}</p><p>${t("receipt.left", left)}</p></div>`;
+}
+
 /** A line for what is awaited, read out by screen readers. */
 export function Busy({ isBusy, words }) {
   return html`<p class="busy" role="status" aria-live="polite">${isBusy ? words ?? t("busy") : ""}</p>`;

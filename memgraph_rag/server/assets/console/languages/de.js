@@ -163,6 +163,8 @@ export default {
   "holds.correct": "Berichtigen …",
   "holds.sentence": "Wie ist es jetzt? In den Worten der Person",
   "holds.store": "Speichern",
+  "holds.forget": "Alles von {user} vergessen …",
+  "holds.goes": "Alle Dokumente und Gespräche dieses Benutzers gehen, mit allem, was nur darauf beruht: Aussagen, Namen, behaltene Fragen.",
 
   "graph.title": "Graph",
   "graph.name": "Ein Name, ein Dokument oder eine behaltene Frage",
@@ -194,6 +196,8 @@ export default {
   "health.waiting": "{n} Dokumente warten auf: {layers}.",
   "health.counts": "Knoten und Kanten",
   "health.refresh": "Neu lesen",
+  "health.failures": "Letzte Fehler des Servers",
+  "health.noFailure": "Keiner seit dem Start.",
   "health.checks": "Prüfungen",
   "health.check": "Die Prüfungen von „memgraph-rag doctor“ ausführen",
   "check.ok": "gut",

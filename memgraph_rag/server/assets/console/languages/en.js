@@ -163,6 +163,8 @@ export default {
   "holds.correct": "Correct …",
   "holds.sentence": "How is it now? In the person's words",
   "holds.store": "Store",
+  "holds.forget": "Forget everything of {user} …",
+  "holds.goes": "All documents and conversations of this user go, with what rests on them alone: statements, names, kept questions.",
 
   "graph.title": "Graph",
   "graph.name": "A name, a document or a kept question",
@@ -194,6 +196,8 @@ export default {
   "health.waiting": "{n} documents wait for: {layers}.",
   "health.counts": "Nodes and edges",
   "health.refresh": "Read again",
+  "health.failures": "Last errors of the server",
+  "health.noFailure": "None since its start.",
   "health.checks": "Checks",
   "health.check": "Run the checks of “memgraph-rag doctor”",
   "check.ok": "ok",

@@ -2,7 +2,7 @@
 
 import { call } from "../api.js";
 import { markdown } from "../markdown.js";
-import { Busy, Confirm, Failure, useCall } from "../parts.js";
+import { Busy, Confirm, Failure, Receipt, forgotten, useCall } from "../parts.js";
 import { address } from "../route.js";
 import { excerpt, leafOf, placesIn, visible } from "../text.js";
 import { html, useEffect, useMemo, useState } from "../view.js";
@@ -150,7 +150,7 @@ function Changing({ data, onChanged }) {
     await call("remember", { key, title, metadata, text: draft });
     onChanged();
   };
-  const forget = async () => setReceipt({ ...await call("forget", { name: record.id }), left: await call("status") });
+  const forget = async () => setReceipt(await forgotten({ name: record.id }));
   const isTalk = data.segments.some((each) => each.speaker);
   const close = () => { setDoing(""); if (receipt) location.hash = address("documents"); };
   return html`
@@ -162,13 +162,5 @@ function Changing({ data, onChanged }) {
     ${doing === "forget" && html`<${Confirm} title=${t("document.forget")} action=${t("forget")} onConfirm=${forget} onClose=${() => !receipt && close()}>
       <p>${t("document.goes", { key: visible(record.key), characters: record.characters, segments: record.segments, points: data.points.length,
         names: data.names.length })}</p><p>${t("document.noUndo")}</p></${Confirm}>`}
-    ${receipt && html`<${Receipt} receipt=${receipt} onClose=${close} />`}`;
-}
-
-function Receipt({ receipt, onClose }) {
-  return html`<div class="receipt" role="status">
-    <p>${t("receipt.gone", { documents: receipt.documents, segments: receipt.segments, questions: receipt.questions })}</p>
-    <p>${t("receipt.left", { documents: receipt.left.documents, segments: receipt.left.segments, entities: receipt.left.entities,
-      questions: receipt.left.questions })}</p>
-    <button type="button" onClick=${onClose}>${t("documents.all")}</button></div>`;
+    ${receipt && html`<${Receipt} receipt=${receipt} /><button type="button" onClick=${close}>${t("documents.all")}</button>`}`;
 }

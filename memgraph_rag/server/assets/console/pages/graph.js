@@ -98,9 +98,13 @@ function Picture({ walk }) {
       if (isGone) return;
       drawn.current = cytoscape({ container: container.current, minZoom: 0.1, maxZoom: 3, style: styleOf(container.current) });
       drawn.current.on("tap", "node", (event) => walk.choose(event.target.id()));
+      drawn.current.on("resize", () => fit(drawn.current));
       draw(drawn.current, walk);
     });
-    return () => { isGone = true; drawn.current?.destroy(); };
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    const restyle = () => drawn.current?.style(styleOf(container.current));
+    scheme.addEventListener("change", restyle);
+    return () => { isGone = true; scheme.removeEventListener("change", restyle); drawn.current?.destroy(); };
   }, []);
   useEffect(() => { if (drawn.current) draw(drawn.current, walk); }, [walk.nodes, walk.edges]);
   useEffect(() => {
@@ -134,8 +138,14 @@ function draw(picture, { nodes, edges, chosen }) {
   picture.layout(isWalk
     ? { name: "concentric", concentric: (node) => (node.data("kind") === "question" ? 2 : 1), levelWidth: () => 1, minNodeSpacing: 50 }
     : { name: "cose", animate: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 60_000, idealEdgeLength: () => 60 }).run();
-  if (picture.zoom() > 1.3) { picture.zoom(1.3); picture.center(); }
+  fit(picture);
   if (chosen) picture.getElementById(chosen).select();
+}
+
+/** Show the whole graph, but a small one not larger than its labels need. */
+function fit(picture) {
+  picture.fit(undefined, 30);
+  if (picture.zoom() > 1.3) { picture.zoom(1.3); picture.center(); }
 }
 
 /** Return the style of the graph in the colours of the page. */

@@ -25,6 +25,7 @@ export function health({ status, settings }) {
       <${Facts} title=${t("health.counts")} facts=${Object.entries(data.counts)} />
     </div>
     <p><button type="button" onClick=${reload}>${t("health.refresh")}</button></p>`}
+    <${Failures} />
     ${settings.owner && html`<${Checks} /><${Tokens} />`}`;
 }
 
@@ -39,6 +40,14 @@ function Background({ work }) {
   return html`<section class="card"><h2>${t("health.background")}</h2>
     <p>${t("health.waiting", { n: work.waiting, layers: work.layers.join(", ") })} ${visible(work.doing)}</p>
     ${Object.entries(work.failures).map(([id, error]) => html`<p class="warning">${visible(id)}: ${visible(error)}</p>`)}</section>`;
+}
+
+function Failures() {
+  const { data, problem } = useCall("failures", {});
+  return html`<section><h2>${t("health.failures")}</h2><${Failure} problem=${problem} />
+    ${data?.failures.length === 0 && html`<p class="hint">${t("health.noFailure")}</p>`}
+    ${data?.failures.map((each) => html`<p class="warning"><time>${when(each.at)}</time> ${each.operation}: ${visible(each.title)}.
+      ${visible(each.detail)}</p>`)}</section>`;
 }
 
 function Checks() {

@@ -1,7 +1,7 @@
 /** What holds of people: each attribute with its values on a time line; what contradicts; wishes. Correct and forget. */
 
 import { call } from "../api.js";
-import { Busy, Failure, Field, useCall, useSettled } from "../parts.js";
+import { Busy, Confirm, Failure, Field, Receipt, forgotten, useCall, useSettled } from "../parts.js";
 import { address } from "../route.js";
 import { excerpt, visible } from "../text.js";
 import { html, useState } from "../view.js";
@@ -10,6 +10,7 @@ import { t, when } from "../words.js";
 export function holds({ route, mayWrite }) {
   const [scope, setScope] = useState({ user: route.parameters.user ?? "", at: "" });
   const settled = useSettled(scope);
+  const [receipt, setReceipt] = useState(null);
   const { data, problem, isBusy, reload } = useCall("statements", settled);
   const field = (name, more = {}) => html`<${Field} label=${t(`scope.${name}`)} value=${scope[name]} ...${more}
     onInput=${(value) => setScope({ ...scope, [name]: value })} />`;
@@ -20,9 +21,10 @@ export function holds({ route, mayWrite }) {
       ${field("user")} ${field("at", { placeholder: "2026-05-01" })}</form>
     <${Busy} isBusy=${isBusy} />
     <${Failure} problem=${problem} retry=${reload} />
+    ${receipt && html`<${Receipt} receipt=${receipt} />`}
     ${data?.statements.length === 0 && html`<p class="hint">${t("holds.none")}</p>`}
     ${data && [...grouped(data.statements, personOf)].map(([person, statements]) => html`<${Person} key=${person}
-      statements=${statements} mayWrite=${mayWrite} onChanged=${reload} />`)}
+      statements=${statements} mayWrite=${mayWrite} onChanged=${reload} onForgotten=${(gone) => { setReceipt(gone); reload(); }} />`)}
     ${data?.left_out > 0 && html`<p class="hint">${t("leftOut", { n: data.left_out })}</p>`}`;
 }
 
@@ -34,7 +36,7 @@ function grouped(items, keyOf) {
 
 const personOf = ({ user, speaker }) => JSON.stringify([user, speaker.toLowerCase()]);
 
-function Person({ statements, mayWrite, onChanged }) {
+function Person({ statements, mayWrite, onChanged, onForgotten }) {
   const [{ user, speaker }] = statements;
   const attributes = grouped(statements.filter((each) => each.standing), (each) => each.attribute);
   const wishes = statements.filter((each) => !each.standing);
@@ -47,7 +49,18 @@ function Person({ statements, mayWrite, onChanged }) {
         <ul class="plain">${wishes.map((wish) => html`<li><span class="badge">${t(`holds.${wish.kind}`)}</span>
           <a href=${placeOf(wish)}>${visible(wish.value)}</a> <time>${when(wish.said)}</time></li>`)}</ul></article>`}
     </div>
+    ${mayWrite && user && html`<${ForgetUser} user=${user} onForgotten=${onForgotten} />`}
   </section>`;
+}
+
+/** Forget all documents and conversations of a user. */
+function ForgetUser({ user, onForgotten }) {
+  const [isAsked, setAsked] = useState(false);
+  const title = t("holds.forget", { user: visible(user) });
+  return html`<p><button type="button" class="danger" onClick=${() => setAsked(true)}>${title}</button></p>
+    ${isAsked && html`<${Confirm} title=${title} action=${t("forget")} onClose=${() => setAsked(false)}
+      onConfirm=${async () => onForgotten(await forgotten({ user }))}><p>${t("holds.goes")}</p>
+      <p>${t("document.noUndo")}</p></${Confirm}>`}`;
 }
 
 const placeOf = ({ document_id: id, start, end }) => address("documents", id, { from: start, to: end });

@@ -49,7 +49,7 @@ function Hit({ hit, query }) {
     <p class="hit-head"><a href=${address("documents", hit.document_id, { from: hit.start, to: hit.end })}>
       ${visible(hit.document_key)}</a>
       ${hit.speaker && html`<span>${visible(hit.speaker)}</span>`} ${hit.time && html`<time>${when(hit.time)}</time>`}</p>
-    <p class="text" dir="auto">${withWords(hit.text, query)}</p>
+    <p class="text" dir="auto">${withWords(hit.text.trim(), query)}</p>
     ${hit.remarks.map((remark) => html`<p class="remark">${visible(remark)}</p>`)}
     <div class="shares">
       ${hit.relevance !== null && html`<${Share} label=${t("search.relevance")} value=${hit.relevance} />`}
