@@ -101,7 +101,7 @@ def serve(
     with _memories(place, layers, is_shared=True) as memories:
         app = transports.http_app(
             transports.token_server(memories, TokenFolder(tokens)), allowed_hosts=allow_host or (), may_write=ui_write
-        )  # fmt: skip
+        )
         transports.serve_http(app, port=port, ready=_show_address)
 
 
@@ -119,6 +119,8 @@ def ui(
     """
     shown_place = place if ui_write else replace(place, read_only=True)
     settings = _checked_settings(shown_place)
+    if not ui_write:  # else the file is made
+        shown_place.check_file()
     transports = _transports()
     one_token = OneToken(settings.namespace)
     owner = transports.Owner(TokenFolder(tokens), lambda: examine(shown_place))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,7 +50,8 @@ _MOST_NEIGHBOURS = 500
 _MOST_STATEMENTS = 5_000
 _MOST_NAMES = 20_000
 _TEXT = 600  # characters of a node's text in a graph
-_TITLED = (".md", ".markdown", ".html", ".htm", ".pdf")  # files that may hold their title
+_MOST_FILE_NAME = 60  # characters, of at most four bytes each
+_UNSAFE = re.compile(r"[^\w .-]")  # in the name of a file that is written
 
 Since = Annotated[str, Field(description="Only what was said from this day or time on.")]
 Until = Annotated[str, Field(description="Only what was said before this day or time.")]
@@ -195,12 +197,11 @@ def add_file(
         DocumentError: the content is no base 64, or the file cannot be read as text.
     """
     services = call.request_context.lifespan_context
-    memory, ending = services.memory, Path(name).suffix
+    memory = services.memory
     with TemporaryDirectory() as folder:
-        file = Path(folder) / f"file{ending if ending[1:].isalnum() else ''}"
+        file = Path(folder) / (_UNSAFE.sub("_", Path(name).name)[-_MOST_FILE_NAME:].strip(". ") or "file")
         file.write_bytes(_decoded(content))
-        title = None if ending in _TITLED else Path(name).stem
-        receipt = memory.add(file, key=key or name, title=title, metadata=metadata)
+        receipt = memory.add(file, key=key or name, metadata=metadata)
     following = services.memories.follow(memory, receipt)
     return Remembered.model_validate({**receipt.as_dict(), "layers_to_follow": following})
 

@@ -102,6 +102,9 @@ def test_add_file_reads_the_content_by_its_ending(post: Post) -> None:
     assert (stored["key"], stored["action"]) == ("../bees.html", "added")
     whole = post("document", name="../bees.html")
     assert (whole["text"].strip(), whole["record"]["title"]) == ("Ann keeps bees.", "Bees")
+    for name, title in (("Ann's notes.txt", "Ann_s notes"), ("..", "file"), ("é" * 300 + ".txt", "é" * 56)):
+        post("add_file", name=name, content=b64encode(b"Ann keeps bees.").decode())
+        assert post("document", name=name)["record"]["title"] == title
     assert post("add_file", name="x.txt", content="*")["title"] == "DocumentError"
 
 

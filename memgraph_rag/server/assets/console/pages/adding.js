@@ -32,9 +32,9 @@ export function Adding({ onAdded }) {
         <input type="file" multiple onChange=${(event) => add([...event.target.files])} /></label></p>
       <${Typed} onAdded=${onAdded} />
     </details>
-    <ul class="plain" role="status">${lines.map((line) => html`<li>${visible(line.name)}: ${t(`adding.${line.state}`, {
+    <div role="status"><ul class="plain">${lines.map((line) => html`<li>${visible(line.name)}: ${t(`adding.${line.state}`, {
       action: line.receipt?.action ?? "", n: line.receipt?.counts.Segment ?? 0 })}
-      ${line.problem && html`<${Failure} problem=${line.problem} />`}</li>`)}</ul>
+      ${line.problem && html`<${Failure} problem=${line.problem} />`}</li>`)}</ul></div>
   </section>`;
 }
 
