@@ -250,7 +250,7 @@ def test_documents_are_added_corrected_and_forgotten(console: Console, served: S
     console.open("documents/bees.md")
     page.click("main button.danger")
     page.click("dialog button.danger")
-    page.wait_for_selector("text=Forgotten: 1 documents")
+    page.wait_for_selector("text=Forgotten documents: 1")
     assert "bees.md" not in {record.key for record in memory.documents()}
 
     console.open("holds")

@@ -146,10 +146,10 @@ export default {
   "document.replace": "Ersetzen",
   "document.store": "Speichern",
   "document.forget": "Dieses Dokument vergessen?",
-  "document.goes": "Das geht: {key}, {characters} Zeichen, {segments} Stellen, {points} Punkte, {names} Nennungen von Namen, und die behaltenen Fragen, die darauf beruhen.",
+  "document.goes": "Das geht: {key}. Zeichen: {characters}, Stellen: {segments}, Punkte: {points}, Nennungen von Namen: {names}; und die behaltenen Fragen, die darauf beruhen.",
   "document.noUndo": "Das lässt sich nicht zurücknehmen.",
-  "receipt.gone": "Vergessen: {documents} Dokumente, {segments} Stellen, {questions} behaltene Fragen.",
-  "receipt.left": "Übrig: {documents} Dokumente, {segments} Stellen, {entities} Namen, {questions} behaltene Fragen.",
+  "receipt.gone": "Vergessene Dokumente: {documents}, Stellen: {segments}, behaltene Fragen: {questions}.",
+  "receipt.left": "Übrige Dokumente: {documents}, Stellen: {segments}, Namen: {entities}, behaltene Fragen: {questions}.",
 
   "holds.title": "Was gilt",
   "holds.what": "Was Menschen von sich sagten, das Neueste zuletzt. Die Schicht „facts“ findet es.",

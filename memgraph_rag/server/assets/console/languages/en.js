@@ -146,10 +146,10 @@ export default {
   "document.replace": "Replace",
   "document.store": "Store",
   "document.forget": "Forget this document?",
-  "document.goes": "These go: {key}, {characters} characters, {segments} passages, {points} points, {names} mentions of names, and the kept questions that rest on them.",
+  "document.goes": "These go: {key}. Characters: {characters}, passages: {segments}, points: {points}, mentions of names: {names}; and the kept questions that rest on them.",
   "document.noUndo": "This cannot be undone.",
-  "receipt.gone": "Forgotten: {documents} documents, {segments} passages, {questions} kept questions.",
-  "receipt.left": "Left: {documents} documents, {segments} passages, {entities} names, {questions} kept questions.",
+  "receipt.gone": "Forgotten documents: {documents}, passages: {segments}, kept questions: {questions}.",
+  "receipt.left": "Left are documents: {documents}, passages: {segments}, names: {entities}, kept questions: {questions}.",
 
   "holds.title": "What holds",
   "holds.what": "What people said of themselves, the newest last. The layer “facts” finds it.",
