@@ -57,7 +57,7 @@ export function scopeArguments({ where, ...scope }) {
 }
 
 /** Return a number or a truth value as such, other text as text. */
-export function metadataValue(text) {
+function metadataValue(text) {
   return /^(true|false|-?\d+(\.\d+)?)$/.test(text) ? JSON.parse(text) : text;
 }
 

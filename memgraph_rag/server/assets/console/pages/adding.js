@@ -11,9 +11,9 @@ export function Adding({ onAdded }) {
   const [isOver, setOver] = useState(false);
   const add = async (files) => {
     for (const file of files) {
-      const line = { name: file.name, state: "busy" };
-      setLines((all) => [line, ...all]);
-      const change = (more) => setLines((all) => all.map((each) => (each === line || each.line === line ? { ...each, line, ...more } : each)));
+      const id = Symbol(file.name);
+      setLines((all) => [{ id, name: file.name, state: "busy" }, ...all]);
+      const change = (more) => setLines((all) => all.map((each) => (each.id === id ? { ...each, ...more } : each)));
       try {
         const receipt = await call("add_file", { name: file.name, content: await encoded(file) });
         change({ state: "done", receipt });

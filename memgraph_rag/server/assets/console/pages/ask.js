@@ -158,15 +158,17 @@ function Proof({ answer, read }) {
     <ol class="citations">${answer.citations.map((cited) => html`<li>
       <a href=${placeOf(cited)}>“${excerpt(cited.quote, 400)}”</a> <small>${visible(cited.document_key)}</small></li>`)}</ol>
     ${answer.parts.length > 0 && html`<h3>${t("ask.parts")}</h3>
-      <ul class="plain">${answer.parts.map((part) => html`<li>${visible(part.question)} <strong>${visible(part.value)}</strong></li>`)}</ul>`}
-    <p class="hint">${t(`stop.${answer.stop_reason}`)} ${t("ask.cost", {
-      read, strategy: answer.strategy, calls: answer.usage.model_calls, seconds: Number(answer.usage.seconds.toFixed(1)) })}</p>`;
+      <ul class="plain">${answer.parts.map((part) =>
+        html`<li>${visible(part.question)} <strong>${visible(part.value)}</strong></li>`)}</ul>`}
+    <p class="hint">${t(`stop.${answer.stop_reason}`)} ${t("ask.cost", { read, strategy: answer.strategy,
+      calls: answer.usage.model_calls, seconds: Number(answer.usage.seconds.toFixed(1)) })}</p>`;
 }
 
 function Step({ step, most }) {
   return html`<li>
     <p class="step-head"><span class=${`kind ${step.kind}`}>${t(`kind.${step.kind}`)}</span>
-      ${step.document_id && html`<a href=${address("documents", step.document_id, { node: step.node_id })}>${excerpt(step.document_key, 60) || t("open")}</a>`}</p>
+      ${step.document_id && html`<a href=${address("documents", step.document_id, { node: step.node_id })}>
+        ${excerpt(step.document_key, 60) || t("open")}</a>`}</p>
     <p class="step-text">${excerpt(step.text, 280)}</p>
     <div class="shares">
       <${Share} label=${t("ask.attention")} value=${most ? step.attention / most : 0}

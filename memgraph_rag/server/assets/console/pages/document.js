@@ -28,7 +28,8 @@ export function Whole({ name, place, mayWrite }) {
   return html`
     <p><a href=${address("documents")}>${t("documents.all")}</a></p>
     <h1>${excerpt(record.title || record.key, 200)}</h1>
-    <p class="hint">${visible(record.key)} · ${t("document.size", { characters: record.characters, segments: record.segments })} · <time>${when(record.added_at)}</time> · <a href=${address("graph", "", { name: record.id })}>${t("graph.show")}</a></p>
+    <p class="hint">${visible(record.key)} · ${t("document.size", record)} · ${when(record.added_at)}${" · "}
+      <a href=${address("graph", "", { name: record.id })}>${t("graph.show")}</a></p>
     <div class="actions">
       <button type="button" aria-pressed=${isRaw} onClick=${() => setRaw(!isRaw)}>${t("document.raw")}</button>
       ${mayWrite && html`<${Changing} data=${data} onChanged=${reload} />`}
@@ -71,7 +72,9 @@ function Window({ text, marked, isRaw, leaf }) {
   const to = begin + WINDOW >= text.length ? text.length : lineBefore(text, begin + WINDOW);
   return html`
     ${from > 0 && html`<button type="button" onClick=${() => setBegin(Math.max(0, from - WINDOW))}>${t("document.before")}</button>`}
-    ${isRaw ? html`<pre class="raw" tabindex="0">${leaf(from, to)}</pre>` : html`<div class=${isMarkdown(text) ? "rendered" : "rendered lines"}>${markdown(text, from, to, leaf)}</div>`}
+    ${isRaw
+      ? html`<pre class="raw" tabindex="0">${leaf(from, to)}</pre>`
+      : html`<div class=${isMarkdown(text) ? "rendered" : "rendered lines"}>${markdown(text, from, to, leaf)}</div>`}
     ${to < text.length && html`<button type="button" onClick=${() => setBegin(to)}>${t("document.after")}</button>`}`;
 }
 
@@ -113,13 +116,14 @@ function prefixOf(turn, text) {
 
 function Beside({ data }) {
   const { record, sections, points, relations, names } = data;
+  const metadata = Object.entries(record.metadata).filter(([name]) => name !== TURNS_OF_PAGE);
   const counted = new Map();
   for (const { normal } of names) counted.set(normal, (counted.get(normal) ?? 0) + 1);
   const inOrder = [...counted].sort(([, a], [, b]) => b - a).slice(0, 100);
   const to = (each) => address("documents", record.id, { from: each.start, to: each.end });
   return html`<aside aria-label=${t("document.beside")}>
     <dl class="facts">
-      ${Object.entries(record.metadata).filter(([name]) => name !== TURNS_OF_PAGE).map(([name, value]) => html`<dt>${visible(name)}</dt><dd>${visible(value)}</dd>`)}
+      ${metadata.map(([name, value]) => html`<dt>${visible(name)}</dt><dd>${visible(value)}</dd>`)}
       <dt>${t("documents.layers")}</dt><dd>${record.layers.join(", ") || "–"}</dd>
     </dl>
     <${Part} title=${t("document.outline")} items=${sections} isOpen>
@@ -156,11 +160,12 @@ function Changing({ data, onChanged }) {
   return html`
     ${!isTalk && html`<button type="button" onClick=${() => setDoing("replace")}>${t("document.replace")}</button>`}
     <button type="button" class="danger" onClick=${() => setDoing("forget")}>${t("forget")}</button>
-    ${doing === "replace" && html`<${Confirm} title=${t("document.replace")} action=${t("document.store")} onConfirm=${replace} onClose=${close}>
+    ${doing === "replace" && html`<${Confirm} title=${t("document.replace")} action=${t("document.store")} onConfirm=${replace}
+      onClose=${close}>
       <label class="field wide"><span>${t("document.text")}</span><textarea rows="14" value=${draft}
         onInput=${(event) => setDraft(event.target.value)}></textarea></label></${Confirm}>`}
-    ${doing === "forget" && html`<${Confirm} title=${t("document.forget")} action=${t("forget")} onConfirm=${forget} onClose=${() => !receipt && close()}>
-      <p>${t("document.goes", { key: visible(record.key), characters: record.characters, segments: record.segments, points: data.points.length,
-        names: data.names.length })}</p><p>${t("document.noUndo")}</p></${Confirm}>`}
+    ${doing === "forget" && html`<${Confirm} title=${t("document.forget")} action=${t("forget")} onConfirm=${forget}
+      onClose=${() => !receipt && close()}>
+      <p>${t("document.goes", { ...record, key: visible(record.key), points: data.points.length, names: data.names.length })}</p><p>${t("document.noUndo")}</p></${Confirm}>`}
     ${receipt && html`<${Receipt} receipt=${receipt} /><button type="button" onClick=${close}>${t("documents.all")}</button>`}`;
 }

@@ -2,7 +2,7 @@
 
 import { Busy, Failure, Field, ScopeFields, scopeArguments, useCall, useSettled } from "../parts.js";
 import { address } from "../route.js";
-import { excerpt, visible } from "../text.js";
+import { excerpt } from "../text.js";
 import { html, useEffect, useState } from "../view.js";
 import { formatted, t, when } from "../words.js";
 import { Adding } from "./adding.js";

@@ -23,7 +23,7 @@ export function graph({ route }) {
       <div class="actions"><button class="primary">${t("graph.look")}</button></div></form>
     <${Busy} isBusy=${walk.isBusy} />
     <${Failure} problem=${walk.problem} />
-    ${walk.nodes.size === 0 ? html`<p class="hint">${t("graph.begin")}</p>` : html`<div class="columns">
+    ${walk.nodes.size === 0 ? !walk.isBusy && html`<p class="hint">${t("graph.begin")}</p>` : html`<div class="columns">
       <div class="wide-column">
         <${Picture} walk=${walk} />
         <p class="hint">${t("graph.counts", { nodes: walk.nodes.size, edges: walk.edges.size, most: MOST })}
@@ -68,7 +68,8 @@ function joined(former, found) {
   const edges = new Map(former.edges);
   for (const node of found.nodes) if (nodes.size < MOST || nodes.has(node.id)) nodes.set(node.id, node);
   for (const edge of found.edges) {
-    if (nodes.has(edge.source_id) && nodes.has(edge.target_id)) edges.set(`${edge.kind} ${edge.source_id} ${edge.target_id} ${edge.order}`, edge);
+    const id = `${edge.kind} ${edge.source_id} ${edge.target_id} ${edge.order}`;
+    if (nodes.has(edge.source_id) && nodes.has(edge.target_id)) edges.set(id, edge);
   }
   const cut = found.nodes.filter((node) => !nodes.has(node.id)).length;
   const leftOut = Object.values(found.left_out).reduce((sum, number) => sum + number, cut);
@@ -76,7 +77,8 @@ function joined(former, found) {
 }
 
 function Chosen({ node, walk }) {
-  const edges = [...walk.edges.values()].filter((edge) => edge.kind === "RELATES_TO" && (edge.source_id === node.id || edge.target_id === node.id));
+  const edges = [...walk.edges.values()].filter((edge) =>
+    edge.kind === "RELATES_TO" && [edge.source_id, edge.target_id].includes(node.id));
   return html`<section class="chosen" aria-live="polite">
     <h2><span class=${`kind ${node.type}`}>${t(`kind.${node.type}`)}</span> ${excerpt(node.name, 120)}</h2>
     ${node.text && node.text !== node.name && html`<p class="text" dir="auto">${visible(node.text)}</p>`}
@@ -136,8 +138,10 @@ function draw(picture, { nodes, edges, chosen }) {
     picture.add([...known, ...ties].filter(({ data }) => picture.getElementById(data.id).empty()));
   });
   picture.layout(isWalk
-    ? { name: "concentric", concentric: (node) => (node.data("kind") === "question" ? 2 : 1), levelWidth: () => 1, minNodeSpacing: 50 }
-    : { name: "cose", animate: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 60_000, idealEdgeLength: () => 60 }).run();
+    ? { name: "concentric", concentric: (node) => (node.data("kind") === "question" ? 2 : 1), levelWidth: () => 1,
+        minNodeSpacing: 50 }
+    : { name: "cose", animate: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 60_000,
+        idealEdgeLength: () => 60 }).run();
   fit(picture);
   if (chosen) picture.getElementById(chosen).select();
 }

@@ -85,8 +85,8 @@ function Tokens() {
   const revoke = async () => { await call("revoke_token", { id: revoking.id }); reload(); };
   return html`<section><h2>${t("tokens.title")}</h2><p class="hint">${t("tokens.what")}</p>
     <${Failure} problem=${problem} retry=${reload} />
-    ${data?.tokens.length > 0 && html`<div class="scroll" tabindex="0"><table><thead><tr><th>${t("tokens.id")}</th><th>${t("tokens.namespace")}</th>
-      <th>${t("tokens.label")}</th><th>${t("tokens.made")}</th><th></th></tr></thead>
+    ${data?.tokens.length > 0 && html`<div class="scroll" tabindex="0"><table><thead><tr><th>${t("tokens.id")}</th>
+      <th>${t("tokens.namespace")}</th><th>${t("tokens.label")}</th><th>${t("tokens.made")}</th><th></th></tr></thead>
       <tbody>${data.tokens.map((each) => html`<tr key=${each.id}><td><code>${each.id}</code></td><td>${visible(each.namespace)}</td>
         <td>${visible(each.label)}</td><td>${when(new Date(each.created_at * 1000).toISOString())}</td>
         <td><button type="button" class="link" onClick=${() => setRevoking(each)}>${t("tokens.revoke")}</button></td></tr>`)}</tbody></table></div>`}
@@ -94,6 +94,7 @@ function Tokens() {
       <div class="actions"><button>${t("tokens.make")}</button></div></form>
     <${Failure} problem=${failure} />
     ${made && html`<p class="receipt" role="status">${t("tokens.once")} <code>${made}</code></p>`}
-    ${revoking && html`<${Confirm} title=${t("tokens.revoke")} action=${t("tokens.revoke")} onConfirm=${revoke} onClose=${() => setRevoking(null)}>
+    ${revoking && html`<${Confirm} title=${t("tokens.revoke")} action=${t("tokens.revoke")} onConfirm=${revoke}
+      onClose=${() => setRevoking(null)}>
       <p>${visible(revoking.id)} ${visible(revoking.label)}</p></${Confirm}>`}</section>`;
 }
