@@ -153,6 +153,7 @@ class AsyncScopedMemory:
     add = _awaited(ScopedMemory.add)
     search = _awaited(ScopedMemory.search)
     wishes = _awaited(ScopedMemory.wishes)
+    statements = _awaited(ScopedMemory.statements)
     ask = _awaited(ScopedMemory.ask)
     stream = _iterated(ScopedMemory.stream)
     tools = _awaited(ScopedMemory.tools)

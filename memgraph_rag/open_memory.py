@@ -22,6 +22,7 @@ from memgraph_rag.contracts import GraphStore, Layer, LearningLayer, MemoryLayer
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreReadOnly
 from memgraph_rag.facts.fact_search import FactSearch
+from memgraph_rag.facts.listing import list_statements
 from memgraph_rag.facts.remarks import Remarks
 from memgraph_rag.facts.wishes import Wishes
 from memgraph_rag.ingestion.build_pool import LocalPool
@@ -36,7 +37,7 @@ from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder
 from memgraph_rag.models.wrappers.token_limit import LimitedModels
 from memgraph_rag.settings import Settings
 from memgraph_rag.stores import OpeningProcess, open_store
-from memgraph_rag.types import Extent, Limits, Scope, make_id
+from memgraph_rag.types import Extent, Limits, Scope, Statement, make_id
 
 __all__ = ["OpenMemory", "open_settled"]
 
@@ -184,6 +185,10 @@ class OpenMemory:
     def wishes(self) -> Wishes:
         """The part that finds instructions and preferences of users."""
         return Wishes(self.search.facts, self.store, self.models.embedder)
+
+    def statements(self, extent: Extent) -> list[Statement]:
+        """Return the statements of people about themselves within an extent; see ``list_statements``."""
+        return list_statements(self.search.facts, self.store, extent)
 
     def embed_with(self, embedder: CheckedEmbedder) -> None:
         """Use another embedder from now on. The store must hold its embeddings. Searches read the store again."""

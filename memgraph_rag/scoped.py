@@ -36,6 +36,7 @@ from memgraph_rag.types import (
     Receipt,
     Scope,
     ScopeFields,
+    Statement,
     Step,
     Tool,
 )
@@ -110,6 +111,14 @@ class ScopedMemory:
         """
         query = validation.checked_question(query)
         return self._parts.wishes.bearing_on(query, self._parts.extent_of(Scope(**narrow_scope(self.scope, scope))))
+
+    def statements(self, **scope: Unpack[ScopeFields]) -> list[Statement]:
+        """Return what people said of themselves in the scope, with what holds, by user, speaker and attribute.
+
+        Of an attribute the oldest statement comes first; instructions and preferences come last, the newest first. The
+        layer ``facts`` extracts them; without the layer the list is empty.
+        """
+        return self._parts.statements(self._parts.extent_of(Scope(**narrow_scope(self.scope, scope))))
 
     def ask(
         self,

@@ -30,7 +30,7 @@ MOST_PARAMETERS = 8
 TAKES_MORE = {
     # A command's options and a tool's arguments are its interface, each with its own help.
     "cli": {"add", "ask", "calibrate", "evaluate", "search"},
-    "server": {"ask", "recall"},
+    "server": {"ask", "list_documents", "recall", "search"},
     "memory.py": {"__init__"},
     "models": {"_fused_kernel", "_measured_attention"},
     "answering": {"__init__"},

@@ -1,4 +1,4 @@
-"""The commands ``memgraph-rag mcp`` and ``serve``: serve the memory to agents and programs, and manage their tokens.
+"""The commands ``memgraph-rag mcp``, ``serve`` and ``ui``: serve a memory to agents, programs and its owner.
 
 This module opens memories; ``memgraph_rag.server`` implements the protocols. Invariants: with standard streams,
 standard output carries only the protocol; a token is printed once, by the command that creates it.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memgraph_rag.cli import json_output, render
+from memgraph_rag.cli.doctor import examine
 from memgraph_rag.cli.options import Json, Place, at_place, layers_given
 from memgraph_rag.cli.sanitize import label as shown
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound
@@ -27,12 +29,12 @@ from memgraph_rag.ingestion.layer_choice import FULL, expand_full
 from memgraph_rag.models.model_loader import FoundModels, open_embedder, open_language_model
 from memgraph_rag.server import require_sdk
 from memgraph_rag.server.memories import IDLE_S, Memories
-from memgraph_rag.server.tokens import TokenFolder
+from memgraph_rag.server.tokens import OneToken, TokenFolder
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
     from memgraph_rag.contracts import Embedder, LanguageModel
-__all__ = ["app", "serve"]
+__all__ = ["app", "serve", "ui"]
 
 app = typer.Typer(
     help="Serve the memory to agents by the Model Context Protocol, and manage tokens.", rich_markup_mode="rich"
@@ -59,6 +61,7 @@ Layers = Annotated[
         "writes its layers in the background."
     ),
 ]
+UiWrite = Annotated[bool, typer.Option("--ui-write", help="Let the console add, correct and forget, too.")]
 
 
 def serve_agents(
@@ -79,23 +82,66 @@ def serve_agents(
         serve(place, port, allow_host, tokens, layers)
         return
     settings = _checked_settings(place)
-    from memgraph_rag.server.transports import serve_stdio
-
     with _memories(place, layers, is_shared=False) as memories:
-        serve_stdio(memories, settings.namespace)
+        _transports().serve_stdio(memories, settings.namespace)
 
 
 def serve(
-    place: Place, port: Port = _PORT, allow_host: Hosts = None, tokens: Tokens = None, layers: Layers = None
+    place: Place,
+    port: Port = _PORT,
+    allow_host: Hosts = None,
+    tokens: Tokens = None,
+    layers: Layers = None,
+    ui_write: UiWrite = False,
 ) -> None:
     """Serve the memory over HTTP at 127.0.0.1 to programs (REST) and agents (MCP). Each client needs a token."""
     settings = _checked_settings(place)
-    from memgraph_rag.server.transports import http_app, serve_http, token_server
-
+    transports = _transports()
     _finish_former_jobs(place, layers, settings)
     with _memories(place, layers, is_shared=True) as memories:
-        app = http_app(token_server(memories, TokenFolder(tokens)), allowed_hosts=allow_host or ())
-        serve_http(app, port=port, ready=_show_address)
+        app = transports.http_app(
+            transports.token_server(memories, TokenFolder(tokens)), allowed_hosts=allow_host or (), may_write=ui_write
+        )
+        transports.serve_http(app, port=port, ready=_show_address)
+
+
+def ui(
+    place: Place,
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free port.", min=0, max=65535)] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+    tokens: Tokens = None,
+    ui_write: UiWrite = False,
+) -> None:
+    """Open the memory in the browser: see, ask and search it. With --ui-write, also add, correct and forget.
+
+    The page is at 127.0.0.1 and needs the token in its address. Without --ui-write the store is opened for reading
+    only.
+    """
+    shown_place = place if ui_write else replace(place, read_only=True)
+    settings = _checked_settings(shown_place)
+    if not ui_write:  # else the file is made
+        shown_place.check_file()
+    transports = _transports()
+    one_token = OneToken(settings.namespace)
+    owner = transports.Owner(TokenFolder(tokens), lambda: examine(shown_place))
+
+    def open_page(address: str) -> None:
+        page = f"{address}/ui/#token={one_token.token}"
+        typer.echo(f"The console is at {page}\nCtrl-C ends it.", err=True)
+        if browser:
+            webbrowser.open(page)
+
+    with _memories(shown_place, None, is_shared=False) as memories:
+        server = transports.token_server(memories, one_token, owner=owner)
+        app = transports.http_app(server, may_write=ui_write)
+        transports.serve_http(app, port=port, ready=open_page)
+
+
+def _transports() -> Any:
+    """Return the module of the transports. It needs the SDK, so it is imported when a server starts."""
+    from memgraph_rag.server import transports
+
+    return transports
 
 
 def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) -> None:
@@ -213,7 +259,8 @@ def _end(memories: Memories) -> None:
 
 def _show_address(address: str) -> None:
     typer.echo(
-        f"Serving agents at {address}/mcp and programs at {address}/v1, as {address}/docs says.\n"
+        f"Serving agents at {address}/mcp and programs at {address}/v1, as {address}/docs says. "
+        f"The console is at {address}/ui.\n"
         "Each client needs a token: memgraph-rag mcp token --namespace NAME",
         err=True,
     )

@@ -129,6 +129,11 @@ COMMANDS = {
         "serve",
         "Serve the memory over HTTP at 127.0.0.1 to programs (REST) and agents (MCP). Each client needs a token.",
     ),
+    "ui": Command(
+        "agents",
+        "ui",
+        "Open the memory in the browser: see, ask and search it. With --ui-write, also add, correct and forget.",
+    ),
     "export": Command(
         "maintenance",
         "export_file",

@@ -76,7 +76,7 @@ def page(neighbourhood: Neighbourhood) -> str:
 
     For a question these are its answer and what was read for it, in order; then quotes from replaced documents.
     """
-    library, script = _asset("cytoscape.min.js"), _asset("page.js")
+    library, script = _cytoscape(), _asset("page.js")
     centre = neighbourhood.centre
     kinds = {type_of(thing) for thing in neighbourhood.things.values()}
     colours = {name: colour for name, colour in COLOURS.items() if name in kinds}
@@ -101,6 +101,11 @@ def page(neighbourhood: Neighbourhood) -> str:
 @cache
 def _asset(name: str) -> str:
     return (files("memgraph_rag.cli") / "assets" / name).read_text("utf-8")
+
+
+@cache
+def _cytoscape() -> str:
+    return (files("memgraph_rag.server") / "assets" / "vendor" / "cytoscape.min.js").read_text("utf-8")
 
 
 @cache

@@ -7,7 +7,9 @@ to do. Of an unexpected error it holds only the class. For a temporary error it 
 from __future__ import annotations
 
 import logging
+from collections import defaultdict, deque
 from collections.abc import Mapping
+from datetime import datetime, timezone
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,13 +25,15 @@ from memgraph_rag.errors import (
 )
 from memgraph_rag.server.explanations import advise, explain_crash
 from memgraph_rag.server.limits import RETRY_AFTER_S, TooManyCalls
-from memgraph_rag.server.results import Problem
+from memgraph_rag.server.results import Failure, Problem
 
-__all__ = ["PROBLEM", "answer_problem", "answer_unrouted", "describe_problem"]
+__all__ = ["PROBLEM", "Failures", "answer_problem", "answer_unrouted", "describe_problem"]
 
 logger = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"
+
+_MOST_FAILURES = 20  # kept of a namespace
 
 _STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
     (DocumentNotFound, 404),
@@ -39,6 +43,25 @@ _STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
     (ModelError, 500),
 )
 """The first class that matches gives the status. Retryable errors are 503 or 429, all other errors 422."""
+
+
+class Failures:
+    """The last failures of the server itself, by the namespace of their caller. What a caller did wrong is none."""
+
+    def __init__(self) -> None:
+        self._by_namespace: defaultdict[str, deque[Failure]] = defaultdict(lambda: deque(maxlen=_MOST_FAILURES))
+
+    def add(self, namespace: str, operation: str, problem: Problem) -> None:
+        """Keep a problem with a status from 500 on, in place of the oldest if there are too many."""
+        if problem.status >= 500:
+            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            self._by_namespace[namespace].append(
+                Failure(at=now, operation=operation, title=problem.title, detail=problem.detail)
+            )
+
+    def of(self, namespace: str) -> list[Failure]:
+        """Return the failures of a namespace, newest first."""
+        return list(reversed(self._by_namespace.get(namespace, ())))
 
 
 def describe_problem(error: Exception) -> Problem:

@@ -1,4 +1,4 @@
-"""``RestApi``: the seven tools over plain HTTP, for programs without MCP. Each tool is a POST with JSON in and out.
+"""``RestApi``: the seven tools and further operations over plain HTTP. Each is a POST with JSON in and out.
 
 It knows the tools and the errors, and no socket. Invariants: arguments, results and errors of a tool are the same as
 over MCP. A failure is a problem document (RFC 9457) whose detail says what was expected, what was received and what to
@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, aclosing
+from contextlib import AbstractContextManager, ExitStack, aclosing, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar, cast
 
+from anyio import to_thread
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver.tools import Tool
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -23,7 +25,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from memgraph_rag import Step, __version__
-from memgraph_rag.errors import SettingsError
+from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.server.api_page import api_page
 from memgraph_rag.server.explanations import explain_arguments, explain_unknown
 from memgraph_rag.server.problems import PROBLEM, answer_problem, describe_problem
@@ -77,7 +79,11 @@ class RestApi:
             return answer_problem(Problem(title="SettingsError", status=400, detail=str(error)))
         wants_events = name == "ask" and "text/event-stream" in request.headers.get("accept", "")
         response = await _tried(self._stream(arguments) if wants_events else self._answer(tool, arguments))
-        return answer_problem(response) if isinstance(response, Problem) else response
+        return self._refuse(name, response) if isinstance(response, Problem) else response
+
+    def _refuse(self, operation: str, problem: Problem) -> Response:
+        self._services.failures.add(self._services.caller_namespace(), operation, problem)
+        return answer_problem(problem)
 
     async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """Answer ``GET /openapi.json`` with the description of the API, for client generators. It needs no token."""
@@ -115,10 +121,30 @@ class RestApi:
 
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
         """Yield the events of an answer. A failure is the last event, because the status line is sent already."""
+        keys: dict[str, str] = {}
         async with aclosing(self._counted(arguments)) as items:
             while (item := await _tried(anext(items, None))) is not None:
-                is_problem = isinstance(item, Problem)
-                yield ServerSentEvent(item.model_dump_json(), event="error") if is_problem else _event(item)
+                if isinstance(item, Problem):
+                    self._services.failures.add(self._services.caller_namespace(), "ask", item)
+                    yield ServerSentEvent(item.model_dump_json(), event="error")
+                elif isinstance(item, Step):
+                    form = {**item.as_dict(), "document_key": await self._document_key(item, keys)}
+                    yield ServerSentEvent(json.dumps(form), event="step")
+                else:
+                    yield _event(item)
+
+    async def _document_key(self, step: Step, keys: dict[str, str]) -> str:
+        """Return the key of a step's document; empty for an overview, or if the document was forgotten meanwhile.
+
+        Args:
+            keys: the keys by id that were read before; the key is added to them.
+        """
+        document_id = step.node.document_id
+        if document_id and document_id not in keys:
+            with suppress(DocumentNotFound):
+                (record,) = await to_thread.run_sync(partial(self._services.memory.documents, documents=[document_id]))
+                keys[document_id] = record.key
+        return keys.get(document_id, "")
 
     async def _counted(self, arguments: dict[str, Any]) -> AsyncGenerator[Step | Part | str | Answered, None]:
         with self._services.metrics.call("ask", "rest"):
@@ -205,8 +231,20 @@ _EXAMPLES: dict[str, dict[str, Any]] = {
     "list_documents": {"limit": 10},
     "look": {"name": "Ann"},
     "status": {},
+    "search": {"query": "Where does Ann keep bees?", "k": 2},
+    "document": {"name": "move"},
+    "around": {"name": "Ann"},
+    "statements": {},
+    "questions": {},
+    "failures": {},
+    "add_file": {"name": "bees.md", "content": "IyBCZWVzCgpBbm4ga2VlcHMgYmVlcy4="},
+    "question": {"name": "Where does Ann keep bees?"},
+    "checks": {},
+    "tokens": {},
+    "make_token": {"namespace": "ann", "days": 30},
+    "revoke_token": {"id": "0123456789ab"},
 }
-"""Valid arguments for each tool. The calls succeed in this order."""
+"""Valid arguments for each tool and operation. Those of the tools succeed in this order."""
 
 _FAILURES = {
     400: "The body is not a JSON object, or Content-Type is not application/json.",
@@ -263,11 +301,9 @@ def _plain(result: object) -> Any:
     return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
 
 
-def _event(item: Step | Part | str | Answered) -> ServerSentEvent:
+def _event(item: Part | str | Answered) -> ServerSentEvent:
     if isinstance(item, Answered):
         return ServerSentEvent(json.dumps(_plain(item)), event="answer")
-    if isinstance(item, Step):
-        return ServerSentEvent(json.dumps(item.as_dict()), event="step")
     if isinstance(item, Part):
         return ServerSentEvent(json.dumps(item.as_dict()), event="part")
     return ServerSentEvent(json.dumps({"text": item}), event="piece")

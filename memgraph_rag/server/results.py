@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answered",
     "DocumentList",
+    "Failure",
     "Forgotten",
     "KeptQuestion",
     "Passage",
@@ -38,6 +39,15 @@ class Problem(BaseModel):
     title: str = Field(description="The class of the error.")
     status: int
     detail: str = Field(description="What was expected, what was received, and what to do.")
+
+
+class Failure(BaseModel):
+    """A call that failed by no fault of its caller."""
+
+    at: str
+    operation: str
+    title: str
+    detail: str
 
 
 class Cost(BaseModel):

@@ -30,11 +30,11 @@ from memgraph_rag.server.limits import CallLimits, TooManyCalls
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.metrics import Metrics
 from memgraph_rag.server.resources import add_resources, list_newest
-from memgraph_rag.server.services import Services
-from memgraph_rag.server.tools import TOOLS
+from memgraph_rag.server.services import Owner, Services
+from memgraph_rag.server.tools import TOOLS, ToolEntry
 from memgraph_rag.server.tracing import TracedMessages
 
-__all__ = ["MemoryServer"]
+__all__ = ["MemoryServer", "make_tool"]
 
 _INSTRUCTIONS = (
     "A long-term memory that persists after this conversation. Call recall before you answer a question to which the "
@@ -54,6 +54,7 @@ class MemoryServer(MCPServer[Services]):
         metrics: counts all calls.
         token_verifier: checks bearer tokens over HTTP. Without it no token is needed.
         auth: the settings of the SDK for tokens.
+        owner: what only the owner of this machine may do; by default nobody may.
     """
 
     def __init__(
@@ -65,10 +66,11 @@ class MemoryServer(MCPServer[Services]):
         metrics: Metrics | None = None,
         token_verifier: TokenVerifier | None = None,
         auth: AuthSettings | None = None,
+        owner: Owner | None = None,
     ) -> None:
-        self.services = Services(memories, caller_namespace, metrics or Metrics(), limits or CallLimits())
+        self.services = Services(memories, caller_namespace, metrics or Metrics(), limits or CallLimits(), owner)
         self.verifier = token_verifier
-        self.memory_tools = tuple(_tool(entry) for entry in TOOLS)
+        self.memory_tools = tuple(make_tool(entry) for entry in TOOLS)
         super().__init__(
             "memgraph_rag",
             title="Long-term memory",
@@ -133,7 +135,8 @@ class MemoryServer(MCPServer[Services]):
             return fixed  # reading one of them raises the error
 
 
-def _tool(entry: Any) -> Tool:
+def make_tool(entry: ToolEntry) -> Tool:
+    """Return a tool of the SDK, which refuses unknown arguments."""
     tool = Tool.from_function(
         entry.function,
         title=entry.title,

@@ -5,7 +5,7 @@ It knows no tool. Invariant: a call reaches only the namespace of its caller; no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,26 @@ from mcp.server.mcpserver import Context
 from memgraph_rag.server.limits import CallLimits, TooManyCalls
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.metrics import Metrics
+from memgraph_rag.server.problems import Failures
+from memgraph_rag.server.tokens import TokenFolder
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory
 
-__all__ = ["Call", "Services"]
+__all__ = ["Call", "Owner", "Services"]
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What only the owner of this machine may do over HTTP.
+
+    Attributes:
+        tokens: the tokens of this machine's servers.
+        examine: runs the checks of ``memgraph-rag doctor``, and returns a record of each.
+    """
+
+    tokens: TokenFolder
+    examine: Callable[[], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +46,16 @@ class Services:
         caller_namespace: returns the namespace of the current caller.
         metrics: counts all calls.
         limits: the limits of concurrent calls.
+        owner: what only the owner of this machine may do; None if no caller is the owner.
+        failures: the last failures of the server over REST.
     """
 
     memories: Memories
     caller_namespace: Callable[[], str]
     metrics: Metrics = field(default_factory=Metrics)
     limits: CallLimits = field(default_factory=CallLimits)
+    owner: Owner | None = None
+    failures: Failures = field(default_factory=Failures)
 
     @property
     def memory(self) -> Memory:

@@ -12,6 +12,7 @@ import secrets
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Protocol
 
 import platformdirs
 
@@ -19,7 +20,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.server.private_files import read_object, write_private
 
-__all__ = ["Grant", "TokenFolder"]
+__all__ = ["Grant", "Grants", "OneToken", "TokenFolder"]
 
 _PREFIX = "mgr_"
 _BYTES = 32  # of randomness; they cannot be guessed, so a plain hash is enough
@@ -55,6 +56,30 @@ class Grant:
     def is_expired(self) -> bool:
         """Whether the token has expired by now; False for a damaged token and a token without an end."""
         return bool(self.expires_at) and self.expires_at <= time.time()
+
+
+class Grants(Protocol):
+    """Knows which tokens are valid."""
+
+    def find(self, token: str) -> Grant | None:
+        """Return the grant of a token; None if it is not valid."""
+        ...
+
+
+class OneToken:
+    """A token that is valid while its process runs, and is stored nowhere.
+
+    Attributes:
+        token: the secret.
+    """
+
+    def __init__(self, namespace: str) -> None:
+        self.token = _PREFIX + secrets.token_urlsafe(_BYTES)
+        self._grant = Grant(_digest(self.token)[:_DIGITS], namespace, "console", int(time.time()))
+
+    def find(self, token: str) -> Grant | None:
+        """Return the grant of the token; None for any other token."""
+        return self._grant if secrets.compare_digest(_digest(token), _digest(self.token)) else None
 
 
 class TokenFolder:

@@ -17,7 +17,7 @@ from mcp.server.mcpserver.resolve import AcceptedElicitation, Elicit, Elicitatio
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from memgraph_rag import Answer, AsyncMemory, Limits, Memory, Step, __version__
+from memgraph_rag import Answer, AsyncMemory, DocumentRecord, Limits, Memory, ScopedMemory, Step, __version__
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
 from memgraph_rag.server.results import (
@@ -34,15 +34,37 @@ from memgraph_rag.server.results import (
 from memgraph_rag.server.services import Call, Services
 from memgraph_rag.types import Part
 
-__all__ = ["TOOLS", "Confirmation", "ToolEntry", "confirm", "stream_answer"]
+__all__ = [
+    "TOOLS",
+    "Confirmation",
+    "Metadata",
+    "Mode",
+    "Names",
+    "Session",
+    "ToolEntry",
+    "User",
+    "confirm",
+    "hints",
+    "stream_answer",
+]
 
 _MOST_PAGE = 500
 _MOST_LOOK = 200
+_MOST_SCANNED = 10_000  # documents that are read at once for a part of a key
 
 Metadata = dict[str, bool | int | float | str]
 Names = Annotated[list[str] | None, Field(description="Use only these documents (keys or ids). Default: all.")]
 User = Annotated[str, Field(description="Use only the words and documents of this user. Default: all users.")]
 Session = Annotated[str, Field(description="Use only this conversation. Default: all conversations.")]
+
+Mode = Annotated[
+    Literal["graph", "hybrid", "keywords", "vector", "segments", "hipporag", "hipporag2"],
+    Field(
+        description="graph for nearly everything; keywords for an exact word, a number or a code; segments for "
+        "longer passages, if an answer needs the text around a sentence; hipporag and hipporag2 for the published "
+        "methods that follow names and relations."
+    ),
+]
 
 
 class ChatMessage(BaseModel):
@@ -116,14 +138,7 @@ def recall(
         int,
         Field(description="The most tokens of all passages together. The best passage is always returned.", ge=1),
     ] = 3000,
-    mode: Annotated[
-        Literal["graph", "hybrid", "keywords", "vector", "segments", "hipporag", "hipporag2"],
-        Field(
-            description="graph for nearly everything; keywords for an exact word, a number or a code; segments for "
-            "longer passages, if an answer needs the text around a sentence; hipporag and hipporag2 for the published "
-            "methods that follow names and relations."
-        ),
-    ] = "graph",
+    mode: Mode = "graph",
     documents: Names = None,
     user: User = "",
     session: Session = "",
@@ -200,13 +215,19 @@ async def ask(
     documents: Names = None,
     user: User = "",
     session: Session = "",
+    where: Annotated[
+        Metadata | None, Field(description="Use only documents whose metadata have all these values.")
+    ] = None,
+    since: Annotated[str, Field(description="Read only passages from this day or time on.")] = "",
     at: Annotated[
         str,
         Field(description="Answer as of this day or time: later passages are not read. Do not combine with keep."),
     ] = "",
+    strategy: Annotated[str, Field(description="The way to read, such as walk or pecan. Default: as it fits.")] = "",
     max_seconds: Annotated[
         float | None, Field(description="The reading ends after the step that reaches it. Default: no limit.", gt=0)
     ] = None,
+    max_nodes: Annotated[int | None, Field(description="The most nodes to read. Default: no limit.", ge=1)] = None,
     keep: Annotated[
         bool,
         Field(
@@ -225,8 +246,12 @@ async def ask(
         documents=documents,
         user=user,
         session=session,
+        where=where,
+        since=since,
         at=at,
+        strategy=strategy,
         max_seconds=max_seconds,
+        max_nodes=max_nodes,
         keep=keep,
     )
     async with aclosing(items):
@@ -249,22 +274,20 @@ async def stream_answer(
     services: Services,
     question: str,
     *,
-    user: str = "",
-    session: str = "",
-    at: str = "",
     keep: bool = False,
     max_seconds: float | None = None,
+    max_nodes: int | None = None,
     **options: Any,
 ) -> AsyncGenerator[Step | Part | str | Answered, None]:
     """Answer a question; yield steps and parts, then pieces of the text (none in a refusal), then the answer.
 
     Args:
-        options: further arguments of ``Memory.stream``.
+        options: further arguments of ``Memory.stream``. An empty one counts as missing.
     """
     memory = await to_thread.run_sync(lambda: services.memory)  # opening it takes seconds
-    scope: dict[str, Any] = {"user": user or None, "session": session or None, "at": at or None}
-    limits = Limits(seconds=max_seconds)
-    items = AsyncMemory(memory).stream(question, limits=limits, keep_trace=keep, **scope, **options)
+    given = {name: value for name, value in options.items() if value not in ("", None)}
+    limits = Limits(seconds=max_seconds, nodes=max_nodes)
+    items = AsyncMemory(memory).stream(question, limits=limits, keep_trace=keep, **given)
     async with aclosing(items):  # pyright: ignore[reportArgumentType] - it is a generator
         async for item in items:
             if isinstance(item, Answer):
@@ -359,17 +382,40 @@ def list_documents(
     after: Annotated[
         str, Field(description="Return only documents with greater keys: next_after of the previous page.")
     ] = "",
+    contains: Annotated[str, Field(description="Return only documents whose key or title contains this text.")] = "",
+    user: User = "",
+    session: Session = "",
+    where: Annotated[
+        Metadata | None, Field(description="Return only documents whose metadata have all these values.")
+    ] = None,
+    since: Annotated[str, Field(description="Return only documents from this day or time on.")] = "",
+    until: Annotated[str, Field(description="Return only documents from before this day or time.")] = "",
     limit: Annotated[int, Field(description="The most documents of a page.", ge=1, le=_MOST_PAGE)] = 50,
 ) -> DocumentList:
     """Return the first ``limit`` documents with keys greater than ``after``, sorted by key, and the number of all."""
     memory = _services(call).memory
-    records = memory.documents(after=after, limit=limit + 1)
+    scope: dict[str, Any] = {
+        "user": user or None, "session": session or None, "where": where, "since": since or None,
+        "until": until or None,
+    }  # fmt: skip
+    records = _documents_with(contains.casefold(), memory.scoped(**scope), after, limit + 1)
     page = records[:limit]
     return DocumentList(
         documents=[StoredDocument.model_validate(record.as_dict()) for record in page],
         total=memory.status()["counts"]["Document"],
         next_after=page[-1].key if len(records) > limit else "",
     )
+
+
+def _documents_with(part: str, view: ScopedMemory, after: str, limit: int) -> list[DocumentRecord]:
+    """Return the first ``limit`` documents after a key whose key or title contains a text in lower case."""
+    if not part:
+        return view.documents(after=after, limit=limit)
+    found: list[DocumentRecord] = []
+    while len(found) < limit and (records := view.documents(after=after, limit=_MOST_SCANNED)):
+        found += [record for record in records if part in f"{record.key}\n{record.title}".casefold()]
+        after = records[-1].key
+    return found[:limit]
 
 
 def look(
@@ -430,7 +476,7 @@ class ToolEntry:
     annotations: ToolAnnotations
 
 
-def _hints(*, reads: bool = False, destroys: bool = False, repeats: bool = True) -> ToolAnnotations:
+def hints(*, reads: bool = False, destroys: bool = False, repeats: bool = True) -> ToolAnnotations:
     """Return the hints of a tool. ``open_world`` is always False, because each tool uses only this memory."""
     return ToolAnnotations(
         read_only_hint=reads, destructive_hint=destroys, idempotent_hint=repeats, open_world_hint=False
@@ -445,7 +491,7 @@ TOOLS = (
         "a conversation (messages). Use it when the user asks you to remember something, or when it will matter "
         "later. Do not store your own conclusions. It returns when the text is stored and can be found. The same text "
         "again changes nothing; another text with the same key replaces the stored text.",
-        _hints(destroys=True),
+        hints(destroys=True),
     ),
     ToolEntry(
         recall,
@@ -455,7 +501,7 @@ TOOLS = (
         "relevant. It is fast and calls no model; you read the passages and answer. If passages contradict each "
         "other, the later passage is usually right. No passages means that nothing is known. For an answer with exact "
         "citations use ask.",
-        _hints(reads=True),
+        hints(reads=True),
     ),
     ToolEntry(
         ask,
@@ -463,7 +509,7 @@ TOOLS = (
         "Let the memory's own local model read and answer a question with citations. It takes seconds to minutes: use "
         "it only if the answer needs several documents together, or exact citations; otherwise use recall. If "
         "abstained is true, the memory does not hold the answer.",
-        _hints(),
+        hints(),
     ),
     ToolEntry(
         forget,
@@ -471,14 +517,14 @@ TOOLS = (
         "Remove a document, a kept question, or all documents of a user permanently, with everything that depends on "
         "them alone. Use it only when the user wants something forgotten. To correct something, call remember with "
         "the new text and the same key instead. If the client can ask, the user is asked first.",
-        _hints(destroys=True, repeats=False),
+        hints(destroys=True, repeats=False),
     ),
     ToolEntry(
         list_documents,
         "List documents",
         "List the stored documents, sorted by key, with title, size and time. Use it to find a key for forget or for "
         "the argument documents of recall. To search for a subject use recall.",
-        _hints(reads=True),
+        hints(reads=True),
     ),
     ToolEntry(
         look,
@@ -486,13 +532,13 @@ TOOLS = (
         "Show the graph around one thing: for a person, a place or a thing, the documents and passages that name it, "
         "and its relations; for a document, its names and summaries. Use it to explore from a name that you know. To "
         "search by meaning use recall.",
-        _hints(reads=True),
+        hints(reads=True),
     ),
     ToolEntry(
         status,
         "Status",
         "Return how much is stored, in which namespace, and which layers are still being built in the background.",
-        _hints(reads=True),
+        hints(reads=True),
     ),
 )
 """All tools, in the order in which clients list them."""

@@ -28,16 +28,19 @@ from starlette.types import ASGIApp
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError
 from memgraph_rag.server.connections import BoundedConnection, most_waiting
+from memgraph_rag.server.console import console_routes
+from memgraph_rag.server.console_operations import OPERATIONS, OWNER_OPERATIONS
 from memgraph_rag.server.gate import LOCAL_HOSTS, MOST_BODY, Gate
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.problems import answer_unrouted
 from memgraph_rag.server.rest import ROUTE, RestApi
-from memgraph_rag.server.server import MemoryServer
+from memgraph_rag.server.server import MemoryServer, make_tool
+from memgraph_rag.server.services import Owner
 from memgraph_rag.server.sessions import SessionLimit
-from memgraph_rag.server.tokens import TokenFolder
+from memgraph_rag.server.tokens import Grants
 from memgraph_rag.server.tracing import Traced
 
-__all__ = ["HOST", "PATH", "http_app", "serve_http", "serve_stdio", "token_server"]
+__all__ = ["HOST", "PATH", "Owner", "http_app", "serve_http", "serve_stdio", "token_server"]
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
@@ -89,25 +92,32 @@ def serve_http(app: ASGIApp, *, port: int, ready: Callable[[str], None]) -> None
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def token_server(memories: Memories, tokens: TokenFolder) -> MemoryServer:
-    """Return a server that requires a token, whose namespace each call uses."""
+def token_server(memories: Memories, tokens: Grants, *, owner: Owner | None = None) -> MemoryServer:
+    """Return a server that requires a token, whose namespace each call uses.
+
+    Args:
+        tokens: the tokens that it takes.
+        owner: what the callers may do beside; by default none may.
+    """
     return MemoryServer(
         memories,
         caller_namespace=_read_token_namespace,
         token_verifier=_Verifier(tokens),
         # There is no authorization server, because the user creates tokens. The SDK requires the field anyway.
         auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{HOST}"), resource_server_url=None, required_scopes=[_SCOPE]),
+        owner=owner,
     )
 
 
-def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Starlette:
-    """Return the ASGI application of a server, with MCP, the REST API and its pages.
+def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = (), may_write: bool = False) -> Starlette:
+    """Return the ASGI application of a server, with MCP, the REST API, its pages and the console.
 
-    MCP and the tools need a token if the server has a verifier. ``/openapi.json``, ``/docs``, ``/health`` and
-    ``/metrics`` never do.
+    MCP and the tools need a token if the server has a verifier. ``/openapi.json``, ``/docs``, ``/health``, ``/metrics``
+    and the files of the console never do.
 
     Args:
         allowed_hosts: further valid names in ``Host`` and ``Origin``, for a proxy in front of this server.
+        may_write: whether the console offers to add, correct and forget. A token may do so anyway.
     """
     names = (*(f"{host}:*" for host in LOCAL_HOSTS), *LOCAL_HOSTS, *allowed_hosts)
     security = TransportSecuritySettings(
@@ -121,7 +131,9 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Star
         max_request_body_size=MOST_BODY,
         host=HOST,
     )
-    api = RestApi(server.services, server.memory_tools)
+    is_owner = server.services.owner is not None
+    operations = (*OPERATIONS, *(OWNER_OPERATIONS if is_owner else ()))
+    api = RestApi(server.services, (*server.memory_tools, *map(make_tool, operations)))
     verifier = server.verifier
     app.router.routes[:] = [
         Route(PATH, Gate(SessionLimit(server.session_manager.handle_request), allowed_hosts, verifier)),
@@ -137,15 +149,16 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Star
                 ("/metrics", api.metrics),
             )
         ),
+        *console_routes(tuple(allowed_hosts), may_write=may_write, is_owner=is_owner),
     ]
     app.add_exception_handler(HTTPException, answer_unrouted)
     return app
 
 
 class _Verifier(TokenVerifier):
-    """Checks tokens in a ``TokenFolder`` for the SDK."""
+    """Checks tokens for the SDK."""
 
-    def __init__(self, tokens: TokenFolder) -> None:
+    def __init__(self, tokens: Grants) -> None:
         self._tokens = tokens
         self._threads = anyio.CapacityLimiter(_LOOKUPS)
 

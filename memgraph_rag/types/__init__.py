@@ -39,7 +39,7 @@ from memgraph_rag.types.documents import (
     as_line,
     owner_of,
 )
-from memgraph_rag.types.facts import Rival, Standing
+from memgraph_rag.types.facts import Rival, Standing, Statement
 from memgraph_rag.types.generation import (
     Generation,
     LayerRows,
@@ -153,6 +153,7 @@ __all__ = [
     "Similar",
     "Span",
     "Standing",
+    "Statement",
     "Step",
     "StopReason",
     "Summarizes",

@@ -227,9 +227,10 @@ class Step:
     dropped: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the node's id, kind, level and text, and all fields of the step, for JSON."""
+        """Return the node's id, document, kind, level and text, and all fields of the step, for JSON."""
         return {
             "node_id": self.node.id,
+            "document_id": self.node.document_id,
             "kind": self.node.kind,
             "level": self.node.level,
             **plain_fields(self, without=("node",)),

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from memgraph_rag.types.days import written_day
 from memgraph_rag.types.plain import plain_fields
 
-__all__ = ["DAYS", "FACTS", "Rival", "Standing"]
+__all__ = ["DAYS", "FACTS", "Rival", "Standing", "Statement"]
 
 FACTS = "facts"
 """The name of the layer of facts."""
@@ -83,6 +83,36 @@ class Standing:
 
 
 _MOST_NAMED = 3  # former values
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of a person about itself, with its place in a document.
+
+    Attributes:
+        kind: "value", "event", "instruction" or "preference".
+        user: the user of the document; empty if it has none.
+        said: when it was said (ISO 8601).
+        start, end: the characters of the document that hold the quotation.
+        standing: whether it still holds; None for instructions and preferences.
+    """
+
+    kind: str
+    user: str
+    speaker: str
+    attribute: str
+    value: str
+    quote: str
+    said: str
+    document_id: str
+    document_key: str
+    start: int
+    end: int
+    standing: Standing | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields, for JSON."""
+        return plain_fields(self)
 
 
 def _format_day(moment: str) -> str:

@@ -32,7 +32,7 @@ def test_ask_as_json_has_exactly_the_promised_form(cli, fox) -> None:
     assert (answer["text"], answer["abstained"], answer["stop_reason"]) == (f"fox: {ANSWER}", False, "answerable")
     assert [list(step) for step in answer["trace"]] == [
         [
-            *("node_id", "kind", "level", "score", "attention", "p_yes", "stop"),
+            *("node_id", "document_id", "kind", "level", "score", "attention", "p_yes", "stop"),
             *("sources", "via", "reason", "dropped", "text"),
         ]
     ] * len(answer["trace"])

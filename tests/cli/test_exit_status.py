@@ -189,7 +189,7 @@ def test_help_loads_nothing_heavy(command) -> None:
     assert not loaded & {"torch", "transformers", "neo4j", "ladybug", "numpy", "pyarrow", "jinja2"}
 
 
-@pytest.mark.parametrize("command", ["calibrate", "doctor", "evaluate", "mcp", "serve"])
+@pytest.mark.parametrize("command", ["calibrate", "doctor", "evaluate", "mcp", "serve", "ui"])
 def test_help_loads_no_model_and_no_driver(command) -> None:
     loaded = {name.split(".")[0] for name in loaded_by_help(command)}
     assert not loaded & {"torch", "transformers", "sentence_transformers", "spacy", "stanza", "neo4j"}

@@ -30,7 +30,7 @@ COMMANDS = {
     for name, command in LISTED.items()
     if name not in ("mcp", "neo4j")
 }
-LEFT_OUT = ("demo", "doctor", "neo4j", "calibrate", "serve")  # which load models, or start a server
+LEFT_OUT = ("demo", "doctor", "neo4j", "calibrate", "serve", "ui")  # which load models, or start a server
 
 GIVEN = {
     "add": ["fox.txt"],

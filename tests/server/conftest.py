@@ -31,7 +31,7 @@ def open_memories(tmp_path: Path) -> Iterator[Callable[..., Memories]]:
 
     def make(*, later: tuple[str, ...] = (), idle_s: float | None = None, **changes: Any) -> Memories:
         def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-            more = options(layers=("entities",), **changes)
+            more = options(**{"layers": ("entities",), **changes})
             return Memory(tmp_path / "notes.lbug", namespace=namespace, progress=progress, **more)
 
         opened.append(Memories(open_namespace, later=later, idle_s=idle_s))

@@ -19,7 +19,8 @@ class Openings:
         self._place = place
 
     def __call__(self, namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-        return Memory(self._place.store, namespace=namespace, progress=progress, **options(layers=("entities",)))
+        more = options(layers=("entities",), read_only=self._place.read_only)
+        return Memory(self._place.store, namespace=namespace, progress=progress, **more)
 
 
 if __name__ == "__main__":  # pytest imports this module too, to look for examples

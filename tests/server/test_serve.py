@@ -14,8 +14,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from memories import FOX, RIVER
+from memories import FOX, RIVER, options
 
+from memgraph_rag import Memory
 from memgraph_rag.server.tokens import TokenFolder
 
 SOON_S = 120.0
@@ -108,3 +109,33 @@ def test_former_queue_is_finished_before_the_server_serves(start: Start, tmp_pat
     assert running.keys() == ["fox"]
     assert "Stored 1 document that a former version had accepted.\n" in running.said
     assert not folder.parent.exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "status"),
+    [("--no-browser", 403), pytest.param("--ui-write", 200, marks=pytest.mark.full("a second process"))],
+)
+def test_ui_prints_an_address_with_its_token_and_writes_only_when_told(
+    tmp_path: Path, option: str, status: int
+) -> None:
+    store = tmp_path / "notes.lbug"
+    with Memory(store, namespace="ann", **options(layers=("entities",))) as memory:
+        memory.add(FOX, key="fox")
+    command = [
+        sys.executable, str(Path(__file__).with_name("serve_with_fakes.py")), "ui", "--no-browser", option,
+        "--store", str(store), "--namespace", "ann", "--tokens", str(tmp_path / "tokens"),
+    ]  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert process.stderr is not None
+        address, token = next(line for line in process.stderr if "#token=" in line).split()[-1].split("/ui/#token=")
+        settings = httpx2.get(f"{address}/ui/settings.json", timeout=SOON_S).json()
+        assert (settings["write"], settings["owner"]) == (status == 200, True)
+        with httpx2.Client(headers={"Authorization": f"Bearer {token}"}, timeout=SOON_S) as client:
+            assert client.post(f"{address}/v1/document", json={"name": "fox"}).json()["text"] == FOX
+            assert client.post(f"{address}/v1/remember", json={"text": RIVER}).status_code == status
+            assert client.post(f"{address}/v1/tokens", json={}).json()["tokens"] == []
+    finally:
+        stop(process)
+    assert not (tmp_path / "tokens").exists()

@@ -30,7 +30,7 @@ def _inner(value: Any) -> list[Any]:
 
 FLAT = {
     "Evidence": {"document_id": "document_id", "segment_id": "id", "speaker": "speaker", "time": "time"},
-    "Step": {"node_id": "id", "kind": "kind", "level": "level", "text": "text"},
+    "Step": {"node_id": "id", "document_id": "document_id", "kind": "kind", "level": "level", "text": "text"},
 }
 """Keys that say something of a record's segment or node, and its attribute."""
 

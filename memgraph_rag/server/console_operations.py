@@ -1,0 +1,303 @@
+"""The operations that the REST API has beside the seven tools: what the console needs, for any program.
+
+They know ``Memory`` and the context of a call, as the tools do, and no page. Invariants: a call reaches the namespace
+of its token; a file is sent by its content, never named by a path; the operations of the owner exist only on a server
+that was started for its owner (``memgraph-rag ui``).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from memgraph_rag.display import show
+from memgraph_rag.errors import DocumentError, QuestionNotFound
+from memgraph_rag.server.console_results import (
+    Check,
+    Checks,
+    FailureList,
+    Found,
+    FoundPassage,
+    Graph,
+    GraphNode,
+    KeptLine,
+    KeptQuestions,
+    Statements,
+    TokenForm,
+    Tokens,
+    WalkedQuestion,
+    WholeDocument,
+)
+from memgraph_rag.server.results import Remembered
+from memgraph_rag.server.services import Call, Owner
+from memgraph_rag.server.tools import Metadata, Mode, Names, Session, ToolEntry, User, hints
+from memgraph_rag.types import InformationPoint, Section, Segment
+from memgraph_rag.types.plain import plain_value
+
+if TYPE_CHECKING:
+    from memgraph_rag import Memory
+
+__all__ = ["OPERATIONS", "OWNER_OPERATIONS"]
+
+_MOST_NEIGHBOURS = 500
+_MOST_STATEMENTS = 5_000
+_MOST_NAMES = 20_000
+_TEXT = 600  # characters of a node's text in a graph
+_MOST_FILE_NAME = 60  # characters, of at most four bytes each
+_UNSAFE = re.compile(r"[^\w .-]")  # in the name of a file that is written
+
+Since = Annotated[str, Field(description="Only what was said from this day or time on.")]
+Until = Annotated[str, Field(description="Only what was said before this day or time.")]
+At = Annotated[str, Field(description="Only what was said until this day or time. Do not combine with until.")]
+Where = Annotated[Metadata | None, Field(description="Only documents whose metadata have all these values.")]
+
+
+def search(
+    *,
+    call: Call,
+    query: Annotated[str, Field(description="A question, a sentence or some words.")],
+    k: Annotated[int, Field(description="The largest number of passages.", ge=1, le=100)] = 10,
+    mode: Mode = "graph",
+    documents: Names = None,
+    user: User = "",
+    session: Session = "",
+    where: Where = None,
+    since: Since = "",
+    until: Until = "",
+    at: At = "",
+) -> Found:
+    """Search as recall does, and return with each passage its score, its rank in each list and the share of names."""
+    scope = _scope(documents=documents, user=user, session=session, where=where, since=since, until=until, at=at)
+    evidence = _memory(call).search(query, k=k, mode=mode, **scope)
+    return Found(passages=[FoundPassage.model_validate(item.as_dict()) for item in evidence])
+
+
+def document(*, call: Call, name: Annotated[str, Field(description="The key or id of a document.")]) -> WholeDocument:
+    """Return a document with its text, and the segments, outline, points, names and relations in it."""
+    memory = _memory(call)
+    (record,) = memory.documents(documents=[name])
+    around = memory.around(record.id, kind="document", most=_MOST_NAMES)
+    things, form = list(around.things.values()), around.as_dict()
+    segments = sorted((each for each in things if isinstance(each, Segment)), key=lambda each: each.start)
+    points = sorted((each for each in things if isinstance(each, InformationPoint)), key=_point_place)
+    sections = sorted((each for each in things if isinstance(each, Section)), key=lambda each: each.index)
+    return WholeDocument.model_validate(
+        {
+            "record": record.as_dict(),
+            "text": getattr(memory.get(record.id), "text", ""),
+            "segments": plain_value(segments),
+            "sections": plain_value(sections),
+            "points": plain_value(points),
+            "names": form["mentions"],
+            "relations": [tie for tie in form["ties"] if tie["kind"] == "RELATES_TO"],
+            "left_out": form["left_out"],
+        }
+    )
+
+
+def _point_place(point: InformationPoint) -> tuple[str, int, int]:
+    """Return the place of a point in a list: its layer, then the highest level first."""
+    return point.layer, -point.level, point.index
+
+
+def around(
+    *,
+    call: Call,
+    name: Annotated[str, Field(description="A key, a name, the text of a kept question, or an id.")],
+    kind: Annotated[
+        Literal["document", "entity", "question", "overview"] | None,
+        Field(description="The kind of the thing, if things of several kinds have this name."),
+    ] = None,
+    most: Annotated[int, Field(description="The most neighbours of each kind.", ge=1, le=_MOST_NEIGHBOURS)] = 40,
+) -> Graph:
+    """Return the neighbourhood of a thing with the ids of its nodes, so that a program can walk on from any of them."""
+    neighbourhood = _memory(call).around(name, kind=kind, most=most)
+    form = neighbourhood.as_dict()
+    nodes = [
+        GraphNode(id=node_id, text=_cut(getattr(thing, "text", "")), **form["things"][node_id])
+        for node_id, thing in neighbourhood.things.items()
+    ]
+    return Graph.model_validate(
+        {"centre": neighbourhood.centre.id, "nodes": nodes, "edges": form["ties"], "left_out": form["left_out"]}
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
+
+
+def statements(
+    *,
+    call: Call,
+    user: User = "",
+    session: Session = "",
+    since: Since = "",
+    until: Until = "",
+    at: At = "",
+    limit: Annotated[int, Field(description="The most statements.", ge=1, le=_MOST_STATEMENTS)] = 1_000,
+) -> Statements:
+    """Return what people said of themselves, and whether it still holds. The layer facts finds it."""
+    scope = _scope(user=user, session=session, since=since, until=until, at=at)
+    found = _memory(call).scoped(**scope).statements()
+    return Statements.model_validate(
+        {"statements": plain_value(found[:limit]), "left_out": max(0, len(found) - limit)}
+    )  # fmt: skip
+
+
+def questions(*, call: Call) -> KeptQuestions:
+    """Return the kept questions, newest first."""
+    return KeptQuestions(
+        questions=[
+            KeptLine(
+                id=kept.id,
+                text=kept.text,
+                asked_at=kept.asked_at,
+                is_stale=kept.is_stale,
+                abstained=kept.answer.abstained,
+                answer=_cut(kept.answer.text),
+            )
+            for kept in _memory(call).questions()
+        ]
+    )
+
+
+def question(
+    *, call: Call, name: Annotated[str, Field(description="The id or text of a kept question.")]
+) -> WalkedQuestion:
+    """Return a kept question with its answer and all that was read for it, in order."""
+    memory = _memory(call)
+    for kept in memory.questions(name):
+        form = kept.as_dict()
+        trace = form["answer"]["trace"]
+        read = sorted({step["document_id"] for step in trace} - {""})
+        keys = {record.id: record.key for record in memory.documents(documents=read)}
+        steps = [{**step, "document_key": keys.get(step["document_id"], "")} for step in trace]
+        return WalkedQuestion.model_validate({**form, "answer": {**form["answer"], "trace": steps}})
+    raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}. Name another question.")
+
+
+def add_file(
+    *,
+    call: Call,
+    name: Annotated[str, Field(description="The file's name. Its ending says how to read it: .txt, .md, .html, .pdf.")],
+    content: Annotated[str, Field(description="The bytes of the file, in base 64.")],
+    key: Annotated[str, Field(description="A name for the document. Default: the file's name.")] = "",
+    metadata: Where = None,
+) -> Remembered:
+    """Store a file, read by its ending, under its name. The same key again replaces the document.
+
+    Raises:
+        DocumentError: the content is no base 64, or the file cannot be read as text.
+    """
+    services = call.request_context.lifespan_context
+    memory = services.memory
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / (_UNSAFE.sub("_", Path(name).name)[-_MOST_FILE_NAME:].strip(". ") or "file")
+        file.write_bytes(_decoded(content))
+        receipt = memory.add(file, key=key or name, metadata=metadata)
+    following = services.memories.follow(memory, receipt)
+    return Remembered.model_validate({**receipt.as_dict(), "layers_to_follow": following})
+
+
+def _decoded(content: str) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise DocumentError(f"Expected the bytes of a file in base 64, got other text ({error}). Encode it.") from error
+
+
+def failures(*, call: Call) -> FailureList:
+    """Return the last calls over REST that failed by the server's fault since its start, newest first."""
+    services = call.request_context.lifespan_context
+    return FailureList(failures=services.failures.of(services.caller_namespace()))
+
+
+def checks(*, call: Call) -> Checks:
+    """Run the checks of memgraph-rag doctor. It takes seconds."""
+    return Checks(checks=[Check(**asdict(finding)) for finding in _owner(call).examine()])
+
+
+def tokens(*, call: Call) -> Tokens:
+    """Return the tokens of this machine's servers, without their secrets."""
+    return _list_tokens(_owner(call))
+
+
+def make_token(
+    *,
+    call: Call,
+    namespace: Annotated[str, Field(description="The only namespace that the token reaches.")],
+    label: Annotated[str, Field(description="A note for the owner.")] = "",
+    days: Annotated[int | None, Field(description="The days until the token expires. Default: never.")] = None,
+) -> Tokens:
+    """Create a token, and return its secret with the list of all tokens."""
+    owner = _owner(call)
+    secret = owner.tokens.make(namespace, label=label, days=days)
+    return _list_tokens(owner, made=secret)
+
+
+def revoke_token(*, call: Call, id: Annotated[str, Field(description="The id of a token.")]) -> Tokens:  # noqa: A002
+    """Revoke a token, and return the list of the others. Servers refuse it from the next request on."""
+    owner = _owner(call)
+    owner.tokens.revoke(id)
+    return _list_tokens(owner)
+
+
+def _list_tokens(owner: Owner, *, made: str = "") -> Tokens:
+    return Tokens(tokens=[TokenForm(**asdict(grant)) for grant in owner.tokens.grants()], made=made)
+
+
+def _owner(call: Call) -> Owner:
+    owner = call.request_context.lifespan_context.owner
+    assert owner is not None  # the operations exist only with one
+    return owner
+
+
+def _memory(call: Call) -> Memory:
+    return call.request_context.lifespan_context.memory
+
+
+def _scope(**fields: Any) -> dict[str, Any]:
+    """Return the fields of a scope, None for each that is missing. An empty list stays: it matches no document."""
+    return {name: None if value == "" else value for name, value in fields.items()}
+
+
+OPERATIONS = (
+    ToolEntry(
+        search, "Search", "Find passages, and tell why each has its rank: for programs and people.", hints(reads=True)
+    ),
+    ToolEntry(
+        document,
+        "Document",
+        "Return a document whole: its text, outline, points, names and relations.",
+        hints(reads=True),
+    ),
+    ToolEntry(around, "Around", "Return the graph around a thing, with ids to walk on from.", hints(reads=True)),
+    ToolEntry(
+        statements, "Statements", "Return what people said of themselves, and what of it holds.", hints(reads=True)
+    ),
+    ToolEntry(failures, "Failures", "Return what failed by the server's fault since its start.", hints(reads=True)),
+    ToolEntry(questions, "Kept questions", "List the questions that were kept, newest first.", hints(reads=True)),
+    ToolEntry(add_file, "Add a file", "Store a file that is sent with the call.", hints(destroys=True)),
+    ToolEntry(question, "A kept question", "Return a kept question with its answer and its walk.", hints(reads=True)),
+)
+"""What each server offers over HTTP beside the tools, in the order of its description."""
+
+OWNER_OPERATIONS = (
+    ToolEntry(checks, "Checks", "Run the checks of memgraph-rag doctor.", hints(reads=True)),
+    ToolEntry(tokens, "Tokens", "List the tokens of this machine's servers.", hints(reads=True)),
+    ToolEntry(
+        make_token,
+        "Create a token",
+        "Create a token for a namespace. Its secret is returned once.",
+        hints(repeats=False),
+    ),
+    ToolEntry(revoke_token, "Revoke a token", "Revoke a token by its id.", hints(destroys=True, repeats=False)),
+)
+"""What a server for its owner alone offers beside these."""
