@@ -62,6 +62,11 @@ COMMANDS = {
         "search",
         "Find the passages that are relevant to a query. Without --judge the language model is not used.",
     ),
+    "brief": Command(
+        "inspection",
+        "brief",
+        "Show what to know before a conversation: what holds, wishes, open ends, decisions, what was spoken of last.",
+    ),
     "show": Command(
         "inspection",
         "show",

@@ -1,4 +1,4 @@
-"""``RestApi``: the seven tools over plain HTTP, for programs without MCP. Each tool is a POST with JSON in and out.
+"""``RestApi``: the tools over plain HTTP, for programs without MCP. Each tool is a POST with JSON in and out.
 
 It knows the tools and the errors, and no socket. Invariants: arguments, results and errors of a tool are the same as
 over MCP. A failure is a problem document (RFC 9457) whose detail says what was expected, what was received and what to
@@ -204,6 +204,7 @@ _EXAMPLES: dict[str, dict[str, Any]] = {
     "list_documents": {"limit": 10},
     "look": {"name": "Ann"},
     "status": {},
+    "brief": {"max_tokens": 300},
 }
 """Valid arguments for each tool. The calls succeed in this order."""
 

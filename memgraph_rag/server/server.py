@@ -31,7 +31,7 @@ from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.metrics import Metrics
 from memgraph_rag.server.resources import add_resources, list_newest
 from memgraph_rag.server.services import Services
-from memgraph_rag.server.tools import TOOLS
+from memgraph_rag.server.tools import BRIEF, TOOLS
 from memgraph_rag.server.tracing import TracedMessages
 
 __all__ = ["MemoryServer"]
@@ -69,6 +69,7 @@ class MemoryServer(MCPServer[Services]):
         self.services = Services(memories, caller_namespace, metrics or Metrics(), limits or CallLimits())
         self.verifier = token_verifier
         self.memory_tools = tuple(_tool(entry) for entry in TOOLS)
+        self.rest_tools = (*self.memory_tools, _tool(BRIEF))
         super().__init__(
             "memgraph_rag",
             title="Long-term memory",

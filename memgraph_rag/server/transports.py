@@ -121,7 +121,7 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Star
         max_request_body_size=MOST_BODY,
         host=HOST,
     )
-    api = RestApi(server.services, server.memory_tools)
+    api = RestApi(server.services, server.rest_tools)
     verifier = server.verifier
     app.router.routes[:] = [
         Route(PATH, Gate(SessionLimit(server.session_manager.handle_request), allowed_hosts, verifier)),

@@ -48,8 +48,10 @@ def test_a_program_remembers_recalls_asks_and_forgets(post: Post) -> None:
     answer = post("ask", question=QUESTION).json()
     assert answer["citations"][0]["quote"] in FOX
     assert post("status").json()["documents"] == 1
+    post("remember", messages=[{"role": "user", "content": "Tea at five."}])
+    assert [line["text"] for line in post("brief").json()["lines"]] == ["Tea at five."]
     assert post("forget", name="fox").json()["forgotten"] is True
-    assert post("list_documents").json()["total"] == 0
+    assert post("list_documents").json()["total"] == 1
 
 
 @in_loop
@@ -102,7 +104,7 @@ def test_an_error_in_a_stream_is_its_last_event(post: Post) -> None:
         ("recall", {"query": " "}, 422, "Expected a question"),
         ("remember", {}, 422, "Expected text or messages, got neither"),
         ("forget", {"name": "fox", "confirmation": {"action": "accept"}}, 422, "confirmation"),
-        ("nothing", {}, 404, "Expected a tool out of ask, forget"),
+        ("nothing", {}, 404, "Expected a tool out of ask, brief, forget"),
     ],
 )
 def test_wrong_request_gets_a_problem_with_its_reason(post: Post, tool, arguments, status, detail) -> None:
@@ -188,7 +190,7 @@ def test_address_that_is_not_there_is_a_problem(get) -> None:
 
 def test_the_description_holds_every_tool_and_no_lost_reference(get) -> None:
     description = get("/openapi.json").json()
-    tools = ["ask", "forget", "list_documents", "look", "recall", "remember", "status"]
+    tools = ["ask", "brief", "forget", "list_documents", "look", "recall", "remember", "status"]
     assert sorted(description["paths"]) == [f"/v1/{tool}" for tool in tools]
     assert "$defs" not in json.dumps(description)
     schemas = description["components"]["schemas"]
