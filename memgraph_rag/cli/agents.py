@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -32,7 +32,7 @@ from memgraph_rag.server.tokens import TokenFolder
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
     from memgraph_rag.contracts import Embedder, LanguageModel
-__all__ = ["app", "serve"]
+__all__ = ["app", "open_memories", "serve"]
 
 app = typer.Typer(
     help="Serve the memory to agents by the Model Context Protocol, and manage tokens.", rich_markup_mode="rich"
@@ -138,6 +138,16 @@ def _memories(place: Place, layers: str | None, *, is_shared: bool) -> Iterator[
     finally:
         memories.close()
         signal.signal(signal.SIGTERM, restore)
+
+
+def open_memories(place: Place) -> AbstractContextManager[Memories]:
+    """Return the memories of a server of one person; see ``_memories``.
+
+    Raises:
+        SettingsError: the SDK is missing, or a setting is wrong.
+    """
+    _checked_settings(place)
+    return _memories(place, None, is_shared=True)
 
 
 app.callback(invoke_without_command=True)(at_place(serve_agents))

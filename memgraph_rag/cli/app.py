@@ -134,6 +134,12 @@ COMMANDS = {
         "serve",
         "Serve the memory over HTTP at 127.0.0.1 to programs (REST) and agents (MCP). Each client needs a token.",
     ),
+    "agent": Command("agent", "app", "Connect coding agents to the memory."),
+    "hook": Command(
+        "agent",
+        "hook",
+        "Answer an event of a coding agent, whose JSON is on standard input. Clients call it; errors go into a log.",
+    ),
     "export": Command(
         "maintenance",
         "export_file",

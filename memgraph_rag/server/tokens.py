@@ -12,6 +12,7 @@ import secrets
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Protocol
 
 import platformdirs
 
@@ -19,7 +20,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.server.private_files import read_object, write_private
 
-__all__ = ["Grant", "TokenFolder"]
+__all__ = ["Grant", "TokenFinder", "TokenFolder"]
 
 _PREFIX = "mgr_"
 _BYTES = 32  # of randomness; they cannot be guessed, so a plain hash is enough
@@ -55,6 +56,14 @@ class Grant:
     def is_expired(self) -> bool:
         """Whether the token has expired by now; False for a damaged token and a token without an end."""
         return bool(self.expires_at) and self.expires_at <= time.time()
+
+
+class TokenFinder(Protocol):
+    """Knows which access a token allows."""
+
+    def find(self, token: str) -> Grant | None:
+        """Return the grant of a token; None if the token is not valid."""
+        ...
 
 
 class TokenFolder:

@@ -34,7 +34,7 @@ from memgraph_rag.server.problems import answer_unrouted
 from memgraph_rag.server.rest import ROUTE, RestApi
 from memgraph_rag.server.server import MemoryServer
 from memgraph_rag.server.sessions import SessionLimit
-from memgraph_rag.server.tokens import TokenFolder
+from memgraph_rag.server.tokens import TokenFinder
 from memgraph_rag.server.tracing import Traced
 
 __all__ = ["HOST", "PATH", "http_app", "serve_http", "serve_stdio", "token_server"]
@@ -89,7 +89,7 @@ def serve_http(app: ASGIApp, *, port: int, ready: Callable[[str], None]) -> None
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def token_server(memories: Memories, tokens: TokenFolder) -> MemoryServer:
+def token_server(memories: Memories, tokens: TokenFinder) -> MemoryServer:
     """Return a server that requires a token, whose namespace each call uses."""
     return MemoryServer(
         memories,
@@ -143,9 +143,9 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = ()) -> Star
 
 
 class _Verifier(TokenVerifier):
-    """Checks tokens in a ``TokenFolder`` for the SDK."""
+    """Checks tokens for the SDK."""
 
-    def __init__(self, tokens: TokenFolder) -> None:
+    def __init__(self, tokens: TokenFinder) -> None:
         self._tokens = tokens
         self._threads = anyio.CapacityLimiter(_LOOKUPS)
 
