@@ -105,7 +105,7 @@ class Connections:
         record = self.all().get(client)
         if record is None:
             raise SettingsError(
-                f"Expected a connected client, got {show(client)}. List them: memgraph-rag agent status"
+                f"Expected a connected client, got {show(client)}. List them: memgraph-rag agent status."
             )
         changes: list[Change] = []
         for form in reversed(record["files"]):

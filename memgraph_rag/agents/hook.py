@@ -20,8 +20,8 @@ STORING = ("Stop", "SessionEnd", "PreCompact", "stop", "sessionEnd", "preCompact
 """Events after which turns are stored; the second spelling is Cursor's."""
 
 _STARTING = ("SessionStart", "sessionStart")
-_ANSWER_S = 2.0  # for an answer; a client waits no longer
-_START_S = 20.0  # for a server that starts; the settings of a client allow 30
+_ANSWER_S = 2.0  # for an answer, but at the begin of a session
+_START_S = 20.0  # for a server that starts, and for a brief; the settings of a client allow 30
 _MOST_LOG = 1_000_000  # bytes
 
 
@@ -39,8 +39,9 @@ def main(arguments: list[str]) -> None:
 
 def _answer(folder: str, client: str, event: str, body: bytes) -> str:
     path = f"/hook/{client}/{event}"
+    patience_s = _START_S if event in _STARTING else _ANSWER_S
     try:
-        return ask_server(folder, path, body)
+        return ask_server(folder, path, body, timeout_s=patience_s)
     except (FileNotFoundError, ConnectionError):  # it does not run, or its file is of one that was killed
         if event in STORING:
             _keep(folder, client, event, body)
@@ -51,7 +52,7 @@ def _answer(folder: str, client: str, event: str, body: bytes) -> str:
     while time.monotonic() < end:
         time.sleep(0.1)
         try:
-            return ask_server(folder, path, body)
+            return ask_server(folder, path, body, timeout_s=patience_s)
         except (FileNotFoundError, ConnectionError):
             continue
     raise TimeoutError(f"no server answered within {_START_S:.0f} s")
@@ -71,7 +72,7 @@ def read_address(folder: str) -> tuple[int, str]:
             raise FileNotFoundError("Expected port and secret, got another file. Wait for the next server.") from error
 
 
-def ask_server(folder: str, path: str, body: bytes) -> str:
+def ask_server(folder: str, path: str, body: bytes, *, timeout_s: float = _ANSWER_S) -> str:
     """Send a request to the server and return the text of its answer.
 
     Raises:
@@ -84,14 +85,14 @@ def ask_server(folder: str, path: str, body: bytes) -> str:
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {secret}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", port), timeout=_ANSWER_S) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=timeout_s) as connection:
         connection.sendall(head.encode() + body)
         received = bytearray()
         while part := connection.recv(65536):
             received += part
     answered, _, text = bytes(received).partition(b"\r\n\r\n")
     if b" 200 " not in answered.partition(b"\r\n")[0]:
-        raise ValueError(f"Expected an answer, got {answered[:80]!r}.")
+        raise ValueError(f"Expected an answer, got {answered[:80]!a}.")
     return text.decode()
 
 

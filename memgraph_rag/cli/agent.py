@@ -17,7 +17,7 @@ import typer
 
 from memgraph_rag.agents import hook as fast_hook
 from memgraph_rag.agents.clients import CLIENTS, edits_of
-from memgraph_rag.agents.hook_service import HookService
+from memgraph_rag.agents.hook_service import LOGS, HookService, store_session
 from memgraph_rag.agents.projects import PERSON, find_project
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.agents import open_memories
@@ -108,6 +108,32 @@ def status(*, folder: Folder = None, as_json: Json = False) -> None:
             typer.echo(f"    {plain(path)}")
 
 
+@app.command("import")
+@at_place
+def import_sessions(
+    place: Place,
+    client: Annotated[str, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(LOGS)}.")],
+    home: Home = None,
+    project: Annotated[Path | None, typer.Option(help="Only sessions of this folder's project.")] = None,
+) -> None:
+    """Store the sessions that a client kept, each in its project; a second call stores only what is new.
+
+    A Ladybug file is open in one process: while the local server runs, this command is refused.
+    """
+    logs = LOGS.get(client)
+    if logs is None:
+        raise SettingsError(f"Expected a client out of {', '.join(LOGS)}, got {show(client)}. Name one of them.")
+    wanted = None if project is None else find_project(project).namespace
+    with open_memories(place) as memories:
+        for path in logs.find_logs(home or Path.home()):
+            session = logs.read_session(path)
+            found = find_project(session.folder or Path.home())
+            if session.turns and not found.is_ignored and wanted in (None, found.namespace):
+                with memories.in_use(found.namespace):
+                    number = store_session(memories.get(found.namespace), session)
+                typer.echo(f"{number:5} new turns    {plain(found.namespace)}    {plain(session.id)}")
+
+
 @app.command(hidden=True)
 @at_place
 def serve(place: Place, folder: Folder = None, idle_s: float = _IDLE_S) -> None:
@@ -131,7 +157,7 @@ def serve(place: Place, folder: Folder = None, idle_s: float = _IDLE_S) -> None:
 
         warm = memories.get(PERSON)  # the first hook must not wait for models
         warm.recognizer.recognize(["Ann lives in Berlin."])
-        warm.brief(about="Ann")
+        warm.embedder.embed(["Ann lives in Berlin."])
         _answer_pending(path, service)
         app = hook_app(memories, OwnerTokens(secret, PERSON), answer)
         serve_hooks(app, secret, path / "server.json", idle_s=idle_s)

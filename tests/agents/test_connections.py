@@ -8,32 +8,13 @@ from pathlib import Path
 import json5
 import pytest
 import tomlkit
+from recorded_day import CLAUDE_SETTINGS, CLAUDE_STATE
 from tables import table
 
 from memgraph_rag.agents import jsonc
 from memgraph_rag.agents.clients import CLIENTS, edits_of
 from memgraph_rag.agents.connections import Connections, plan_changes
 from memgraph_rag.errors import SettingsError
-
-CLAUDE_STATE = """{
-  "numStartups": 12,
-  "mcpServers": {
-    "github": {"type": "http", "url": "https://api.example.com/mcp"}
-  },
-  "projects": {"/src/shop": {"allowedTools": []}}
-}"""
-
-CLAUDE_SETTINGS = """{
-  // mine
-  "permissions": {"allow": ["Bash(ls:*)"]},
-  "hooks": {
-    "Stop": [
-      {"hooks": [{"type": "command", "command": "notify-send done"}]} // tell me
-    ],
-    /* later */
-  },
-}
-"""
 
 CODEX_CONFIG = """# my model
 model = "gpt-5.2"

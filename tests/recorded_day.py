@@ -11,7 +11,27 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DAY", "Player"]
+__all__ = ["CLAUDE_SETTINGS", "CLAUDE_STATE", "DAY", "Player"]
+
+CLAUDE_STATE = """{
+  "numStartups": 12,
+  "mcpServers": {
+    "github": {"type": "http", "url": "https://api.example.com/mcp"}
+  },
+  "projects": {"/src/shop": {"allowedTools": []}}
+}"""
+
+CLAUDE_SETTINGS = """{
+  // mine
+  "permissions": {"allow": ["Bash(ls:*)"]},
+  "hooks": {
+    "Stop": [
+      {"hooks": [{"type": "command", "command": "notify-send done"}]} // tell me
+    ],
+    /* later */
+  },
+}
+"""
 
 DAY = [
     [
