@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "memgraph_rag"
 PICTURE = Path(__file__).with_name("architecture.svg")
 
 ROWS = (
-    ("__main__", "cli", "server", "evaluation", "integrations", "testing"),
+    ("__main__", "cli", "agents", "server", "evaluation", "integrations", "testing"),
     ("asynchronous",),
     ("memory",),
     ("scoped", "systems"),

@@ -104,6 +104,7 @@ class AsyncMemory:
     add = _awaited(Memory.add)
     add_many = _iterated(Memory.add_many)
     search = _awaited(Memory.search)
+    brief = _awaited(Memory.brief)
     ask = _awaited(Memory.ask)
     stream = _iterated(Memory.stream)
     documents = _awaited(Memory.documents)
@@ -152,6 +153,7 @@ class AsyncScopedMemory:
 
     add = _awaited(ScopedMemory.add)
     search = _awaited(ScopedMemory.search)
+    brief = _awaited(ScopedMemory.brief)
     wishes = _awaited(ScopedMemory.wishes)
     statements = _awaited(ScopedMemory.statements)
     ask = _awaited(ScopedMemory.ask)

@@ -70,6 +70,7 @@ from memgraph_rag.types import (
     Step,
     Tool,
 )  # fmt: skip
+from memgraph_rag.types.brief import Brief
 from memgraph_rag.types.inspection import Neighbourhood
 from memgraph_rag.types.receipts import Failure, Receipt
 
@@ -461,6 +462,31 @@ class Memory:
             shown = query if self.settings.capture_content else None
             event_fields |= telemetry.describe_retrieval(evidence, k=k, query=shown)
         return with_days(evidence)
+
+    def brief(self, *, max_tokens: int = 600, about: str | None = None, **scope: Unpack[ScopeFields]) -> Brief:
+        """Return what an agent should know before a conversation, each line with its place. No model writes it.
+
+        The sections are: what holds about people (since when), wishes and instructions, open ends (tasks, and deadlines
+        from now on), decisions, what was done, and what was spoken of last. Each begins with the newest. The layer
+        ``facts`` finds all but the last; without it only the last is there. ``Brief.text`` may be empty.
+
+        Args:
+            max_tokens: the most tokens of the text, counted by the embedder.
+            about: a subject; only lines that bear on it, the nearest first.
+            scope: the part of the memory that counts, as for ``search``. With ``at`` the brief is that of the day.
+
+        Raises:
+            SettingsError: ``max_tokens`` is below 1, or a time is invalid.
+            QuestionError: the subject is empty.
+        """
+        self._parts.process.require()
+        validation.check_count("max_tokens", max_tokens)
+        subject = None if about is None else validation.checked_question(about)
+        with telemetry.span("brief") as event_fields:
+            extent = self._parts.extent_of(Scope(**scope))
+            brief = self._parts.briefs.write(extent, max_tokens=max_tokens, about=subject)
+            event_fields |= {"lines": len(brief.lines)}
+        return brief
 
     def tools(self, names: Sequence[ToolName] = TOOLS, **scope: Unpack[ScopeFields]) -> list[Tool]:
         """Return tools for a model that calls functions: search, ask, add and forget, each with a JSON schema.

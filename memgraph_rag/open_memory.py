@@ -21,6 +21,7 @@ from memgraph_rag.calls.validation import check_namespace
 from memgraph_rag.contracts import GraphStore, Layer, LearningLayer, MemoryLayer, Models, Progress
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreReadOnly
+from memgraph_rag.facts.brief import Briefs
 from memgraph_rag.facts.fact_search import FactSearch
 from memgraph_rag.facts.listing import list_statements
 from memgraph_rag.facts.remarks import Remarks
@@ -186,6 +187,11 @@ class OpenMemory:
         """The part that finds instructions and preferences of users."""
         return Wishes(self.search.facts, self.store, self.models.embedder)
 
+    @cached_property
+    def briefs(self) -> Briefs:
+        """The part that writes briefs. The embedder counts their tokens, so that no language model is needed."""
+        return Briefs(self.search, self.store, self.models.embedder, self.models.embedder.count_tokens)
+
     def statements(self, extent: Extent) -> list[Statement]:
         """Return the statements of people about themselves within an extent; see ``list_statements``."""
         return list_statements(self.search.facts, self.store, extent)
@@ -193,7 +199,7 @@ class OpenMemory:
     def embed_with(self, embedder: CheckedEmbedder) -> None:
         """Use another embedder from now on. The store must hold its embeddings. Searches read the store again."""
         self.models.embedder = embedder
-        for part in ("reading", "wishes"):  # they hold the former embedder
+        for part in ("reading", "wishes", "briefs"):  # they hold the former embedder
             self.__dict__.pop(part, None)
         self.search = self._new_search()
         self.store.migrate(embedder=embedder.name, dimension=embedder.dimension)

@@ -40,6 +40,7 @@ from memgraph_rag.types import (
     Step,
     Tool,
 )
+from memgraph_rag.types.brief import Brief
 
 if TYPE_CHECKING:
     from memgraph_rag.memory import Memory
@@ -101,6 +102,10 @@ class ScopedMemory:
         return self._memory.search(
             query, k=k, mode=mode, min_relevance=min_relevance, judge=judge, **narrow_scope(self.scope, scope)
         )
+
+    def brief(self, *, max_tokens: int = 600, about: str | None = None, **scope: Unpack[ScopeFields]) -> Brief:
+        """Return what an agent should know of the scope before a conversation; see ``Memory.brief``."""
+        return self._memory.brief(max_tokens=max_tokens, about=about, **narrow_scope(self.scope, scope))
 
     def wishes(self, query: str, **scope: Unpack[ScopeFields]) -> list[Evidence]:
         """Return the segments of at most three relevant instructions and preferences of users, newest first.

@@ -54,8 +54,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "memory": {*CONTRACTS, *ROOMS, *OPERATIONS, "open_memory", "session", "tools", "scoped"},
     "asynchronous": {*BASE, "maintenance", "session", "scoped", "memory"},
     ROOT: {*BASE, "settings", "memory", "scoped", "session", "asynchronous"},
+    "agents": {ROOT, *BASE, "text"},
     # The outermost rooms use the public API; the command line also starts servers and asks what is installed.
-    "cli": {ROOT, *CONTRACTS, *ROOMS, *OPERATIONS, "memory", "open_memory", "evaluation", "server"},
+    "cli": {ROOT, *CONTRACTS, *ROOMS, *OPERATIONS, "memory", "open_memory", "evaluation", "server", "agents"},
     "__main__": {"cli"},
     "evaluation": {ROOT, *BASE, "contracts", "memory", "settings"},
     "server": {ROOT, *BASE},

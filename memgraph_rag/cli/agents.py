@@ -10,7 +10,7 @@ import os
 import signal
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -34,7 +34,7 @@ from memgraph_rag.server.tokens import OneToken, TokenFolder
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
     from memgraph_rag.contracts import Embedder, LanguageModel
-__all__ = ["app", "serve", "ui"]
+__all__ = ["app", "open_memories", "serve", "ui"]
 
 app = typer.Typer(
     help="Serve the memory to agents by the Model Context Protocol, and manage tokens.", rich_markup_mode="rich"
@@ -184,6 +184,16 @@ def _memories(place: Place, layers: str | None, *, is_shared: bool) -> Iterator[
     finally:
         memories.close()
         signal.signal(signal.SIGTERM, restore)
+
+
+def open_memories(place: Place) -> AbstractContextManager[Memories]:
+    """Return the memories of a server of one person; see ``_memories``.
+
+    Raises:
+        SettingsError: the SDK is missing, or a setting is wrong.
+    """
+    _checked_settings(place)
+    return _memories(place, None, is_shared=True)
 
 
 app.callback(invoke_without_command=True)(at_place(serve_agents))

@@ -62,6 +62,11 @@ COMMANDS = {
         "search",
         "Find the passages that are relevant to a query. Without --judge the language model is not used.",
     ),
+    "brief": Command(
+        "inspection",
+        "brief",
+        "Show what to know before a conversation: what holds, wishes, open ends, decisions, what was spoken of last.",
+    ),
     "show": Command(
         "inspection",
         "show",
@@ -133,6 +138,12 @@ COMMANDS = {
         "agents",
         "ui",
         "Open the memory in the browser: see, ask and search it. With --ui-write, also add, correct and forget.",
+    ),
+    "agent": Command("agent", "app", "Connect coding agents to the memory."),
+    "hook": Command(
+        "agent",
+        "hook",
+        "Answer an event of a coding agent, whose JSON is on standard input. Clients call it; errors go into a log.",
     ),
     "export": Command(
         "maintenance",

@@ -1,4 +1,4 @@
-"""The commands that read the memory: ``memgraph-rag search``, ``show``, ``documents``, ``questions`` and ``status``.
+"""The commands that read the memory: ``search``, ``brief``, ``show``, ``documents``, ``questions`` and ``status``.
 
 They change nothing and need no language model. Invariant: the JSON form holds everything that a table shows.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memgraph_rag import InformationPoint, Memory, Segment, Settings
     from memgraph_rag.types import Change, Neighbourhood
 
-__all__ = ["documents", "questions", "search", "show", "status"]
+__all__ = ["brief", "documents", "questions", "search", "show", "status"]
 
 
 def search(
@@ -86,6 +86,29 @@ def search(
     if not shown:
         empty = 'This memory is empty: add documents first, "memgraph-rag add FILE".'
         render.to_stderr().print(empty if is_empty else "Nothing was found.")
+
+
+def brief(
+    place: Place,
+    max_tokens: Annotated[int, typer.Option(help="Maximum number of tokens.")] = 600,
+    about: Annotated[str | None, typer.Option(help="Only lines about this subject.")] = None,
+    user: UserOf = None,
+    session: SessionOf = None,
+    at: Annotated[str | None, typer.Option(help="Ignore everything that was said after this day or time.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what to know before a conversation: what holds, wishes, open ends, decisions, what was spoken of last.
+
+    Each line ends with its source and the characters that it rests on. No language model is used.
+    """
+    with place.stored() as memory:
+        written = memory.brief(max_tokens=max_tokens, about=about, user=user, session=session, at=at)
+    if as_json:
+        json_output.write_json(written.as_dict())
+    elif written.lines:
+        render.to_stdout().print(render.plain(written.text), markup=False, soft_wrap=True)
+    else:
+        render.to_stderr().print("Nothing is known.")
 
 
 def show(

@@ -13,6 +13,7 @@ from itertools import chain, islice
 
 from memgraph_rag.contracts import Models, Progress, SplitDocument
 from memgraph_rag.facts.own_words import own_words
+from memgraph_rag.facts.plans import plans
 from memgraph_rag.facts.statements import statements
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import is_user
@@ -67,16 +68,18 @@ def facts_in(segment: Segment, words: str) -> list[Annotation]:
     """Return the facts that a segment states, at most 32, then the days that it names relatively.
 
     Empty without own words of a person. Instructions and preferences count only if the user says them. The text of a
-    fact is its sentence, its kind that of ``facts.statements.Statement``. Its properties are attribute, value,
-    speaker and said (ISO 8601; empty if unknown), and former for a value that is given up. The text of a ``DAYS``
-    annotation is the relative words; its properties are first and last (ISO 8601), resolved by the turn's day.
+    fact is its sentence, its kind that of ``facts.statements.Statement`` or ``facts.plans.Plan``. Its properties are
+    attribute, value, speaker and said (ISO 8601; empty if unknown), and former for a value that is given up. A plan has
+    no attribute. The text of a ``DAYS`` annotation is the relative words; its properties are first and last (ISO 8601),
+    resolved by the turn's day.
 
     Args:
         words: the segment's own words, as ``facts.own_words`` returns them.
     """
     if not words.strip():
         return []
-    return [*islice(_find_facts(segment, words), _MOST_FACTS), *_find_days(segment, words)]
+    found = chain(_find_facts(segment, words), _find_plans(segment, words))
+    return [*islice(found, _MOST_FACTS), *_find_days(segment, words)]
 
 
 def _find_days(segment: Segment, words: str) -> Iterator[Annotation]:
@@ -100,3 +103,9 @@ def _find_facts(segment: Segment, words: str) -> Iterator[Annotation]:
         own = words[statement.start : statement.end]
         start, end = statement.end - len(own.lstrip()), statement.start + len(own.rstrip())
         yield Annotation(segment.text[start:end], (segment.id,), statement.kind, properties)
+
+
+def _find_plans(segment: Segment, words: str) -> Iterator[Annotation]:
+    for plan in plans(words):
+        properties = {"value": plan.text, "speaker": segment.speaker, "said": segment.time}
+        yield Annotation(segment.text[plan.start : plan.end].strip(), (segment.id,), plan.kind, properties)

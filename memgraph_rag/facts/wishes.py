@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from memgraph_rag.contracts import Embedder, GraphReader
 from memgraph_rag.facts.fact_index import Fact, FactIndex, within
-from memgraph_rag.types import Evidence, Extent, Matrix, Segment, Standing
+from memgraph_rag.facts.phrase_vectors import PhraseVectors
+from memgraph_rag.types import Evidence, Extent, Segment, Standing
 
 __all__ = ["MOST_WISHES", "WISHES", "Wishes"]
 
@@ -39,7 +38,7 @@ class Wishes:
 
     def __init__(self, facts: FactIndex, graph: GraphReader, embedder: Embedder) -> None:
         self._facts, self._graph, self._embedder = facts, graph, embedder
-        self._vectors: dict[str, Matrix] = {}  # embeddings of wishes by their words
+        self._phrases = PhraseVectors(embedder)
 
     def bearing_on(self, query: str, extent: Extent) -> list[Evidence]:
         """Return the segments of the wishes within an extent that matter for a query, the newest first.
@@ -54,7 +53,7 @@ class Wishes:
         wishes = sorted(wishes, key=lambda fact: (fact.at, fact.document_id, fact.index), reverse=True)[:_MOST_COMPARED]
         if not wishes:
             return []
-        vectors = np.concatenate([self._embed(fact.value) for fact in wishes])
+        vectors = self._phrases.embed([fact.value for fact in wishes])
         (asked,) = self._embedder.embed([query])
         cosines = vectors @ asked
         bearing: list[tuple[float, int]] = []
@@ -66,13 +65,6 @@ class Wishes:
         places = sorted(place for _, place in sorted(bearing)[:MOST_WISHES])
         return self._evidence(list({wishes[place].segment_id: wishes[place] for place in places}.values()))
 
-    def _embed(self, words: str) -> Matrix:
-        if words not in self._vectors:
-            if len(self._vectors) > _MOST_KEPT:
-                self._vectors = {}
-            self._vectors[words] = self._embedder.embed([words])
-        return self._vectors[words]
-
     def _evidence(self, facts: Sequence[Fact]) -> list[Evidence]:
         nodes = {node.id: node for node in self._graph.nodes([fact.segment_id for fact in facts])}
         keys = {record.id: record.key for record in self._graph.documents(sorted({f.document_id for f in facts}))}
@@ -81,9 +73,6 @@ class Wishes:
             for rank, fact in enumerate(facts, 1)
             if isinstance(segment := nodes.get(fact.segment_id), Segment) and fact.document_id in keys
         ]
-
-
-_MOST_KEPT = 4_096  # vectors
 
 
 def _make_standing(fact: Fact) -> Standing:

@@ -59,7 +59,7 @@ def base_form(word: str) -> str:
 def is_past(word: str) -> bool:
     """Return whether a word in lower case may be a past form or participle of a verb.
 
-    Every word of more than three letters that ends with "ed" may be one, also "hundred". Of irregular verbs only those
-    in the module's list are known.
+    Every word of more than three letters that ends with "ed" may be one, also "hundred", but "need" is none. Of
+    irregular verbs only those in the module's list are known.
     """
-    return word in _PAST or (len(word) > 3 and word.endswith("ed"))
+    return word in _PAST or (len(word) > 3 and word.endswith("ed") and word != "need")

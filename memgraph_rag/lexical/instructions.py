@@ -18,7 +18,8 @@ _SERVE = (
     "start begin end suggest recommend mention assume add do be tell ask remind translate provide list cite maintain "
     "prefer present describe make stick refer follow convert spell check put highlight summarise summarize break "
     "offer "
-    "name state specify present organise organize structure limit skip leave sign greet label number note return help"
+    "name state specify present organise organize structure limit skip leave sign greet label number note return help "
+    "run commit push merge touch edit install import test build deploy delete rename log mock pin"
 )
 _VERB = rf"(?:{'|'.join(_SERVE.split())})"
 _INSTRUCTION = re.compile(

@@ -360,6 +360,13 @@ class SegmentIndex:
             if len(rows):
                 yield document_id, [self._ids[row] for row in rows], len(rows) == len(places)
 
+    def newest(self, extent: Extent, k: int) -> list[str]:
+        """Return the ids of the k segments of conversations in an extent that were said last, the newest first."""
+        rows = self.view(extent).rows
+        rows = rows[self._said_by[rows] > 0]
+        newest = rows[np.lexsort((rows, self._times[rows]))][::-1]
+        return [self._ids[row] for row in newest[:k]]
+
     def mentions(self, view: View) -> sparse.csr_matrix:
         """Return (n, entities) the edges between segments and entities, also for a view of a single document.
 

@@ -136,6 +136,14 @@ class SegmentSearch:
             return find_mode(mode).find(query, context, k=k)[:k]
         return self.search_core(query, k, mode, extent, most_said=k)[0][:k]
 
+    def newest(self, extent: Extent, k: int) -> list[str]:
+        """Return the ids of the k segments of conversations in an extent that were said last, the newest first.
+
+        Empty if the namespace is too large for memory, so that the database searches.
+        """
+        with self.index.lock:
+            return self.index.newest(extent, k) if self._is_in_memory() else []
+
     def _context(self, extent: Extent) -> ModeContext:
         """Return the context for a system's mode."""
         return ModeContext(

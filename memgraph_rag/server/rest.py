@@ -231,6 +231,7 @@ _EXAMPLES: dict[str, dict[str, Any]] = {
     "list_documents": {"limit": 10},
     "look": {"name": "Ann"},
     "status": {},
+    "brief": {"max_tokens": 300},
     "search": {"query": "Where does Ann keep bees?", "k": 2},
     "document": {"name": "move"},
     "around": {"name": "Ann"},

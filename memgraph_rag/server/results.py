@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answered",
+    "Briefed",
     "DocumentList",
     "Failure",
     "Forgotten",
@@ -113,6 +114,24 @@ class Recalled(BaseModel):
         description="Instructions and preferences of the user that are relevant to the query, newest first: follow "
         "them."
     )
+
+
+class BriefedLine(BaseModel):
+    """A line of a brief with the place that it rests on (``BriefLine``)."""
+
+    section: str = Field(description="holds, wish, open, decision, deed or last.")
+    text: str
+    document_key: str
+    start: int
+    end: int
+    said: str = Field(description="The time of the quotation; empty if unknown.")
+
+
+class Briefed(BaseModel):
+    """What to know before a conversation (``Brief``)."""
+
+    text: str = Field(description="All lines as Markdown, with their sources; empty if nothing is known.")
+    lines: list[BriefedLine]
 
 
 class Quote(BaseModel):

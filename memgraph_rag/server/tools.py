@@ -22,6 +22,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
 from memgraph_rag.server.results import (
     Answered,
+    Briefed,
     DocumentList,
     Forgotten,
     Passage,
@@ -35,6 +36,7 @@ from memgraph_rag.server.services import Call, Services
 from memgraph_rag.types import Part
 
 __all__ = [
+    "BRIEF",
     "TOOLS",
     "Confirmation",
     "Metadata",
@@ -455,6 +457,21 @@ def status(*, call: Call) -> Status:
     )
 
 
+def brief(
+    *,
+    call: Call,
+    max_tokens: Annotated[int, Field(description="The most tokens of the text.", ge=1)] = 600,
+    about: Annotated[str, Field(description="A subject; only lines that bear on it.")] = "",
+    user: User = "",
+    session: Session = "",
+    at: Annotated[str, Field(description="Return the brief of this day: later passages are left out.")] = "",
+) -> Briefed:
+    """Return what to know before a conversation; see ``Memory.brief``."""
+    scope: Any = {"user": user or None, "session": session or None, "at": at or None}
+    written = _services(call).memory.brief(max_tokens=max_tokens, about=about or None, **scope)
+    return Briefed.model_validate(written.as_dict())
+
+
 def _services(call: Call) -> Services:
     return call.request_context.lifespan_context
 
@@ -542,3 +559,12 @@ TOOLS = (
     ),
 )
 """All tools, in the order in which clients list them."""
+
+BRIEF = ToolEntry(
+    brief,
+    "Brief",
+    "Return what to know before a conversation: what holds, wishes, open ends, decisions, and what was spoken of last, "
+    "each line with its place. No model is called.",
+    hints(reads=True),
+)
+"""A tool over plain HTTP alone. Over MCP the brief is a resource, so that clients list seven tools."""

@@ -38,6 +38,7 @@ from memgraph_rag.server.server import MemoryServer, make_tool
 from memgraph_rag.server.services import Owner
 from memgraph_rag.server.sessions import SessionLimit
 from memgraph_rag.server.tokens import Grants
+from memgraph_rag.server.tools import BRIEF
 from memgraph_rag.server.tracing import Traced
 
 __all__ = ["HOST", "PATH", "Owner", "http_app", "serve_http", "serve_stdio", "token_server"]
@@ -132,7 +133,7 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = (), may_wri
         host=HOST,
     )
     is_owner = server.services.owner is not None
-    operations = (*OPERATIONS, *(OWNER_OPERATIONS if is_owner else ()))
+    operations = (BRIEF, *OPERATIONS, *(OWNER_OPERATIONS if is_owner else ()))
     api = RestApi(server.services, (*server.memory_tools, *map(make_tool, operations)))
     verifier = server.verifier
     app.router.routes[:] = [

@@ -26,7 +26,7 @@ from memgraph_rag.text import office
 from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.text.paths import expand_home, names_file, names_folder
 
-__all__ = ["IGNORE_FILES", "Folder"]
+__all__ = ["IGNORE_FILES", "Folder", "is_ignored_by"]
 
 IGNORE_FILES = (".gitignore", ".memgraphignore")
 """Files with patterns as in Git. If both match a name, the last one decides."""
@@ -206,6 +206,13 @@ def _add_rules(folder: Path, rules: _Rules) -> _Rules:
     """Return the rules, followed by those of the ignore files in a folder."""
     patterns = [pattern for name in IGNORE_FILES for pattern in _read_patterns(folder / name)]
     return (*rules, (folder, GitIgnoreSpec(patterns))) if patterns else rules
+
+
+def is_ignored_by(file: Path, folder: Path) -> bool:
+    """Return whether the patterns of an ignore file match a folder: the file's own, or one below it."""
+    spec = GitIgnoreSpec(_read_patterns(file))
+    inside = folder.relative_to(file.parent).as_posix()
+    return spec.match_file("any" if inside == "." else f"{inside}/")
 
 
 def _is_file(path: Path) -> bool:

@@ -49,8 +49,10 @@ def test_a_program_remembers_recalls_asks_and_forgets(post: Post) -> None:
     answer = post("ask", question=QUESTION).json()
     assert answer["citations"][0]["quote"] in FOX
     assert post("status").json()["documents"] == 1
+    post("remember", messages=[{"role": "user", "content": "Tea at five."}])
+    assert [line["text"] for line in post("brief").json()["lines"]] == ["Tea at five."]
     assert post("forget", name="fox").json()["forgotten"] is True
-    assert post("list_documents").json()["total"] == 0
+    assert post("list_documents").json()["total"] == 1
 
 
 @in_loop
@@ -204,7 +206,7 @@ def test_address_that_is_not_there_is_a_problem(get) -> None:
 
 def test_the_description_holds_every_tool_and_no_lost_reference(get) -> None:
     description = get("/openapi.json").json()
-    tools = {"ask", "forget", "list_documents", "look", "recall", "remember", "status"}
+    tools = {"ask", "brief", "forget", "list_documents", "look", "recall", "remember", "status"}
     assert {f"/v1/{tool}" for tool in tools} <= set(description["paths"])
     assert "$defs" not in json.dumps(description)
     schemas = description["components"]["schemas"]

@@ -1,0 +1,138 @@
+"""The command that a client calls for an event: ``python hook.py FOLDER CLIENT EVENT``, with the event on its input.
+
+It passes the event to the local server and prints the answer. It is run as a file, so it imports nothing of this
+package, and of Python only what starts in milliseconds. Invariants: the exit status is 0, and standard output holds an
+answer of the server or nothing; what goes wrong is a line of ``FOLDER/hooks.log``. Without a server it starts one: only
+the begin of a session waits for it, and an event that stores is kept in ``FOLDER/pending`` for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import time
+
+__all__ = ["ask_server", "main", "read_address", "start_server"]
+
+STORING = ("Stop", "SessionEnd", "PreCompact", "stop", "sessionEnd", "preCompact")
+"""Events after which turns are stored; the second spelling is Cursor's."""
+
+_STARTING = ("SessionStart", "sessionStart")
+_ANSWER_S = 2.0  # for an answer, but at the begin of a session
+_START_S = 20.0  # for a server that starts, and for a brief; the settings of a client allow 30
+_MOST_LOG = 1_000_000  # bytes
+
+
+def main(arguments: list[str]) -> None:
+    """Answer one event. Every error becomes a line in the log."""
+    folder = arguments[0] if arguments else ""
+    try:
+        folder, client, event = arguments
+        body = sys.stdin.buffer.read()
+        sys.stdout.write(_answer(folder, client, event, body))
+        sys.stdout.flush()
+    except Exception as error:  # noqa: BLE001 - the outermost edge: a hook must not break its client
+        _log(folder, f"{' '.join(arguments[1:])}: {type(error).__name__}: {error}")
+
+
+def _answer(folder: str, client: str, event: str, body: bytes) -> str:
+    path = f"/hook/{client}/{event}"
+    patience_s = _START_S if event in _STARTING else _ANSWER_S
+    try:
+        return ask_server(folder, path, body, timeout_s=patience_s)
+    except (FileNotFoundError, ConnectionError):  # it does not run, or its file is of one that was killed
+        if event in STORING:
+            _keep(folder, client, event, body)
+        start_server(folder)
+    if event not in _STARTING:
+        return ""
+    end = time.monotonic() + _START_S
+    while time.monotonic() < end:
+        time.sleep(0.1)
+        try:
+            return ask_server(folder, path, body, timeout_s=patience_s)
+        except (FileNotFoundError, ConnectionError):
+            continue
+    raise TimeoutError(f"no server answered within {_START_S:.0f} s")
+
+
+def read_address(folder: str) -> tuple[int, str]:
+    """Return the port and the secret of the running server.
+
+    Raises:
+        FileNotFoundError: there is no server, or its file is damaged.
+    """
+    with open(os.path.join(folder, "server.json"), encoding="utf-8") as file:  # noqa: PTH118, PTH123 - pathlib is slow
+        try:
+            form = json.load(file)
+            return int(form["port"]), str(form["secret"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileNotFoundError("Expected port and secret, got another file. Wait for the next server.") from error
+
+
+def ask_server(folder: str, path: str, body: bytes, *, timeout_s: float = _ANSWER_S) -> str:
+    """Send a request to the server and return the text of its answer.
+
+    Raises:
+        FileNotFoundError, ConnectionError: no server runs.
+        TimeoutError: the server did not answer in time.
+        ValueError: the answer is a refusal or no answer of HTTP.
+    """
+    port, secret = read_address(folder)
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {secret}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=timeout_s) as connection:
+        connection.sendall(head.encode() + body)
+        received = bytearray()
+        while part := connection.recv(65536):
+            received += part
+    answered, _, text = bytes(received).partition(b"\r\n\r\n")
+    if b" 200 " not in answered.partition(b"\r\n")[0]:
+        raise ValueError(f"Expected an answer, got {answered[:80]!a}.")
+    return text.decode()
+
+
+def start_server(folder: str) -> None:
+    """Start the server in the background. A second one ends at once."""
+    import subprocess
+
+    with open(os.path.join(folder, "server.log"), "ab") as log:  # noqa: PTH118, PTH123
+        subprocess.Popen(  # noqa: S603 - this Python, this package
+            [sys.executable, "-m", "memgraph_rag", "agent", "serve", "--folder", folder],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd=folder,  # a project's folder may hold modules and settings of its own
+        )
+
+
+def _keep(folder: str, client: str, event: str, body: bytes) -> None:
+    """Keep an event for the next server. Only the person can read the file."""
+    pending = os.path.join(folder, "pending")  # noqa: PTH118
+    os.makedirs(pending, mode=0o700, exist_ok=True)  # noqa: PTH103
+    path = os.path.join(pending, f"{time.time_ns()}-{os.getpid()}.json")  # noqa: PTH118
+    descriptor = os.open(f"{path}.part", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump({"client": client, "event": event, "input": json.loads(body or b"{}")}, file)
+    os.replace(f"{path}.part", path)  # noqa: PTH105
+
+
+def _log(folder: str, text: str) -> None:
+    """Append a line to the log; a log that grew long is begun anew."""
+    try:
+        path = os.path.join(folder, "hooks.log")  # noqa: PTH118
+        is_long = os.path.exists(path) and os.path.getsize(path) > _MOST_LOG  # noqa: PTH110, PTH202
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if is_long else os.O_APPEND)
+        with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
+            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {' '.join(text.split())}\n")
+    except OSError:
+        pass  # there is nowhere left to tell it
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,130 @@
+"""Read what a person means to do by rules: tasks, decisions, and what is done: "I still need to book the flight".
+
+The module knows one text. English only. Invariants: a plan is a clause of the text, word for word; a question and a
+supposition give nothing; the work is linear in the text's length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from memgraph_rag.lexical import dates
+from memgraph_rag.lexical.clauses import clauses
+from memgraph_rag.lexical.relative_days import relative_days
+from memgraph_rag.lexical.timestamps import read
+from memgraph_rag.lexical.tokenize import keywords, stem
+
+__all__ = ["PLANS", "Plan", "PlanKind", "due_day", "finishes", "plans"]
+
+PlanKind = Literal["task", "decision", "done"]
+
+PLANS = ("task", "decision", "done")
+"""The kinds of facts that are plans."""
+
+_MONTH = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_I = r"(?:i|we)(?:['’](?:ve|m|re|ll))?(?: (?:still|also|really|now|just|already|finally|both|all|have|had|am|are))*"
+_TASK = re.compile(
+    rf"{_I} (?:need to|have to|has to|got to|must|should|ought to|owe)\b|"
+    r"(?:please )?(?:remind me|do not let me forget|don['’]t let me forget) (?:to|about|of)\b|"
+    r"(?:to-?do|open|next(?: steps?)?|still (?:open|missing|to do)|left to do)\b ?(?:is|are|:|-)|"
+    r"(?:the |my |our )?(?:[\w-]+ ){0,3}(?:deadline|due date|appointment|exam|interview|meeting|release|launch|flight)"
+    r"(?: [\w-]+){0,5}? (?:is|are|on|by)\b",
+    re.IGNORECASE,
+)
+_INTENTION = re.compile(
+    rf"{_I} (?:will|going to|plan to|planning to|planning on|want to|aim to|hope to)\b|(?:i|we)['’]ll\b", re.IGNORECASE
+)
+_AHEAD = re.compile(
+    r"\b(?:tomorrow|tonight|(?:next|this|by|on|until|before|in|end of) (?:the )?(?:week\w*|month|year|spring|summer|"
+    rf"autumn|fall|winter|\w+day|(?:{_MONTH})\w*|an? (?:few )?(?:day|week|month)s?|\d+)|\d\d?(?:st|nd|rd|th)?"
+    rf" (?:{_MONTH})|(?:{_MONTH})\w* \d)",
+    re.IGNORECASE,
+)
+_DECISION = re.compile(
+    rf"{_I} (?:decided|agreed|settled on|chose|chosen|picked(?! up)|opted|resolved|going with|sticking with|"
+    r"switching to)\b|(?:let['’]?s|let us|we['’]ll|i['’]ll|we will) (?:go with|use|stick (?:to|with)|switch to|move to|"
+    r"drop|not use|call it|store)\b|(?:the )?(?:decision|decided|agreed|final)\b(?: is)? ?(?::|that|to|on|-)|"
+    r"(?:please )?(?:go with|use) .{1,80} (?:instead of|rather than|over|not)\b",
+    re.IGNORECASE,
+)
+_DONE = re.compile(
+    rf"{_I} (?:finished|done|completed|merged|shipped|fixed|sent|submitted|paid|booked|bought|called|released|closed|"
+    r"solved|wrote|written|passed|signed|delivered|cancelled|canceled)\b|"
+    r".{1,80} (?:is|are|was|were|has been|have been) (?:now |already |finally )*(?:done|finished|completed|merged|"
+    r"shipped|fixed|sent|submitted|paid|booked|released|closed|solved|cancelled|canceled)\b",
+    re.IGNORECASE,
+)
+_ANY_YEAR = re.compile(r"--(\d\d)-(\d\d)")
+_DATED = re.compile(r"\d{4}-\d\d-\d\d")
+_LEAST_COMMON = 0.5  # share of the words of what is done that a task must have, to count as done
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan and its kind; ``[start, end)`` is its clause in the text."""
+
+    kind: PlanKind
+    text: str
+    start: int
+    end: int
+
+
+def plans(text: str) -> Iterator[Plan]:
+    """Yield the plans of a text, in order; of a clause the first kind that fits: decision, done, task.
+
+    An intention ("I will") is a task only if it names a time.
+
+    >>> [(plan.kind, plan.text) for plan in plans("Okay, let's use SQLite. I still need to call Tom. Should I?")]
+    [('decision', "let's use SQLite"), ('task', 'I still need to call Tom')]
+    """
+    for clause in clauses(text):
+        for kind, pattern in (("decision", _DECISION), ("done", _DONE), ("task", _TASK)):
+            if pattern.match(clause.text):
+                yield Plan(kind, clause.text, clause.start, clause.end)
+                break
+        else:
+            if _INTENTION.match(clause.text) and _AHEAD.search(clause.text):
+                yield Plan("task", clause.text, clause.start, clause.end)
+
+
+def due_day(text: str, said: str) -> date | None:
+    """Return the last day that a plan names, by the day on which it was said; None if it names no day.
+
+    >>> due_day("I must send it by next Friday", "2026-05-12"), due_day("the exam is on June 3", "2026-05-12")
+    (datetime.date(2026, 5, 15), datetime.date(2026, 6, 3))
+    """
+    days = [days.last for days in relative_days(text, said)]
+    for term in dates.written(text):
+        match = _ANY_YEAR.fullmatch(term)
+        if _DATED.fullmatch(term):
+            days.append(date.fromisoformat(term))
+        elif match and f"any-{match[1]}-{match[2]}" in dates.written(text) and (moment := read(said)):
+            days.append(_next_such_day(date.fromisoformat(moment[:10]), int(match[1]), int(match[2])))
+    return max(days, default=None)
+
+
+def _next_such_day(said: date, month: int, day: int) -> date:
+    """Return the first such day of a year that is not before the given one; 29 February becomes 1 March."""
+    for year in (said.year, said.year + 1):
+        try:
+            found = date(year, month, day)
+        except ValueError:
+            found = date(year, 3, 1)
+        if found >= said:
+            return found
+    return found
+
+
+def finishes(done: str, task: str) -> bool:
+    """Return whether what is done is the task: they share half of the words of what is done.
+
+    >>> finishes("I booked the flight", "I still need to book the flight to Rome"), finishes("I paid", "I need to run")
+    (True, False)
+    """
+    words = {stem(word) for word in keywords(done)}
+    common = words & {stem(word) for word in keywords(task)}
+    return bool(common) and len(common) >= _LEAST_COMMON * len(words)

@@ -1,0 +1,39 @@
+"""MCP on standard streams for one client, passed on to a server over HTTP.
+
+It knows the SDK's streams, and no tool. A client that starts a process of its own so shares the memory, whose file only
+one process may open. Invariant: messages pass unchanged, in both directions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.server.stdio import stdio_server
+
+__all__ = ["bridge"]
+
+
+def bridge(url: str, token: str) -> None:
+    """Pass messages between standard streams and a server until the client disconnects."""
+    anyio.run(_bridge, url, token)
+
+
+async def _bridge(url: str, token: str) -> None:
+    client = create_mcp_http_client(headers={"Authorization": f"Bearer {token}"})
+    async with (
+        stdio_server() as (from_client, to_client),
+        client,
+        streamable_http_client(url, http_client=client) as (from_server, to_server, *_),
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(_pass_on, from_server, to_client)
+        await _pass_on(from_client, to_server)
+        tasks.cancel_scope.cancel()
+
+
+async def _pass_on(source: Any, target: Any) -> None:
+    async for message in source:
+        if not isinstance(message, Exception):  # a line that is no message
+            await target.send(message)

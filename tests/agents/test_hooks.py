@@ -1,0 +1,216 @@
+"""Events of clients: what a hook answers and stores, and that it never breaks its client."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from mcp_agents import Agent, in_loop
+from memories import options
+
+from memgraph_rag import Memory
+from memgraph_rag.agents import hook
+from memgraph_rag.agents.hook_service import USER, HookService
+from memgraph_rag.agents.projects import PERSON
+from memgraph_rag.server import transports
+from memgraph_rag.server.hooks import OwnerTokens, hook_app
+from memgraph_rag.server.memories import Memories
+from memgraph_rag.server.private_files import write_private
+
+EVENT = {"session_id": "1234567890abcdef", "source": "startup"}
+
+
+@pytest.fixture
+def memories(tmp_path: Path) -> Iterator[Memories]:
+    def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
+        return Memory(tmp_path / "agents.lbug", namespace=namespace, progress=progress, **options(layers=()))
+
+    opened = Memories(open_namespace)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def service(memories: Memories) -> HookService:
+    return HookService(memories.get)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    (folder / ".git").mkdir(parents=True)
+    return folder
+
+
+def write_log(path: Path, *said: tuple[str, str]) -> Path:
+    records = [
+        {
+            "type": role,
+            "uuid": f"{number}",
+            "message": {"role": role, "content": words},
+            "timestamp": "2026-11-27T08:00",
+        }
+        for number, (role, words) in enumerate(said)
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def context(answer: str) -> str:
+    return json.loads(answer)["hookSpecificOutput"]["additionalContext"] if answer else ""
+
+
+def test_stored_session_is_in_the_next_brief_once(service: HookService, memories: Memories, shop: Path) -> None:
+    log = write_log(shop / "log.jsonl", ("user", "Let's use SQLite."), ("assistant", "SQLite it is."))
+    ended = {**EVENT, "cwd": str(shop), "transcript_path": str(log)}
+    for event in ("Stop", "PreCompact", "SessionEnd"):
+        assert service.answer("claude-code", event, ended) == ""
+    service.wait()
+    (page,) = memories.get(f"project:{shop}").documents(user=USER)
+    assert page.key == "session/me/claude-code-1234567890abc/0"
+    assert len(json.loads(page.metadata["turns"])) == 2
+    text = context(service.answer("claude-code", "SessionStart", {"session_id": "next", "cwd": str(shop)}))
+    assert "Let's use SQLite." in text
+    assert "the project shop" in text
+
+
+def test_projects_do_not_see_each_other_and_all_see_the_person(
+    service: HookService, memories: Memories, shop: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "bank"
+    (other / ".git").mkdir(parents=True)
+    memories.get(PERSON).session(user=USER).add([{"role": "user", "content": "My name is Ann."}])
+    memories.get(f"project:{shop}").session(user=USER).add([{"role": "user", "content": "We decided to sell fish."}])
+    texts = [context(service.answer("codex", "SessionStart", {**EVENT, "cwd": str(each)})) for each in (shop, other)]
+    assert [("Ann" in text, "fish" in text) for text in texts] == [(True, True), (True, False)]
+
+
+def test_prompt_gets_passages_once_in_a_session(service: HookService, memories: Memories, shop: Path) -> None:
+    memories.get(f"project:{shop}").session(user=USER, session="old").add(
+        [{"role": "user", "content": "The database of the shop is SQLite."}]
+    )
+    asked = {**EVENT, "cwd": str(shop), "prompt": "Which database has the shop?"}
+    first, second = (service.answer("claude-code", "UserPromptSubmit", asked) for _ in range(2))
+    assert "SQLite" in context(first)
+    assert "[session/me/old/0 0-" in context(first)
+    assert second == ""
+    service.answer("claude-code", "SessionStart", {**asked, "source": "compact"})
+    assert "SQLite" in context(service.answer("claude-code", "UserPromptSubmit", asked))
+
+
+def test_prompt_gets_nothing_of_its_own_session(service: HookService, shop: Path) -> None:
+    log = write_log(shop / "log.jsonl", ("user", "The database of the shop is SQLite."))
+    own = {**EVENT, "cwd": str(shop), "transcript_path": str(log), "prompt": "Which database has the shop?"}
+    service.answer("claude-code", "Stop", own)
+    service.wait()
+    assert service.answer("claude-code", "UserPromptSubmit", own) == ""
+
+
+def test_ignored_project_is_neither_stored_nor_briefed(service: HookService, memories: Memories, shop: Path) -> None:
+    (shop / ".memgraphragignore").write_text("*\n")
+    log = write_log(shop / "log.jsonl", ("user", "Let's use SQLite."))
+    for event in ("Stop", "SessionStart", "UserPromptSubmit"):
+        given = {**EVENT, "cwd": str(shop), "transcript_path": str(log), "prompt": "SQLite?"}
+        assert service.answer("claude-code", event, given) == ""
+    service.wait()
+    assert memories.opened() == ()
+
+
+def test_cursor_hands_over_turns_in_its_events(service: HookService, memories: Memories, shop: Path) -> None:
+    common = {"conversation_id": "c1", "workspace_roots": [str(shop)], "generation_id": "g1"}
+    service.answer("cursor", "beforeSubmitPrompt", {**common, "prompt": "We decided to sell fish."})
+    service.answer("cursor", "afterAgentResponse", {**common, "text": "Fish it is."})
+    service.wait()
+    assert "Fish it is." in memories.get(f"project:{shop}").get("session/me/cursor-c1/0").text
+    answer = service.answer("cursor", "sessionStart", {**common, "conversation_id": "c2"})
+    assert "sell fish" in json.loads(answer)["additional_context"]
+
+
+# ── the command ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def served(memories: Memories, service: HookService, tmp_path: Path) -> Iterator[Path]:
+    """The folder of a running server."""
+    folder = tmp_path / "server"
+    listening = transports._listen(0)
+    app = hook_app(memories, OwnerTokens("secret", PERSON), service.answer)
+    server = uvicorn.Server(uvicorn.Config(app, ws="none", log_config=None, timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    write_private(folder / "server.json", {"port": listening.getsockname()[1], "secret": "secret", "pid": 0})
+    while not server.started:
+        threading.Event().wait(0.01)
+    yield folder
+    server.should_exit = True
+    thread.join(10)
+
+
+def run_hook(folder: Path, event: str, given: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-S", hook.__file__, str(folder), "claude-code", event]
+    return subprocess.run(command, input=given, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_command_prints_the_answer_of_the_server(served: Path, memories: Memories, shop: Path) -> None:
+    memories.get(f"project:{shop}").session(user=USER).add([{"role": "user", "content": "We decided to sell fish."}])
+    done = run_hook(served, "SessionStart", json.dumps({**EVENT, "cwd": str(shop)}))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "sell fish" in context(done.stdout)
+
+
+def test_error_of_the_server_is_a_line_in_the_log(served: Path) -> None:
+    done = run_hook(served, "SessionStart", "{no json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    log = served / "hooks.log"
+    assert "claude-code SessionStart: ValueError: Expected an answer, got b'HTTP/1.1 500" in log.read_text()
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_wrong_secret_is_refused(served: Path) -> None:
+    form = json.loads((served / "server.json").read_text())
+    write_private(served / "server.json", {**form, "secret": "other"})
+    assert (run_hook(served, "Stop", "{}").stdout, (served / "pending").exists()) == ("", False)
+    assert "401" in (served / "hooks.log").read_text()
+
+
+def test_without_a_server_an_event_that_stores_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(hook, "start_server", started.append)
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))
+    for event in ("Stop", "UserPromptSubmit"):
+        hook.main([str(tmp_path), "claude-code", event])
+    (kept,) = (tmp_path / "pending").iterdir()
+    assert json.loads(kept.read_text()) == {"client": "claude-code", "event": "Stop", "input": {}}
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert started == [str(tmp_path)] * 2
+
+
+def test_hook_imports_nothing_of_the_package() -> None:
+    program = f"import sys, runpy; sys.argv = ['hook']; runpy.run_path({hook.__file__!r}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert loaded.isdisjoint({"memgraph_rag", "typer", "torch", "http", "subprocess", "asyncio", "logging"})
+
+
+@in_loop
+async def test_project_token_reaches_the_memory_of_its_project(served: Path, memories: Memories, shop: Path) -> None:
+    from mcp import Client
+    from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
+    namespace = f"project:{shop}"
+    memories.get(namespace).add("The shop sells fish.", key="shop")
+    port, secret = hook.read_address(str(served))
+    headers = {"Authorization": f"Bearer {secret}.{namespace.encode().hex()}"}
+    async with create_mcp_http_client(headers=headers) as http:
+        url = f"http://127.0.0.1:{port}/mcp"
+        async with Client(streamable_http_client(url, http_client=http)) as client:
+            listed: dict[str, Any] = await Agent(client)("list_documents")
+    assert [document["key"] for document in listed["documents"]] == ["shop"]
