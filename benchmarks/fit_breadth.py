@@ -18,6 +18,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,11 @@ from machine import header
 from scipy.stats import binomtest
 
 from memgraph_rag import Memory
+from memgraph_rag.contracts import query_vectors
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.lexical.breadth import asks_about_the_whole
-from memgraph_rag.models.embedders.embedder import BREADTH_FILE
+from memgraph_rag.models.embedders.calibration import shipped_file
 from memgraph_rag.types import Matrix, QuestionBreadth
 
 DATA = Path(__file__).parent / "data" / "breadth"
@@ -66,12 +68,12 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--passages", type=Path, nargs="*", default=[], metavar="DIR")
     parser.add_argument("--others", type=Path, nargs="*", default=[], metavar="DIR")
-    parser.add_argument("--write", action="store_true", help=f"into {BREADTH_FILE.name}, beside the embedder")
+    parser.add_argument("--write", action="store_true", help="into the calibration of the embedder")
     options = parser.parse_args(arguments)
     try:
         with Memory(":memory:", layers=(), **given) as memory:
             print(f"{header(memory)}\n")
-            name, embed = memory.embedder.name, memory.embedder.embed
+            name, embed = memory.embedder.name, partial(query_vectors, memory.embedder)
             sets = {key: _embedded(rows, embed) for key, rows in _rows(DATA / "fitted.jsonl").items()}
             held_back = _embedded(_rows(DATA / "held_back.jsonl")[""], embed)
             further, rest = _of_folders(options.passages, embed, taken=FURTHER)
@@ -87,7 +89,9 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
         _show(key, questions, breadth)
     if options.write:
         stored = {"weights": breadth.weights, "bias": breadth.bias, "least": breadth.least}
-        BREADTH_FILE.write_text(json.dumps({name: stored}) + "\n", encoding="utf-8")
+        path = shipped_file(name)
+        record = json.loads(path.read_text("utf-8")) | {"question_breadth": stored}
+        path.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0
 
 

@@ -28,6 +28,7 @@ from take_sample import DATA_HELP
 
 from memgraph_rag import Evidence, Memory
 from memgraph_rag.cli.progress import Bars
+from memgraph_rag.contracts import query_vectors
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, Question, read_folder
 from memgraph_rag.evaluation.runs import added
@@ -73,7 +74,7 @@ def collect(directory: Path, store: str | Path, limit: int | None, **given: Any)
         for _ in added(memory, folder.documents):
             pass
         for question in folder.questions:
-            vector = memory.embedder.embed([question.text])[0]
+            vector = query_vectors(memory.embedder, [question.text])[0]
             results = memory.search(question.text, k=FOUND, documents=question.documents)
             among = sorted({evidence.segment.document_id for evidence in results})
             cosines = {hit.node_id: hit.score for hit in memory._parts.store.similarities(vector, documents=among)}

@@ -35,7 +35,15 @@ from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
 from memgraph_rag.answering.as_of import SearchWithin
-from memgraph_rag.contracts import Embedder, GraphReader, ReadingContext, ReadingSession, Search, Strategy
+from memgraph_rag.contracts import (
+    Embedder,
+    GraphReader,
+    ReadingContext,
+    ReadingSession,
+    Search,
+    Strategy,
+    query_vectors,
+)
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Question, read_folder
 from memgraph_rag.evaluation.metrics import interval
@@ -73,7 +81,7 @@ class CosineSession:
 
     def __init__(self, question: str, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._wanted = embedder.embed([question])[0]
+        self._wanted = query_vectors(embedder, [question])[0]
         self.tokens = 0
 
     @property

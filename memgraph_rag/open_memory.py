@@ -18,7 +18,7 @@ from memgraph_rag.calls import scopes
 from memgraph_rag.calls.document_lookup import checked_names, find_documents
 from memgraph_rag.calls.scope_index import ScopeIndex
 from memgraph_rag.calls.validation import check_namespace
-from memgraph_rag.contracts import GraphStore, Layer, LearningLayer, MemoryLayer, Models, Progress
+from memgraph_rag.contracts import GraphStore, Layer, LearningLayer, MemoryLayer, Models, Progress, cosine_scale
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreReadOnly
 from memgraph_rag.facts.brief import Briefs
@@ -99,11 +99,17 @@ class OpenMemory:
         check_namespace(namespace, self.store)
         self.journal = Journal(settings.cache_dir / "journal", owner=make_id(self.store.namespace, "journal"))
         self.models = FoundModels(
-            settings, **models, stored_recognizer=self.store.recognizer, journal=self.journal, progress=progress
+            settings,
+            **models,
+            stored_recognizer=self.store.recognizer,
+            journal=self.journal,
+            progress=progress,
         )
+        self.models.stored_embedder = lambda: self.store.schema.get("embedder", "")
         with ExitStack() as on_failure:
             on_failure.callback(self.close)
             self.store.migrate(embedder=self.models.embedder.name, dimension=self.models.embedder.dimension)
+            self.store.name_scale = lambda: cosine_scale(self.models.embedder)
             self.search = self._new_search()
             on_failure.pop_all()
 

@@ -42,6 +42,8 @@ PASSWORD = "a-password-for-tests"
 MUCH_MEMORY = 2 * 2**30  # bytes, by which a worker may grow before it gives back what it can
 KEPT = {"bytes": 0}  # when it last did
 
+os.environ.setdefault("MEMGRAPH_RAG_EMBEDDER", "all-MiniLM-L6-v2")  # the multilingual one is here for its own tests
+
 
 SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """Options of Java for a server that runs for minutes: without its second compiler, tests take a quarter less CPU."""

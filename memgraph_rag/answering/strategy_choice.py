@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from memgraph_rag.contracts import Embedder, Strategy
+from memgraph_rag.contracts import Embedder, Strategy, query_vectors
 from memgraph_rag.lexical.breadth import asks_about_the_whole
 from memgraph_rag.strategies import DEFAULT, find_strategy
 from memgraph_rag.strategies.overviews import Overviews
@@ -36,4 +36,6 @@ def choose_strategy(question: str, counts: Mapping[str, int], embedder: Embedder
 def is_about_a_whole(question: str, embedder: Embedder) -> bool:
     """Whether a question asks about the whole memory, by its words or, if the embedder has ``breadth``, its vector."""
     breadth: QuestionBreadth | None = getattr(embedder, "breadth", None)
-    return asks_about_the_whole(question) or (breadth is not None and breadth.is_whole(embedder.embed([question])[0]))
+    return asks_about_the_whole(question) or (
+        breadth is not None and breadth.is_whole(query_vectors(embedder, [question])[0])
+    )

@@ -26,7 +26,7 @@ from memgraph_rag.cli.options import Json, Place, at_place, layers_given
 from memgraph_rag.cli.sanitize import label as shown
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound
 from memgraph_rag.ingestion.layer_choice import FULL, expand_full
-from memgraph_rag.models.model_loader import FoundModels, open_embedder, open_language_model
+from memgraph_rag.models.model_loader import FoundModels, open_language_model
 from memgraph_rag.server import require_sdk
 from memgraph_rag.server.memories import IDLE_S, Memories
 from memgraph_rag.server.tokens import OneToken, TokenFolder
@@ -313,20 +313,21 @@ class _Openings:
         self._layers = layers
         self._shares = shares
         self._sharing = Lock()
+        self._embedder: Embedder | None = None
 
     def __call__(self, namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
         more: dict[str, Any] = {"layers": self._layers, "progress": progress}
-        if self._shares:
-            with self._sharing:  # two threads must not load the models twice
-                more["embedder"] = self._embedder
-                if self._language_model is not None:
-                    more |= {"model": self._language_model, "reader": "none"}
-        return replace(self._place, namespace=namespace).open(**more)
-
-    @cached_property
-    def _embedder(self) -> Embedder:
-        settings = self._place.settings()
-        return open_embedder(settings.embedder, settings)
+        place = replace(self._place, namespace=namespace)
+        if not self._shares:
+            return place.open(**more)
+        with self._sharing:  # two threads must not load the models twice
+            if self._language_model is not None:
+                more |= {"model": self._language_model, "reader": "none"}
+            if self._embedder is None:  # the first memory knows which embedder wrote the store
+                memory = place.open(**more)
+                self._embedder = memory.embedder
+                return memory
+        return place.open(**more, embedder=self._embedder)
 
     @cached_property
     def _language_model(self) -> LanguageModel | None:

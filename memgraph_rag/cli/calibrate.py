@@ -21,9 +21,11 @@ from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.models.calibration import calibrate as measuring
 from memgraph_rag.models.calibration.calibration import HeadCalibration, YesCalibration, write_calibration
 from memgraph_rag.models.calibration.labelled_questions import Cut, LabelledQuestion, LabelledSet, choose_questions
+from memgraph_rag.models.embedders import calibration as embedder_calibration
 from memgraph_rag.models.endpoints.address import is_address
 from memgraph_rag.models.files import catalogue
 from memgraph_rag.models.model_loader import open_embedder, open_endpoint_model
+from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder
 from memgraph_rag.settings import Settings
 
 __all__ = ["calibrate"]
@@ -46,6 +48,9 @@ def calibrate(
     candidates: Annotated[int, typer.Option(min=6, help="Number of texts to read for each question.")] = 12,
     cut: Annotated[int, typer.Option(min=16, help="Maximum number of tokens of each text.")] = 128,
     seed: Annotated[int, typer.Option(help="Seed of the random choices.")] = 0,
+    cosines: Annotated[
+        bool, typer.Option("--cosines", help="Measure the cosines of the embedder, not the language model.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Measure which attention heads rank passages, and when the model's Yes is reliable. Later questions use it.
@@ -55,6 +60,9 @@ def calibrate(
     if documents is not None and len(questions) > 1:
         raise typer.BadParameter("give one file of questions with it", param_hint="--documents")
     settings = place.settings()
+    if cosines:
+        _calibrate_cosines(settings, [_read_labelled(path, documents) for path in questions], out, as_json=as_json)
+        return
     plan = measuring.Plan(limit=limit, heads=heads, candidates=candidates, cut_tokens=cut, seed=seed)
     sets = [_read_labelled(path, documents) for path in questions]
     with Bars() as bars:
@@ -63,6 +71,25 @@ def calibrate(
     path = out or usual
     write_calibration(calibration, path)
     _show(calibration, path, as_json=as_json)
+
+
+def _calibrate_cosines(settings: Settings, sets: Sequence[LabelledSet], out: Path | None, *, as_json: bool) -> None:
+    """Measure how the embedder's cosines read, and write its calibration. Another file than the default is not read."""
+    embedder = CheckedEmbedder(open_embedder(settings.embedder, settings))
+    calibration = embedder_calibration.measure(
+        embedder, {labelled.name: (labelled.documents, labelled.questions) for labelled in sets}
+    )
+    path = out or embedder_calibration.calibration_file(embedder.name, settings.cache_dir)
+    write_calibration(calibration, path)
+    if as_json:
+        json_output.write_json({"file": str(path), **calibration.model_dump(mode="json")})
+        return
+    lines = [
+        f"{kind:<12} unrelated {knots[0][0]:.2f} in the mean, {knots[1][0]:.2f} at 97 %"
+        for kind, knots in calibration.knots.items()
+    ]
+    text = "\n".join([f"{embedder.name}, by {', '.join(calibration.data)}", *lines, f"Written to {path}"])
+    render.to_stdout().print(render.plain(text), markup=False, soft_wrap=True)
 
 
 def _calibrate_weights(

@@ -35,9 +35,11 @@ from memgraph_rag.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from memgraph_rag.models.embedders.calibration import find_origin
 from memgraph_rag.models.endpoints.address import is_address, parse_address
 from memgraph_rag.models.endpoints.json_check import JsonCheck
 from memgraph_rag.models.files import catalogue
+from memgraph_rag.models.files.packaged_e5 import INSTALL_MULTILINGUAL, is_e5_installed
 from memgraph_rag.models.model_loader import open_embedder, open_endpoint_model
 from memgraph_rag.models.recognizers import find_recognizer
 from memgraph_rag.settings import Settings
@@ -180,8 +182,11 @@ def _embedder(settings: Settings) -> Finding:
     if is_address(settings.embedder):
         embedder = open_embedder(settings.embedder, settings)
         return Finding("embedder", "ok", f"{embedder.name} answers, {embedder.dimension} dimensions")
-    name, folder = catalogue.find_embedder(settings.embedder)
-    return Finding("embedder", "ok", f"{name} in {folder}" if Path(folder).is_dir() else f"{name}, from the hub")
+    name, folder = catalogue.find_embedder(settings.embedder, cache_dir=settings.cache_dir)
+    found = f"{name} in {folder}" if Path(folder).is_dir() else f"{name}, from the hub"
+    advice = f"{name} knows English; for other languages: {INSTALL_MULTILINGUAL}" if name == catalogue.MINILM else ""
+    origin = find_origin(open_embedder(settings.embedder, settings).name, settings.cache_dir)
+    return Finding("embedder", "ok", f"{found}; cosines by {origin}", advice if not is_e5_installed() else "")
 
 
 def _recognizer(settings: Settings) -> Finding:

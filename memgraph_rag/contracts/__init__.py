@@ -33,6 +33,7 @@ from memgraph_rag.contracts.models import (
     ReadingSession,
     TokenCounter,
     TurnJudge,
+    cosine_scale,
     query_vectors,
 )
 from memgraph_rag.contracts.search import MODES, Search, SearchContext, SearchMode, SearchSpace
@@ -78,5 +79,6 @@ __all__ = [
     "TokenCounter",
     "TurnJudge",
     "WillingLayer",
+    "cosine_scale",
     "query_vectors",
 ]

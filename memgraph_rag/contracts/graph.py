@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from memgraph_rag.contracts.graph_reads import GraphReader, SearchedGraph
 from memgraph_rag.contracts.graph_writes import GraphWriter
 from memgraph_rag.types import (
+    CosineScale,
     DocumentGraph,
     DocumentRecord,
     Entity,
@@ -204,7 +205,12 @@ class GraphStore(GraphView, SearchedGraph, GraphWriter, FingerprintIndex, StoreU
     """A graph database, bound to one namespace. Several threads may use it at the same time.
 
     A store must implement the abstract members. It inherits the others from ``stores.BaseStore``.
+
+    Attributes:
+        name_scale: returns the scale on which cosines of names are read, when near-synonyms are looked for.
     """
+
+    name_scale: Callable[[], CosineScale]
 
     def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
         """Return, for each name, in order, the document with that id, else with that key; None when neither exists."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
 
-from memgraph_rag.types import Generation, Matrix, Prompt, TurnVerdicts, Usage, Vector
+from memgraph_rag.types import CosineScale, Generation, Matrix, Prompt, TurnVerdicts, Usage, Vector
 
 __all__ = [
     "UNCALIBRATED_YES",
@@ -28,6 +28,7 @@ __all__ = [
     "ReadingSession",
     "TokenCounter",
     "TurnJudge",
+    "cosine_scale",
     "query_vectors",
 ]
 
@@ -245,11 +246,13 @@ class Embedder(Protocol):
     """Turns texts into vectors.
 
     An embedder may have further attributes. ``most_tokens``: how many tokens of a text one pass reads; the embedder
-    must not cut a longer text silently. ``unrelated_below``: the cosine below which a sentence is not about a question;
-    without it, no answer is withheld and no citation is dropped as unrelated. ``relevance_curve``
-    (``types.RelevanceCurve``): the relevance of evidence by its cosine. ``breadth`` (``types.QuestionBreadth``): tells
-    questions about a whole from other questions; without it, their words alone decide. ``embed_queries``: as ``embed``,
-    for questions (``query_vectors``), if they have an encoder of their own.
+    must not cut a longer text silently. ``scale`` (``types.CosineScale``): how its cosines read; without it, a cosine
+    is read as it is. ``unrelated_below``: the reading below which a sentence is not about a question; without it, no
+    answer is withheld and no citation is dropped as unrelated. ``relevance_curve`` (``types.RelevanceCurve``): the
+    relevance of evidence by its reading. ``breadth`` (``types.QuestionBreadth``): tells questions about a whole from
+    other questions; without it, their words alone decide. ``calibration``: an object with these four members.
+    ``embed_queries``: as ``embed``, for questions (``query_vectors``), if they have a prompt or an encoder of their
+    own.
     """
 
     @property
@@ -274,6 +277,11 @@ class Embedder(Protocol):
 def query_vectors(embedder: Embedder, questions: Sequence[str]) -> Matrix:
     """Return the vectors of questions: by ``embed_queries`` if the embedder has that, else by ``embed``."""
     return getattr(embedder, "embed_queries", embedder.embed)(questions)
+
+
+def cosine_scale(embedder: Embedder) -> CosineScale:
+    """Return the scale on which an embedder's cosines are read; one that changes nothing if it has none."""
+    return getattr(embedder, "scale", CosineScale())
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, TurnJudge
+from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, TurnJudge, cosine_scale
 from memgraph_rag.facts.asked_attributes import asks_for_now
 from memgraph_rag.facts.fact_index import Fact, FactIndex, find_user
 from memgraph_rag.facts.holding import POOL, arrange, stating_segments
@@ -88,7 +88,7 @@ class FactSearch(SegmentSearch):
     ) -> Told | None:
         """Return what a person told of a question in a pool of results, by a judge or by likeness."""
         users = self.facts.users if facts else self._users_of(pool)
-        told = find_told(question, pool, matches, users, judge)
+        told = find_told(question, pool, matches, users, judge, contrast=cosine_scale(self._embedder).contrast)
         if told is None or not told.is_judged:
             return told
         return told.with_certain(stating_segments(question, facts, extent))

@@ -86,7 +86,12 @@ class Candidates:
 
 
 def find_candidates(
-    question: str, results: Sequence[Evidence], found: Mapping[str, SegmentMatch], users: Mapping[str, str]
+    question: str,
+    results: Sequence[Evidence],
+    found: Mapping[str, SegmentMatch],
+    users: Mapping[str, str],
+    *,
+    contrast: float = 1.0,
 ) -> Candidates | None:
     """Return the ``CANDIDATES`` turns of one person that are nearest to a question; None without turns of a person.
 
@@ -98,6 +103,7 @@ def find_candidates(
         results: best first.
         found: matches by segment id, for vectors and cosines to the question.
         users: the users by document id.
+        contrast: ``CosineScale.contrast`` of the embedder.
     """
     vectors = {each.id: each.vector for each in found.values() if each.vector is not None}
     cosines = {each.id: each.cosine or 0.0 for each in found.values()}
@@ -113,7 +119,7 @@ def find_candidates(
     centred = np.stack([vectors[item.segment.id] for item in own]) - mean
     usual = float(np.mean([cosines[item.segment.id] for item in known]))
     above = np.array([cosines[item.segment.id] - usual for item in own])
-    likeness = above / np.maximum(np.linalg.norm(centred, axis=1), 1e-9)
+    likeness = contrast * above / np.maximum(np.linalg.norm(centred, axis=1), 1e-9)
     texts = [spoken[item.segment.id] for item in own]
     columns = [
         likeness,

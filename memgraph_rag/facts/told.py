@@ -88,6 +88,8 @@ def find_told(
     found: Mapping[str, SegmentMatch],
     users: Mapping[str, str],
     judge: TurnJudge | None = None,
+    *,
+    contrast: float = 1.0,
 ) -> Told | None:
     """Return what the person whose turns are nearest to a question told of it; None without turns of a person.
 
@@ -96,8 +98,9 @@ def find_told(
         found: matches by segment id, for vectors and cosines to the question.
         users: the users by document id.
         judge: reads the turns; without one their cosines decide.
+        contrast: ``CosineScale.contrast`` of the embedder.
     """
-    candidates = find_candidates(question, results, found, users)
+    candidates = find_candidates(question, results, found, users, contrast=contrast)
     if candidates is None:
         return None
     order = sorted(range(len(candidates.results)), key=candidates.moments.__getitem__)

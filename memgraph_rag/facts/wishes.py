@@ -10,9 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memgraph_rag.contracts import Embedder, GraphReader
+import numpy as np
+
+from memgraph_rag.contracts import Embedder, GraphReader, cosine_scale, query_vectors
 from memgraph_rag.facts.fact_index import Fact, FactIndex, within
 from memgraph_rag.facts.phrase_vectors import PhraseVectors
+from memgraph_rag.lexical.scripts import kind_of_pair, kind_of_text
 from memgraph_rag.types import Evidence, Extent, Segment, Standing
 
 __all__ = ["MOST_WISHES", "WISHES", "Wishes"]
@@ -24,8 +27,8 @@ WISHES = ("instruction", "preference")
 """The kinds of facts that are wishes; a kind is also the list's name in ``Evidence.why``."""
 
 _MOST_COMPARED = 64  # the newest wishes
-_SAME = 0.75  # cosine at which two wishes are about the same; not measured
-_BEARS = 0.2  # cosine at which a wish matters for a query; see docs/conversations.md
+_SAME = 0.75  # reading of a cosine at which two wishes are about the same; not measured
+_BEARS = 0.2  # reading at which a wish matters for a query; see docs/conversations.md
 _ON_CONDITION = re.compile(
     r"\b(?:when(?:ever)?|if|every time|as soon as|where) (?:i|you|we)\b|\bwhen (?:asked|answering|writing|"
     r"discussing|talking)\b",
@@ -54,12 +57,14 @@ class Wishes:
         if not wishes:
             return []
         vectors = self._phrases.embed([fact.value for fact in wishes])
-        (asked,) = self._embedder.embed([query])
-        cosines = vectors @ asked
+        (asked,) = query_vectors(self._embedder, [query])
+        scale, cosines = cosine_scale(self._embedder), (vectors @ asked).tolist()
         bearing: list[tuple[float, int]] = []
         for place, fact in enumerate(wishes):
-            is_superseded = (vectors[:place] @ vectors[place] >= _SAME).any()
-            weight = 1.0 if _is_general(fact) else float(cosines[place])
+            likeness = scale.read((vectors[:place] @ vectors[place]).astype(np.float64), kind_of_text(fact.value))
+            is_superseded = (likeness >= _SAME).any()
+            reading = scale.read(cosines[place], kind_of_pair(query, fact.value))
+            weight = 1.0 if _is_general(fact) else reading
             if weight >= _BEARS and not is_superseded:
                 bearing.append((-weight, place))
         places = sorted(place for _, place in sorted(bearing)[:MOST_WISHES])

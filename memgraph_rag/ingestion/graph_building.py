@@ -26,6 +26,7 @@ from memgraph_rag.errors import MemgraphRagError, ModelNotFound, TokenLimitReach
 from memgraph_rag.ingestion.cost_estimate import log_cost
 from memgraph_rag.ingestion.layer_building import build_layer
 from memgraph_rag.ingestion.planning import PendingDocument, takes
+from memgraph_rag.ingestion.text_language import tell_unknown_language
 from memgraph_rag.layers.growth import join_top_points
 from memgraph_rag.models.embedders.unit_vectors import units
 from memgraph_rag.models.wrappers.token_limit import LimitedModels
@@ -123,6 +124,7 @@ class GraphBuilder:
                 else []
                 for document in documents
             ]
+            tell_unknown_language(self._models.embedder.name, (parts[0] for parts in texts if parts))
             total = sum(map(len, texts))
             self._report("embedding", 0, total)
             embedding = executor.submit(embed_grouped, texts, self._models.embedder)

@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from memgraph_rag.contracts import Embedder, GraphStore, Progress
+from memgraph_rag.contracts import Embedder, GraphStore, Progress, cosine_scale
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.ingestion.segment_vectors import embed_segments
@@ -49,9 +50,13 @@ def reembed(store: GraphStore, embedder: Embedder, *, folder: Path, progress: Pr
         _embed_again(graph, vectors)
         if progress is not None:
             progress("embedding", done, count)
-    store.reembed(
-        embedder=embedder.name, dimension=embedder.dimension, again=lambda graph: _embed_again(graph, vectors)
-    )
+    with ExitStack() as on_failure:
+        on_failure.callback(setattr, store, "name_scale", store.name_scale)
+        store.name_scale = partial(cosine_scale, embedder)
+        store.reembed(
+            embedder=embedder.name, dimension=embedder.dimension, again=lambda graph: _embed_again(graph, vectors)
+        )
+        on_failure.pop_all()
     vectors.path.unlink(missing_ok=True)
     return count
 

@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from shutil import which
 from threading import Lock
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -28,6 +29,7 @@ from memgraph_rag.contracts import (
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound, SettingsError
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder
 from memgraph_rag.models.embedders.endpoint_embedder import EndpointEmbedder
+from memgraph_rag.models.embedders.prompts import NO_PROMPTS, Prompts, find_prompts
 from memgraph_rag.models.endpoints.address import is_address, parse_address
 from memgraph_rag.models.endpoints.client import Endpoint
 from memgraph_rag.models.endpoints.model import EndpointModel
@@ -52,6 +54,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 _DRIVER = Path("/proc/driver/nvidia/version")
+_WITH_PROMPTS = "+prompts"
 _LARGE = 13e9  # operations of a token, two for a weight; the models that are called 7B have 13.2e9 to 15e9
 
 
@@ -67,6 +70,9 @@ class FoundModels:
             none.
         journal: stores finished work of the language model; None stores nothing.
         progress: called during the conversion of a checkpoint.
+
+    Attributes:
+        stored_embedder: returns the name of the embedder that wrote the store; empty for a new store.
     """
 
     def __init__(
@@ -89,6 +95,7 @@ class FoundModels:
         self._embedder = embedder
         self._recognizer = recognizer
         self._stored_recognizer = stored_recognizer
+        self.stored_embedder: Callable[[], str] = str
         self._journal = journal
         self._progress = progress
 
@@ -150,8 +157,9 @@ class FoundModels:
 
     @cached_property
     def _checked_embedder(self) -> CheckedEmbedder:
-        found = open_embedder(self._settings.embedder, self._settings) if self._embedder is None else self._embedder
-        return CheckedEmbedder(found)
+        if self._embedder is not None:
+            return CheckedEmbedder(self._embedder)
+        return CheckedEmbedder(open_embedder(self._settings.embedder, self._settings, stored=self.stored_embedder()))
 
     @embedder.setter
     def embedder(self, embedder: CheckedEmbedder) -> None:
@@ -184,7 +192,7 @@ class FoundModels:
             return given
         return find_recognizer(self._settings.recognizer, stored=stored)
 
-    def __reduce__(self) -> tuple[Callable[[], FoundModels], tuple[()]]:
+    def __reduce__(self) -> tuple[Callable[[], FoundModels], tuple[()], dict[str, Any]]:
         stored = self._checked_recognizer.name if "_checked_recognizer" in vars(self) else self._stored_recognizer()
         again = partial(
             FoundModels,
@@ -196,7 +204,7 @@ class FoundModels:
             stored_recognizer=partial(str, stored),
             journal=self._journal,
         )
-        return again, ()
+        return again, (), {"stored_embedder": partial(str, self.embedder.name)}
 
     def settle(self) -> None:
         """Remove what the journal, if any, stored or found since the last call: all work so far is in the graph."""
@@ -356,16 +364,51 @@ def open_language_model(settings: Settings) -> LanguageModel:
     return FoundModels(settings, stored_recognizer=str, journal=None).language.unwrapped
 
 
-def open_embedder(wanted: str, settings: Settings) -> Embedder:
+def open_embedder(wanted: str, settings: Settings, *, stored: str = "") -> Embedder:
     """Return the embedder with a name, in a folder, or at an address. This loads no weights and sends nothing.
 
-    Its vectors are not checked. A hub's name is not looked up before the first use.
+    Its vectors are not checked. A hub's name is not looked up before the first use. An embedder with prompts for
+    questions and passages has "+prompts" in its name, because its vectors differ from those without.
+
+    Args:
+        stored: the name of the embedder that wrote the store; empty for a new store. "auto" then takes that embedder
+            if it is packaged. An embedder that wrote the store before this library knew prompts goes on without.
 
     Raises:
         ModelNotFound: there is no such embedder, or the package ``openai`` for an address is not installed.
+        ModelError: the packaged weights cannot be unpacked.
         SettingsError, ModelAccessDenied: as ``open_endpoint``.
     """
     if is_address(wanted):
-        return EndpointEmbedder(open_endpoint(wanted, settings), requests=settings.endpoint.requests)
-    name, folder = catalogue.find_embedder(wanted)
-    return SentenceEmbedder(folder, name=name, device=settings.device, dtype=settings.dtype)
+        endpoint = open_endpoint(wanted, settings)
+        name, prompts = _choose_prompts(endpoint.address.model, "", stored)
+        return EndpointEmbedder(
+            endpoint, requests=settings.endpoint.requests, name=name, prompts=prompts, cache_dir=settings.cache_dir
+        )
+    name, folder = catalogue.find_embedder(wanted, cache_dir=settings.cache_dir, stored=stored)
+    if name in catalogue.PACKAGED_EMBEDDERS:
+        prompts = find_prompts(name, folder)
+    else:
+        name, prompts = _choose_prompts(name, folder if Path(folder).is_dir() else "", stored)
+    return SentenceEmbedder(
+        folder,
+        name=name,
+        device=settings.device,
+        dtype=settings.dtype,
+        prompts=prompts,
+        cache_dir=settings.cache_dir,
+    )
+
+
+def _choose_prompts(name: str, folder: str, stored: str) -> tuple[str, Prompts]:
+    """Return the (name in the store, prompts) of an embedder; without prompts if a store has its vectors without."""
+    prompts = find_prompts(name, folder)
+    if not prompts:
+        return name, prompts
+    if stored == name:
+        logger.warning(
+            "This store was written by %s without its prompts for questions and passages, so questions find less: "
+            "memgraph-rag reembed --embedder %s", name, folder or name,
+        )  # fmt: skip
+        return name, NO_PROMPTS
+    return f"{name}{_WITH_PROMPTS}", prompts

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, query_vectors
+from memgraph_rag.contracts import Embedder, EntityRecognizer, cosine_scale, query_vectors
 from memgraph_rag.lexical.names import names_in, ngrams
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
@@ -42,7 +42,7 @@ from memgraph_rag.search.ranking import (
 from memgraph_rag.search.segment_index import SegmentIndex, View, row_edges
 from memgraph_rag.search.speakers import find_only_speaker, find_other_speaker
 from memgraph_rag.search.spelling import bare, may_be_misspelt, nearest, replace_words
-from memgraph_rag.types import Carrier, Vector, entity_id
+from memgraph_rag.types import Carrier, CosineScale, Vector, entity_id
 
 __all__ = ["GraphSearch", "SegmentMatch", "drop_nested_names", "rank_places"]
 
@@ -112,11 +112,10 @@ class _Order:
     walk: _Walk
     seeds: list[int]
 
-    @property
-    def nearness(self) -> float:
-        """The mean cosine of the ``NEAREST`` best cosines among the first segments; at least ``_FARTHEST``."""
+    def nearness(self, scale: CosineScale) -> float:
+        """Return the mean reading of the ``NEAREST`` best cosines among the first segments; at least ``_FARTHEST``."""
         cosines = sorted(self.walk.by_vector[self.places[:CANDIDATES]].tolist(), reverse=True)[:NEAREST]
-        return max(sum(cosines) / len(cosines), _FARTHEST)
+        return max(scale.read(sum(cosines) / len(cosines)), _FARTHEST)
 
 
 class GraphSearch:
@@ -149,7 +148,8 @@ class GraphSearch:
             order = self._order(question, named, vector, view, k=k)
             best = [(order, at, score) for at, score in enumerate(order.scores[:k])]
         else:
-            best = _merge_kinds([self._order(question, named, vector, kind, k=max(k, CANDIDATES)) for kind in kinds], k)
+            orders = [self._order(question, named, vector, kind, k=max(k, CANDIDATES)) for kind in kinds]
+            best = _merge_kinds(orders, k, cosine_scale(self._embedder))
         return [self._build_match(order, at, score) for order, at, score in best]
 
     def _order(self, question: str, named: Sequence[str], vector: Vector, view: View, *, k: int) -> _Order:
@@ -227,7 +227,8 @@ class GraphSearch:
         candidates = np.array(list(dict.fromkeys([*starts, *fused]))[:CANDIDATES])
         titles = [self.index.title(int(view.rows[place])) for place in (*candidates, *starts)]
         start = Start(terms, first.by_vector, second.by_vector, second.on_segments, starts)
-        figures = features(view, self.index.keywords, titles, start, candidates)
+        scale = cosine_scale(self._embedder)
+        figures = features(view, self.index.keywords, titles, start, candidates, scale=scale)
         before = score_positions(len(candidates)) + DAY_LAST * on_day[candidates]
         return _order_candidates(view, candidates, figures @ WEIGHTS + before)
 
@@ -339,14 +340,14 @@ class GraphSearch:
         return "" if flows[most] < 0 else str(view.ids[places[most]])
 
 
-def _merge_kinds(kinds: Sequence[_Order], k: int) -> list[tuple[_Order, int, float]]:
+def _merge_kinds(kinds: Sequence[_Order], k: int, scale: CosineScale) -> list[tuple[_Order, int, float]]:
     """Return the k best of conversations and other texts as (order, position in the order, score); ties by id.
 
     The score is 10 / (10 + position), times the square of the order's ``nearness``.
     """
     weighted = []
     for order in kinds:
-        weight = order.nearness**2
+        weight = order.nearness(scale) ** 2
         weighted += [(order, at, weight * 10 / (10 + at)) for at in range(len(order.places))]
 
     def rank(item: tuple[_Order, int, float]) -> tuple[float, str]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.search.segment_index import Said, View
 from memgraph_rag.search.speakers import find_asked_side, find_named_speakers, is_machine
+from memgraph_rag.types import CosineScale
 
 __all__ = [
     "FEATURES",
@@ -47,7 +48,7 @@ FEATURES = {
     "words": "share of the question's words that it holds; rare words count more, also in the next two",
     "new to first": "share of the question's words that it holds and the first start does not",
     "new to second": "share of the question's words that it holds and the second start does not",
-    "like second": "cosine to the second start",
+    "like second": "reading of the cosine to the second start",
     "named by first": "1 if the first start holds the name in its title",
     "named by second": "1 if the second start holds the name in its title",
     "title asked for": "share of its title's words that the question holds",
@@ -103,12 +104,19 @@ class Start:
 
 
 def features(
-    view: View, keywords: KeywordIndex, titles: Sequence[str], start: Start, candidates: _Places
+    view: View,
+    keywords: KeywordIndex,
+    titles: Sequence[str],
+    start: Start,
+    candidates: _Places,
+    *,
+    scale: CosineScale = CosineScale(),  # noqa: B008 - it is frozen
 ) -> NDArray[np.float64]:
     """Return (c, len(FEATURES)) the features of the candidates, which are places in the view.
 
     Args:
         titles: (c + 2,) titles of the candidates' documents, then of the two starts' documents.
+        scale: reads the cosine to the second start.
     """
     candidate_terms = [keywords.row_terms(int(view.rows[place])) for place in candidates]
     start_terms = [keywords.row_terms(int(view.rows[place])) for place in start.starts]
@@ -137,7 +145,7 @@ def features(
         np.log(start.second_walk[candidates] / max(start.second_walk.max(), 1e-300) + _LEAST),
         holds @ question_rarity,
         *(holds @ (question_rarity * ~_holds(terms, start.terms)) for terms in start_terms),
-        view.embeddings[candidates] @ view.embeddings[start.starts[1]],
+        scale.read((view.embeddings[candidates] @ view.embeddings[start.starts[1]]).astype(np.float64)),
         *named,
         asked[: len(candidates)],
         np.isin(candidates, start.starts),

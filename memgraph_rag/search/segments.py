@@ -23,10 +23,12 @@ from memgraph_rag.contracts import (
     SearchedGraph,
     SearchMode,
     SearchSpace,
+    cosine_scale,
     query_vectors,
 )
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.names import names_in
+from memgraph_rag.lexical.scripts import kind_of_pair
 from memgraph_rag.search.as_of import AsOf, Within, as_of, best_hits
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import GraphSearch, SegmentMatch, drop_nested_names
@@ -191,7 +193,7 @@ class SegmentSearch:
             with self._open_space(query, extent) as (walk, view):
                 has_speakers = len(walk.index.said.names) > 1  # the first name belongs to segments without a speaker
                 matches = walk.find(query, view, k=max(k, most_said) if has_speakers else k)
-            return self._evidence(matches), {match.id: match for match in matches}
+            return self._evidence(matches, query=query), {match.id: match for match in matches}
         within = partial(self._ids_within, extent) if extent.has_time else None
         return self._search_database(query, k, mode, extent.documents, within), {}
 
@@ -291,7 +293,7 @@ class SegmentSearch:
             )
             for segment_id, score in ranked
         ]
-        return self._evidence(matches, vector)
+        return self._evidence(matches, vector, query=query)
 
     def _matching(self, query: str, documents: Sequence[str] | None, k: int) -> list[Hit]:
         return self._graph.matching(query, k=k, documents=documents)
@@ -299,7 +301,9 @@ class SegmentSearch:
     def _nearest(self, vector: Vector, documents: Sequence[str] | None, k: int) -> list[Hit]:
         return self._graph.nearest(vector, k=k, documents=documents)
 
-    def _evidence(self, matches: Sequence[SegmentMatch], vector: Vector | None = None) -> list[Evidence]:
+    def _evidence(
+        self, matches: Sequence[SegmentMatch], vector: Vector | None = None, *, query: str = ""
+    ) -> list[Evidence]:
         """Return the matches with their segments; a match whose segment was forgotten meanwhile is left out.
 
         Args:
@@ -319,7 +323,7 @@ class SegmentSearch:
         entities = self._graph.entities(sorted({carrier.entity for carrier in carriers})) if carriers else []
         names = {entity.id: entity.name for entity in entities}
         matches = [match for match in matches if match.id in keys_by_segment]
-        relevance = self._relevance(matches, vector, segments)
+        relevance = self._relevance(query, matches, vector, segments)
         return [
             Evidence(
                 segments[match.id],
@@ -333,7 +337,7 @@ class SegmentSearch:
         ]
 
     def _relevance(
-        self, matches: Sequence[SegmentMatch], vector: Vector | None, segments: Mapping[str, Segment]
+        self, query: str, matches: Sequence[SegmentMatch], vector: Vector | None, segments: Mapping[str, Segment]
     ) -> dict[str, float]:
         """Return the relevance by segment id; empty if the embedder is not calibrated."""
         curve: RelevanceCurve | None = getattr(self._embedder, "relevance_curve", None)
@@ -343,7 +347,9 @@ class SegmentSearch:
         missing = sorted({segments[match.id].document_id for match in matches if match.id not in cosines})
         if missing and vector is not None:
             cosines |= {hit.node_id: hit.score for hit in self._graph.similarities(vector, documents=missing)}
-        return {match.id: curve.at(cosines[match.id]) for match in matches if match.id in cosines}
+        scale = cosine_scale(self._embedder)
+        kinds = {match.id: kind_of_pair(query, segments[match.id].text) for match in matches if match.id in cosines}
+        return {node_id: curve.at(scale.read(cosines[node_id], kind)) for node_id, kind in kinds.items()}
 
 
 def _as_written(name: str, question: str) -> str:

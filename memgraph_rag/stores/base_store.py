@@ -22,6 +22,7 @@ from memgraph_rag.stores.shared.linked_segments import TITLE_WEIGHT, entity_mass
 from memgraph_rag.stores.shared.rows import COUNTED, Row
 from memgraph_rag.types import (
     Annotation,
+    CosineScale,
     DocumentGraph,
     DocumentRecord,
     Entity,
@@ -50,6 +51,8 @@ _REEMBED = "Export its documents, and import them into a new store with the othe
 
 class BaseStore(GraphStore):
     """A store with defaults for all members of the contract that are not abstract."""
+
+    name_scale: Callable[[], CosineScale] = CosineScale
 
     # ── documents and their parts ────────────────────────────────────────────────────────────────────────
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.contracts import ReadingContext, query_vectors
 from memgraph_rag.types import Overview
 
 __all__ = ["nearest_overviews"]
@@ -28,7 +26,6 @@ def nearest_overviews(
     widest = sorted(overviews, key=lambda item: (-len(item.documents), item.layer, item.key))[:_MOST_EMBEDDED]
     if not widest:
         return []
-    vectors = context.embedder.embed([question, *(overview.text for overview in widest)])
-    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    cosines = (unit[1:] @ unit[0]).tolist()
+    vectors = context.embedder.embed([overview.text for overview in widest])
+    cosines = (vectors @ query_vectors(context.embedder, [question])[0]).tolist()
     return sorted(zip(widest, cosines, strict=True), key=lambda pair: (-pair[1], pair[0].layer, pair[0].key))

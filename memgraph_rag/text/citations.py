@@ -14,7 +14,8 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
-from memgraph_rag.contracts import Embedder
+from memgraph_rag.contracts import Embedder, cosine_scale, query_vectors
+from memgraph_rag.lexical.scripts import kind_of_pair
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Citation, Matrix, Segment, as_line
 
@@ -38,14 +39,14 @@ class Quotes:
         segments: each segment with its weight in the reading (0 or more, in any scale).
         keys: the key of each document id; segments of other documents (forgotten meanwhile) are ignored.
         embedder: embeds the sentences once, at their first use. If it has an ``unrelated_below``, two texts with a
-            lower cosine are about different things.
+            lower reading of their cosine are about different things.
     """
 
     def __init__(
         self, segments: Sequence[tuple[Segment, float]], *, keys: Mapping[str, str], embedder: Embedder
     ) -> None:
         self._candidates = [
-            (citation, weight)
+            (citation, weight, segment.text)
             for segment, weight in segments
             if segment.document_id in keys
             for citation in _split_quotes(segment, keys[segment.document_id])
@@ -55,7 +56,7 @@ class Quotes:
 
     @cached_property
     def _vectors(self) -> Matrix:
-        return self._embedder.embed([as_line(citation.quote) for citation, _ in self._candidates])
+        return self._embedder.embed([as_line(citation.quote) for citation, *_ in self._candidates])
 
     @property
     def can_tell(self) -> bool:
@@ -91,18 +92,23 @@ class Quotes:
         if not self._candidates or limit < 1:
             return ()
         cosines = self._cosines(f"{question} {answer}")
-        shares = _word_shares(question, answer, [citation.quote for citation, _ in self._candidates])
-        heaviest = max(weight for _, weight in self._candidates) or 1.0
+        shares = _word_shares(question, answer, [citation.quote for citation, *_ in self._candidates])
+        heaviest = max(weight for _, weight, _ in self._candidates) or 1.0
         scored = [
             replace(citation, score=_MEANING * cosine + _WORDS * share + _READING * weight / heaviest)
-            for (citation, weight), cosine, share in zip(self._candidates, cosines, shares, strict=True)
+            for (citation, weight, _), cosine, share in zip(self._candidates, cosines, shares, strict=True)
             if cosine >= self._floor
         ]
         scored.sort(key=lambda citation: (-round(citation.score, 6), citation.document_id, citation.start))
         return tuple(_choose_distinct(scored, limit))
 
     def _cosines(self, text: str) -> list[float]:
-        return (self._vectors @ self._embedder.embed([text])[0]).tolist() if self._candidates else []
+        """Return the readings of the cosines of all sentences to a question."""
+        if not self._candidates:
+            return []
+        scale, cosines = cosine_scale(self._embedder), self._vectors @ query_vectors(self._embedder, [text])[0]
+        kinds = [kind_of_pair(text, segment_text) for _, _, segment_text in self._candidates]
+        return [scale.read(cosine, kind) for cosine, kind in zip(cosines.tolist(), kinds, strict=True)]
 
 
 def _choose_distinct(scored: Sequence[Citation], limit: int) -> Iterator[Citation]:

@@ -26,6 +26,7 @@ from memgraph_rag.types.answers import (
     WarningKind,
 )
 from memgraph_rag.types.arrays import Matrix, Vector
+from memgraph_rag.types.cosines import CosineScale
 from memgraph_rag.types.days import RelativeDays, written_day
 from memgraph_rag.types.documents import (
     SESSION,
@@ -104,6 +105,7 @@ __all__ = [
     "Carrier",
     "Change",
     "Citation",
+    "CosineScale",
     "Damage",
     "Document",
     "DocumentGraph",

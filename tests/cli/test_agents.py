@@ -93,7 +93,7 @@ def test_namespaces_share_models_that_keep_no_journal(opened, tmp_path: Path) ->
         ann.add("Ann found a red fox.", key="fox")
         assert tom.documents() == []
     first, second = opened
-    assert first["embedder"] is second["embedder"]
+    assert second["embedder"] is ann.embedder
     assert first["model"] is second["model"]
     assert first["model"]._journal is None
     assert (first["reader"], first["layers"]) == ("none", ("entities",))

@@ -26,7 +26,7 @@ PARTS = [
 @pytest.fixture
 def weights(monkeypatch) -> None:
     """As if all models came from a hub: nothing is converted, nothing loaded."""
-    monkeypatch.setattr("memgraph_rag.models.files.catalogue.find_embedder", lambda name: (name, "owner/embedder"))
+    monkeypatch.setattr("memgraph_rag.models.files.catalogue.find_embedder", lambda name, **_: (name, "owner/embedder"))
     monkeypatch.setattr(
         "memgraph_rag.models.files.catalogue.find_language_model", lambda name, **_: (name, "owner/model")
     )

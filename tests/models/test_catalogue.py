@@ -13,6 +13,7 @@ import pytest
 from memgraph_rag.errors import ModelError, ModelNotFound
 from memgraph_rag.models.files import catalogue
 from memgraph_rag.models.files.catalogue import CATALOGUE, PackagedModel, find_language_model, fingerprint
+from memgraph_rag.models.files.scratch import remove_abandoned, scratch_folder
 
 
 @pytest.fixture
@@ -82,8 +83,8 @@ def test_folder_of_killed_process_is_removed(packaged, tmp_path, is_there):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 def test_locked_folder_is_not_removed(tmp_path):
-    with catalogue._scratch_folder(tmp_path) as outer, catalogue._scratch_folder(tmp_path) as inner:
-        catalogue._remove_abandoned(tmp_path)
+    with scratch_folder(tmp_path) as outer, scratch_folder(tmp_path) as inner:
+        remove_abandoned(tmp_path)
         assert outer.is_dir()
         assert inner.is_dir()
     assert not list(tmp_path.iterdir())

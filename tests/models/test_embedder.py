@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
 from memgraph_rag.errors import ModelError, ModelNotFound
+from memgraph_rag.models.embedders.calibration import EmbedderCalibration
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder
 from memgraph_rag.models.files.catalogue import MINILM, find_embedder
 
 
 @pytest.fixture(scope="module")
 def minilm() -> SentenceEmbedder:
-    name, folder = find_embedder("auto")
+    name, folder = find_embedder(MINILM, cache_dir=Path())
     return SentenceEmbedder(folder, name=name, device="cpu")
 
 
 def test_the_dimension_is_known_before_the_weights_are_loaded():
-    name, folder = find_embedder("auto")
+    name, folder = find_embedder(MINILM, cache_dir=Path())
     embedder = SentenceEmbedder(folder, name=name)
     assert (embedder.name, embedder.dimension) == (MINILM, 384)
     assert embedder._network is None
 
 
 def test_tokens_of_a_pass_are_known_before_the_weights_are_loaded(minilm, tmp_path):
-    name, folder = find_embedder("auto")
+    name, folder = find_embedder(MINILM, cache_dir=Path())
     embedder = SentenceEmbedder(folder, name=name)
     assert embedder.most_tokens == 254
     assert embedder._network is None
@@ -49,7 +52,7 @@ def test_rows_are_normalised_and_near_meanings_are_near(minilm):
 
 def test_many_texts_turn_by_little_in_the_hardwares_own_numbers(minilm):
     texts = [f"Number {number} of many sentences about rabbits, rain and bridges." for number in range(40)]
-    name, folder = find_embedder("auto")
+    name, folder = find_embedder(MINILM, cache_dir=Path())
     exact = SentenceEmbedder(folder, name=name, device="cpu", dtype="float32")
     for dtype in ("auto", "bfloat16", "int4"):
         fast = SentenceEmbedder(folder, name=name, device="cpu", dtype=dtype).embed(texts)
@@ -77,12 +80,12 @@ def test_many_texts_keep_their_order(minilm):
     ],
 )
 def test_questions_about_a_whole_are_told_by_their_vectors(minilm, question, is_whole):
-    assert minilm.breadth is not None
-    assert minilm.breadth.is_whole(minilm.embed([question])[0]) is is_whole
+    assert minilm.calibration.breadth is not None
+    assert minilm.calibration.breadth.is_whole(minilm.embed([question])[0]) is is_whole
 
 
-def test_nothing_tells_kinds_of_questions_for_other_embedders(tmp_path):
-    assert SentenceEmbedder(tmp_path, name="unknown").breadth is None
+def test_nothing_tells_kinds_of_questions_for_other_embedders():
+    assert EmbedderCalibration(embedder="unknown").breadth is None
 
 
 def test_tokens_are_counted(minilm):
@@ -98,6 +101,6 @@ def test_nothing_gives_no_rows(minilm):
 
 def test_unknown_names_are_refused(tmp_path):
     with pytest.raises(ModelNotFound, match="folder or owner/name"):
-        find_embedder("no-such-model")
+        find_embedder("no-such-model", cache_dir=Path())
     with pytest.raises(ModelError, match="Expected a sentence-transformers model"):
         SentenceEmbedder(tmp_path).embed(["x"])

@@ -91,3 +91,28 @@ def test_search_embeds_the_question_as_a_query(mode: str) -> None:
         assert embedder.asked == ()
         memory.search("Who built a box?", mode=mode)
     assert "Who built a box?" in embedder.asked
+
+
+class Strict(FakeEmbedder):
+    """An embedder that refuses to embed a question as a passage."""
+
+    def embed(self, texts: list[str]) -> Matrix:
+        assert not any(QUESTION in text for text in texts), "a question was embedded as a passage"
+        return super().embed(texts)
+
+    def embed_queries(self, texts: list[str]) -> Matrix:
+        return super().embed(texts)
+
+
+QUESTION = "What do all the foxes of the wood think about a box?"
+
+
+@pytest.mark.parametrize(
+    "strategy", ["walk", "pecan", "qrmem", "top_k", "overviews", "longrefiner", "hipporag2", "sprag"]
+)
+def test_answer_embeds_no_question_as_a_passage(strategy: str) -> None:
+    embedder = Strict(16)
+    embedder.unrelated_below = -1.0  # pyright: ignore[reportAttributeAccessIssue] - citations compare questions, too
+    with Memory(":memory:", **options(embedder=embedder)) as memory:
+        memory.add(FOX, key="fox")
+        memory.ask(QUESTION, strategy=strategy)

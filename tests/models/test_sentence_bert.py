@@ -15,7 +15,7 @@ from torch.nn.functional import normalize
 
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder, _LibraryNetwork
 from memgraph_rag.models.embedders.sentence_bert import SentenceBert, is_plain_bert
-from memgraph_rag.models.files.catalogue import find_embedder
+from memgraph_rag.models.files.catalogue import MINILM, find_embedder
 
 CPU = torch.device("cpu")
 TEXTS = [
@@ -26,7 +26,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    return Path(find_embedder("auto")[1])
+    return Path(find_embedder(MINILM, cache_dir=Path())[1])
 
 
 @pytest.fixture(scope="module")

@@ -241,7 +241,7 @@ def read_calibration(path: Path, kind: type[Kind], *, fingerprint: str) -> Kind:
     return calibration
 
 
-def write_calibration(calibration: HeadCalibration | YesCalibration, path: Path) -> None:
+def write_calibration(calibration: BaseModel, path: Path) -> None:
     """Write a calibration into a file, in one step. Its folder is made; an earlier file is replaced.
 
     Raises:

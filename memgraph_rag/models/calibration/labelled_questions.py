@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memgraph_rag.contracts import Embedder, Progress
+from memgraph_rag.contracts import Embedder, Progress, query_vectors
 from memgraph_rag.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def choose_questions(
     questions = []
     for place in chosen:
         question, gold = usable[place]
-        similarity = vectors @ embedder.embed([question])[0]
+        similarity = vectors @ query_vectors(embedder, [question])[0]
         nearest = (names[at] for at in np.argsort(-similarity, kind="stable").tolist())
         others = [name for name in nearest if name not in gold][: candidates - len(gold)]
         chosen_texts = [tuple(texts[name][0] for name in some) for some in (gold, others)]

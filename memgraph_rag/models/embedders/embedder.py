@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from memgraph_rag.models.embedders.calibration import EmbedderCalibration, find_calibration
+from memgraph_rag.models.embedders.prompts import NO_PROMPTS, Prompts
 from memgraph_rag.models.files.model_files import model_files
-from memgraph_rag.types import Matrix, QuestionBreadth, RelevanceCurve
+from memgraph_rag.types import Matrix
 
 if TYPE_CHECKING:
     import torch
@@ -26,12 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["SentenceEmbedder"]
 
 _FEW = 16  # for fewer texts, float32 takes no longer
-_UNRELATED_BELOW = {"all-MiniLM-L6-v2": 0.25}
-"""Measured; see docs/decisions, part "Text"."""
-_RELEVANCE = {"all-MiniLM-L6-v2": RelevanceCurve(half=0.626, slope=6.12)}
-"""Fitted by benchmarks/fit_relevance.py; see docs/decisions, part "Search"."""
-BREADTH_FILE = Path(__file__).with_name("question_breadth.json")
-"""Fitted by benchmarks/fit_breadth.py; see docs/decisions, part "Layers of the memory"."""
 _SPECIAL_TOKENS = 2  # around a text; for a model with fewer, a pass is a little shorter than possible
 _TASK_CHARACTERS = 16_000  # of one pass, padding included: about 4,000 tokens
 
@@ -46,10 +42,23 @@ class SentenceEmbedder:
         dtype: the format of the large products. "auto" is ``best_dtype``: bfloat16 if the hardware computes in it,
             which halves the time; the cosine to the exact vectors stays over 0.9999. Few texts are always embedded in
             float32.
+        prompts: the texts before questions and before passages.
+        cache_dir: keeps the calibrations that were measured on this machine; None keeps none.
     """
 
-    def __init__(self, folder: str | Path, *, name: str = "", device: str = "auto", dtype: str = "auto") -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        name: str = "",
+        device: str = "auto",
+        dtype: str = "auto",
+        prompts: Prompts = NO_PROMPTS,
+        cache_dir: Path | None = None,
+    ) -> None:
         self._folder = str(folder)
+        self._prompts = prompts
+        self._cache_dir = cache_dir
         self.name = name or Path(folder).name
         self._device = device
         self._dtype = dtype
@@ -59,14 +68,11 @@ class SentenceEmbedder:
         self._dimension = _read_declared_dimension(Path(folder))
         self.most_tokens = _read_declared_length(Path(folder))
         """The number of tokens of a text that one pass reads, without special tokens; 0 if the files do not say it."""
-        self.unrelated_below = _UNRELATED_BELOW.get(self.name, 0.0)
-        self.relevance_curve = _RELEVANCE.get(self.name)
 
     @cached_property
-    def breadth(self) -> QuestionBreadth | None:
-        """The classifier of questions about a whole document; None if it was not fitted for this model."""
-        fitted = json.loads(BREADTH_FILE.read_text("utf-8")).get(self.name)
-        return QuestionBreadth(tuple(fitted["weights"]), fitted["bias"], fitted["least"]) if fitted else None
+    def calibration(self) -> EmbedderCalibration:
+        """How the cosines read. An embedder without a file is measured now, which loads the weights."""
+        return find_calibration(self, self._cache_dir)
 
     @property
     def network(self) -> _Network:
@@ -85,7 +91,9 @@ class SentenceEmbedder:
         with model_files(expected, "Fetch the model again, or name another.", name=self.name):
             is_plain = is_plain_bert(Path(self._folder))
             network = (
-                SentenceBert(Path(self._folder), device) if is_plain else _LibraryNetwork.load(self._folder, device)
+                SentenceBert(Path(self._folder), device)
+                if is_plain
+                else _LibraryNetwork.load(self._folder, device, adds_prompts=not self._prompts)
             )
             width = network.encode(["one"]).shape[1]  # weights with unexpected shapes fail here
             if self._dimension not in (None, width):
@@ -100,11 +108,14 @@ class SentenceEmbedder:
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return the (n, d) float32 vectors of texts, rows L2-normalised.
+        """Return the (n, d) float32 vectors of passages, rows L2-normalised.
 
         A text longer than a pass gets the mean direction of its windows. Many texts are embedded in the format
         ``dtype``, so that a vector may differ a little from that of the text alone.
         """
+        return self._embed([self._prompts.passage + text for text in texts])
+
+    def _embed(self, texts: Sequence[str]) -> Matrix:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         network = self.network if len(texts) < _FEW else self._fast_network()
@@ -117,11 +128,12 @@ class SentenceEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
         """Return the (n, d) float32 vectors of questions, rows L2-normalised, to compare with vectors of ``embed``.
 
-        They differ from those of ``embed`` if the model has an encoder for queries: a ``Router`` of
-        sentence-transformers with the routes "query" and "document", as for Dragon.
+        They differ from those of ``embed`` if the model has another prompt for questions, or an encoder for them: a
+        ``Router`` of sentence-transformers with the routes "query" and "document", as for Dragon.
         """
+        asked = [self._prompts.question + text for text in texts]
         queries = self.network.for_queries() if texts and isinstance(self.network, _LibraryNetwork) else None
-        return self.embed(texts) if queries is None else _encode(queries, texts)
+        return self._embed(asked) if queries is None else _encode(queries, asked)
 
     def _fast_network(self) -> _Network:
         """Return the network in the format in which the hardware computes fastest."""
@@ -168,13 +180,21 @@ class _LibraryNetwork:
         return _LibraryNetwork(self._model, "query") if self._task else None
 
     @classmethod
-    def load(cls, folder: str, device: torch.device) -> _LibraryNetwork:
+    def load(cls, folder: str, device: torch.device, *, adds_prompts: bool = True) -> _LibraryNetwork:
+        """Load a model.
+
+        Args:
+            adds_prompts: whether the model adds its own default prompt, if it has one.
+        """
         from sentence_transformers import SentenceTransformer
 
         from memgraph_rag.models.files.loading_bars import without_loading_bars
 
         with without_loading_bars():
-            return cls(SentenceTransformer(folder, device=str(device)))
+            model = SentenceTransformer(folder, device=str(device))
+        if not adds_prompts:
+            model.default_prompt_name = None
+        return cls(model)
 
     @property
     def device(self) -> torch.device:

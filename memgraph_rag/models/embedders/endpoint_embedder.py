@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from multiprocessing.pool import ThreadPool
+from pathlib import Path
 
 import numpy as np
 
+from memgraph_rag.models.embedders.calibration import EmbedderCalibration, find_calibration
+from memgraph_rag.models.embedders.prompts import NO_PROMPTS, Prompts
 from memgraph_rag.models.endpoints.client import Endpoint
 from memgraph_rag.models.endpoints.token_estimate import estimate_tokens
 from memgraph_rag.types import Matrix
@@ -28,12 +31,30 @@ class EndpointEmbedder:
     Args:
         endpoint: the model and its server.
         requests: the number of batches that are sent at a time.
+        name: the embedder's name in the store; the model's name by default.
+        prompts: the texts before questions and before passages. The server adds none.
+        cache_dir: keeps the calibrations that were measured on this machine; None keeps none.
     """
 
-    def __init__(self, endpoint: Endpoint, *, requests: int = 8) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        requests: int = 8,
+        name: str = "",
+        prompts: Prompts = NO_PROMPTS,
+        cache_dir: Path | None = None,
+    ) -> None:
         self._endpoint = endpoint
         self._requests = requests
-        self.name = endpoint.address.model
+        self._prompts = prompts
+        self._cache_dir = cache_dir
+        self.name = name or endpoint.address.model
+
+    @cached_property
+    def calibration(self) -> EmbedderCalibration:
+        """How the cosines read. An embedder without a file is measured now; errors are those of ``embed``."""
+        return find_calibration(self, self._cache_dir)
 
     @property
     def dimension(self) -> int:
@@ -45,12 +66,19 @@ class EndpointEmbedder:
         return self._endpoint.embed(["one"]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return the (n, d) float32 vectors of texts, in order, rows L2-normalised. An empty text is sent as a blank.
+        """Return the (n, d) float32 vectors of passages, rows L2-normalised. An empty text is sent as a blank.
 
         Raises:
             ModelUnavailable: the server did not answer in time.
             ModelError: the server refused a request, for example because a text is too long for it.
         """
+        return self._embed([self._prompts.passage + text for text in texts])
+
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """Return the (n, d) float32 vectors of questions; errors are those of ``embed``."""
+        return self._embed([self._prompts.question + text for text in texts])
+
+    def _embed(self, texts: Sequence[str]) -> Matrix:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         batches = [[text or " " for text in texts[at : at + _TEXTS]] for at in range(0, len(texts), _TEXTS)]

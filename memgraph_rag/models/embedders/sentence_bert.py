@@ -32,6 +32,8 @@ _FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
 )
+_WORDS = "embeddings.word_embeddings.weight"
+"""The table of words keeps the format of its file and is shared by copies: that of many languages takes 190 MB."""
 _WINDOWS = 64  # the largest number in one pass
 _KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
 
@@ -68,10 +70,12 @@ def is_plain_bert(folder: Path) -> bool:
 
 
 def _tokenizer_files_agree(config: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> bool:
-    """Return whether the two files of a BERT tokenizer describe the same tokenizer.
+    """Return whether the two files of a tokenizer describe the same tokenizer.
 
     transformers reads the settings in the first file, ``SentenceBert`` only the second.
     """
+    if config["tokenizer_class"] == "PreTrainedTokenizerFast":  # it reads the second file as it is
+        return True
     return config["tokenizer_class"] in {"BertTokenizer", "BertTokenizerFast"} and tokenizer["normalizer"] == {
         "type": "BertNormalizer",
         "clean_text": True,
@@ -120,7 +124,7 @@ class SentenceBert:
         """Return a copy with the weights in another format, which shares the tokenizer."""
         copy = object.__new__(type(self))
         copy.__dict__ |= self.__dict__
-        copy._weights = {name: weight.to(dtype) for name, weight in self._weights.items()}
+        copy._weights = {name: w if name == _WORDS else w.to(dtype) for name, w in self._weights.items()}
         return copy
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -158,7 +162,8 @@ class SentenceBert:
         """
         tables = (self._weights[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type"))
         words, positions, kinds = tables
-        states = self._normalize(words[ids] + positions[: ids.shape[1]] + kinds[0], "embeddings.LayerNorm")
+        rows = words[ids].to(positions.dtype) + positions[: ids.shape[1]] + kinds[0]
+        states = self._normalize(rows, "embeddings.LayerNorm")
         visible = None if is_read.all() else is_read[:, None, None, :]
         layer = 0
         while f"{layer}.qkv.weight" in self._weights:
@@ -213,7 +218,7 @@ def _join_weights(weights: Mapping[str, Tensor], *, layers: int) -> dict[str, Te
             for name in ("attention.output.dense", "attention.output.LayerNorm", "intermediate.dense", "output.dense",
                          "output.LayerNorm"):  # fmt: skip
                 joined[f"{layer}.{name}.{kind}"] = weights[f"{prefix}{name}.{kind}"]
-    return {name: weight.float() for name, weight in joined.items()}
+    return {name: weight if name == _WORDS else weight.float() for name, weight in joined.items()}
 
 
 def _read(path: Path) -> Any:

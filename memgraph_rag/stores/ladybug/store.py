@@ -271,7 +271,9 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     @override
     def beside(self, namespace: str) -> LadybugStore:
-        return LadybugStore(self._file, namespace=namespace, read_only=self._read_only, dimension=self._dimension)
+        store = LadybugStore(self._file, namespace=namespace, read_only=self._read_only, dimension=self._dimension)
+        store.name_scale = self.name_scale
+        return store
 
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
         """Replace this file by one with other embeddings, by one rename; other users of the file wait meanwhile.
@@ -306,6 +308,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         ladybug_rewrite.copy(self._file, fresh, but=[name for name in tables if name not in SHARED_TABLES])
         for namespace in self.namespaces():
             old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace, dimension=dimension)
+            new.name_scale = self.name_scale
             graphs = map(again, iterate_graphs(old, old.document_ids()))
             for some in iter(lambda graphs=graphs: list(islice(graphs, DOCUMENTS_TOGETHER)), []):
                 new.write_many(some)
@@ -385,8 +388,10 @@ class LadybugStore(graph_writes.WrittenGraph):
     @override
     def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
         """Return near names by an exact scan of the embedded names, once for all rows."""
-        similar_rows = run("read/find_near_names", rows=_to_arrow(columns), least=relation_writes.LOWEST_COSINE)
-        return [Similar(**row) for row in similar_rows]
+        scale = self.name_scale()
+        least = scale.raw_names(relation_writes.LOWEST_COSINE)
+        similar_rows = run("read/find_near_names", rows=_to_arrow(columns), least=least)
+        return relation_writes.read_scores([Similar(**row) for row in similar_rows], scale)
 
     def _creator(self, execute: Execute) -> rows.Create:
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 import numpy as np
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.stores.shared import relation_writes
 from memgraph_rag.stores.shared.document_reader import iterate_graphs
 from memgraph_rag.stores.shared.embedding_updates import Vectors
 from memgraph_rag.stores.shared.rows import Columns
@@ -34,8 +33,8 @@ def read_new_vectors(store: GraphStore, again: Callable[[DocumentGraph], Documen
     return vectors
 
 
-def find_near_pairs(columns: Columns) -> set[tuple[str, str]]:
-    """Return the pairs of ids of rows whose cosine is at least ``LOWEST_COSINE``, each once, the earlier row first.
+def find_near_pairs(columns: Columns, least: float) -> set[tuple[str, str]]:
+    """Return the pairs of ids of rows whose cosine is at least ``least``, each once, the earlier row first.
 
     Rows need not have length 1.
     """
@@ -44,7 +43,7 @@ def find_near_pairs(columns: Columns) -> set[tuple[str, str]]:
     pairs: set[tuple[str, str]] = set()
     for start in range(0, len(ids), ROWS_AT_ONCE):
         cosines = unit[start : start + ROWS_AT_ONCE] @ unit.T
-        for row, other in zip(*np.nonzero(cosines >= relation_writes.LOWEST_COSINE), strict=True):
+        for row, other in zip(*np.nonzero(cosines >= least), strict=True):
             if start + row < other:
                 pairs.add((ids[start + row], ids[other]))
     return pairs

@@ -267,10 +267,12 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     @override
     def beside(self, namespace: str) -> Neo4jStore:
-        return Neo4jStore(
+        store = Neo4jStore(
             self._connection, namespace=namespace, read_only=self._read_only,
             embedder=self._embedder, dimension=self._dimension,
         )  # fmt: skip
+        store.name_scale = self.name_scale
+        return store
 
     def reembed(self, *, embedder: str, dimension: int, again: Callable[[DocumentGraph], DocumentGraph]) -> None:
         """Replace all embeddings in one transaction. All new vectors are in memory during it.
@@ -445,15 +447,16 @@ class Neo4jStore(graph_writes.WrittenGraph):
         is cut off. The scores are then computed from the stored vectors, all in the same way.
         """
         listed = rows.as_dicts(columns)
-        pairs = neo4j_reembed.find_near_pairs(columns)
+        least = self._least_cosine()
+        pairs = neo4j_reembed.find_near_pairs(columns, least)
         width = NAMES_AT_ONCE
         while listed:
             unfinished: set[str] = set()
             for start in range(0, len(listed), ROWS_PER_STATEMENT):
                 some = listed[start : start + ROWS_PER_STATEMENT]
-                for row in run("read/find_near_names", rows=some, width=width, least=relation_writes.LOWEST_COSINE):
+                for row in run("read/find_near_names", rows=some, width=width, least=least):
                     pairs |= {(row["id"], other) for other in row["near"] if other != row["id"]}
-                    if row["looked_at"] >= width and row["lowest"] >= relation_writes.LOWEST_COSINE:
+                    if row["looked_at"] >= width and row["lowest"] >= least:
                         unfinished.add(row["id"])
             listed = [row for row in listed if row["id"] in unfinished]
             width *= WIDENED
@@ -461,13 +464,17 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
     def _find_among(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:
         """Return near names among these rows only, when they are all embedded names."""
-        return self._score_pairs(run, neo4j_reembed.find_near_pairs(columns))
+        return self._score_pairs(run, neo4j_reembed.find_near_pairs(columns, self._least_cosine()))
+
+    def _least_cosine(self) -> float:
+        return self.name_scale().raw_names(relation_writes.LOWEST_COSINE)
 
     def _score_pairs(self, run: graph_reads.Run, pairs: set[tuple[str, str]]) -> list[Similar]:
         ends = [{"source_id": min(pair), "target_id": max(pair)} for pair in sorted(pairs)]
         starts = range(0, len(ends), ROWS_PER_STATEMENT)
         scored = (run("read/score_names", rows=ends[start : start + ROWS_PER_STATEMENT]) for start in starts)
-        return [Similar(**row) for batch in scored for row in batch]
+        pairs_with_cosines = [Similar(**row) for batch in scored for row in batch]
+        return relation_writes.read_scores(pairs_with_cosines, self.name_scale())
 
     def _get_hits(self, name: str, /, **parameters: Any) -> list[Hit]:
         return decode_hits(self._run(name, **parameters))

@@ -9,6 +9,7 @@ not matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from memgraph_rag.display import show
@@ -17,16 +18,18 @@ from memgraph_rag.lexical.name_similarity import LEAST_COSINE, least_cosine
 from memgraph_rag.stores.shared import relation_rows
 from memgraph_rag.stores.shared.graph_reads import Run, read_relations
 from memgraph_rag.stores.shared.rows import Columns, Create
-from memgraph_rag.types import DocumentGraph, Relation, Similar, Vector, ends_of
+from memgraph_rag.types import CosineScale, DocumentGraph, Relation, Similar, Vector, ends_of
 
 __all__ = [
-    "LOWEST_COSINE", "FindNear", "check_mentions", "delete_relations", "embed_names", "link_names", "save_relations",
+    "LOWEST_COSINE", "FindNear", "check_mentions", "delete_relations", "embed_names", "link_names", "read_scores",
+    "save_relations",
 ]  # fmt: skip
 
 FindNear = Callable[[Run, Columns], list[Similar]]
 """Returns the pairs of an entity of these rows (``id``, ``embedding``) and another embedded entity with near names.
 
-The rows are stored already. The cosine of a pair is at least ``LOWEST_COSINE``; its score is the engine's exact cosine.
+The rows are stored already. The score of a pair is the reading of the engine's exact cosine, at least
+``LOWEST_COSINE``.
 A pair may be returned twice.
 """
 
@@ -98,6 +101,11 @@ def _select_near_synonyms(run: Run, pairs: Sequence[Similar]) -> list[Similar]:
         for (source, target), score in sorted(both.items())
         if score >= least_cosine(normal[source], normal[target])
     ]
+
+
+def read_scores(pairs: Sequence[Similar], scale: CosineScale) -> list[Similar]:
+    """Return pairs of names with the readings of their cosines as scores."""
+    return [replace(pair, score=scale.read_names(pair.score)) for pair in pairs]
 
 
 def check_mentions(graph: DocumentGraph, named: set[tuple[str, str]]) -> None:

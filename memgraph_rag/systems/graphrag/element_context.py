@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.contracts import ReadingContext, query_vectors
 from memgraph_rag.systems.graphrag.element_reply import CLAIM, ENTITY, RELATION
 from memgraph_rag.systems.graphrag.element_summaries import ELEMENT_SUMMARIES
 from memgraph_rag.systems.graphrag.element_table import count_degrees, ends_of_title
@@ -47,8 +47,8 @@ class ElementContext:
         if not candidates:
             return []
         texts = [f"{entity.title}:{entity.text}" for entity in candidates]
-        vectors = self._context.embedder.embed([question, *texts])
-        cosines = (vectors[1:] @ vectors[0]).tolist()
+        vectors = self._context.embedder.embed(texts)
+        cosines = (vectors @ query_vectors(self._context.embedder, [question])[0]).tolist()
         return sorted(zip(candidates, cosines, strict=True), key=lambda pair: (-pair[1], pair[0].title))[:k]
 
     def relations_of(self, entities: Sequence[Overview], *, most: int) -> list[Overview]:

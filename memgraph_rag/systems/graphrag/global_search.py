@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memgraph_rag.contracts import ReadingContext
+from memgraph_rag.contracts import ReadingContext, cosine_scale, query_vectors
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError, WindowExceeded
 from memgraph_rag.layers.grounding import share_borne_out
@@ -208,11 +208,12 @@ def _pick(question: str, batch: Sequence[Overview], context: ReadingContext) -> 
     findings = [(report, as_line(finding.text)) for report in batch for finding in report.findings]
     if not findings:
         return []
-    vectors = context.embedder.embed([question, *(text for _, text in findings)])
-    cosines = (vectors[1:] @ vectors[0]).tolist()
+    vectors = context.embedder.embed([text for _, text in findings])
+    cosines = (vectors @ query_vectors(context.embedder, [question])[0]).tolist()
+    scale = cosine_scale(context.embedder)
     named = numbers_in(_name_findings([text for _, text in findings], context), len(findings))
     if named is None:
-        ratings = {number: round(_MOST_RATING * cosine) for number, cosine in enumerate(cosines, 1)}
+        ratings = {number: round(_MOST_RATING * scale.read(cosine)) for number, cosine in enumerate(cosines, 1)}
     else:
         ratings = {
             number: _UNRATED if rating is None else min(rating, _MOST_RATING) for number, rating in named.items()

@@ -24,9 +24,12 @@ class Lettered:
         self.embedded: list[str] = []
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        self.embedded += texts[1:]
-        cosines = np.array([1.0, *((ord(text[-1]) % 26) / 26 for text in texts[1:])])
+        self.embedded += texts
+        cosines = np.array([(ord(text[-1]) % 26) / 26 for text in texts])
         return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32)
+
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        return np.tile(np.array([1.0, 0.0], np.float32), (len(texts), 1))
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(text) for text in texts]

@@ -12,7 +12,7 @@ import pytest
 from tables import table
 
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder
-from memgraph_rag.models.files.catalogue import find_embedder
+from memgraph_rag.models.files.catalogue import MINILM, find_embedder
 from memgraph_rag.systems.raptor.soft_clusters import Clustering, soft_clusters
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import Matrix, as_line
@@ -66,7 +66,7 @@ def reference(vectors: Matrix) -> list[list[int]]:
 @pytest.fixture(scope="module")
 def vectors_of() -> Callable[[tuple[str, int]], Matrix]:
     """The segments of a document, 12 to 40, embedded."""
-    name, folder = find_embedder("auto")
+    name, folder = find_embedder(MINILM, cache_dir=Path())
     embedder = SentenceEmbedder(folder, name=name, device="cpu")
 
     def embedded(document: tuple[str, int]) -> Matrix:
