@@ -124,7 +124,7 @@ class GraphBuilder:
                 else []
                 for document in documents
             ]
-            tell_unknown_language(self._models.embedder.name, (parts[0] for parts in texts if parts))
+            tell_unknown_language(self._models.embedder.name, (item.record.language for item in documents))
             total = sum(map(len, texts))
             self._report("embedding", 0, total)
             embedding = executor.submit(embed_grouped, texts, self._models.embedder)

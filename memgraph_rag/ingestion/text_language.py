@@ -9,24 +9,22 @@ import logging
 from collections.abc import Iterable
 from functools import cache
 
-from memgraph_rag.lexical.scripts import kind_of_text
 from memgraph_rag.models.files.catalogue import MINILM
 from memgraph_rag.models.files.packaged_e5 import INSTALL_MULTILINGUAL, is_e5_installed
-from memgraph_rag.types.cosines import ENGLISH
 
 __all__ = ["tell_unknown_language"]
 
 log = logging.getLogger(__name__)
 
 
-def tell_unknown_language(embedder: str, texts: Iterable[str]) -> None:
-    """Log a warning if the embedder knows English only and a text is in another language.
+def tell_unknown_language(embedder: str, languages: Iterable[str]) -> None:
+    """Log a warning if the embedder knows English only and a document is in another language.
 
     Args:
         embedder: the embedder's name.
-        texts: the first part of each document.
+        languages: the language of each document (ISO 639-1); empty if it is unknown.
     """
-    if embedder == MINILM and any(kind_of_text(text) != ENGLISH for text in texts):
+    if embedder == MINILM and any(language not in ("", "en") for language in languages):
         _tell()
 
 
