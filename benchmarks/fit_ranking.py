@@ -154,8 +154,8 @@ def recorded() -> Iterator[list[tuple[np.ndarray, list[str]]]]:
     computed = {name: getattr(graph, name) for name in ("features", "turn_features")}
 
     def recording(compute: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-        def record(view: View, *given: Any) -> np.ndarray:
-            figures = compute(view, *given)
+        def record(view: View, *given: Any, **named: Any) -> np.ndarray:
+            figures = compute(view, *given, **named)
             candidates = given[-1] if compute is features else range(len(view.rows))
             recordings.append((figures, [str(view.ids[place]) for place in candidates]))
             return figures

@@ -17,13 +17,14 @@ Sources: HippoRAG (2405.14831), section 2.3; HippoRAG 2 (2502.14802), section 3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, cosine_scale, query_vectors
 from memgraph_rag.lexical.names import names_in, ngrams
+from memgraph_rag.lexical.scripts import kind_of_text
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.pagerank import Scores, personalised_pagerank
@@ -47,7 +48,7 @@ from memgraph_rag.types import Carrier, CosineScale, Vector, entity_id
 __all__ = ["GraphSearch", "SegmentMatch", "drop_nested_names", "rank_places"]
 
 SHARPNESS = 3.0  # of the reset: a third of a standard deviation multiplies a segment's probability by e
-KEYWORDS = 0.5  # weight of BM25; the cosine has the weight 1
+KEYWORDS = 0.5  # weight of BM25, where the embedder knows the language and the cosine has the weight 1
 NEIGHBOURS = 0.3  # weight of each neighbour in a segment's own scores
 DAY, DAY_LAST = 1.0, 3.0  # added to segments that name the question's day: in the walks, and in the final order
 ENTITIES = 0.85  # mass that starts on the question's entities; 1 starts on the segments
@@ -82,6 +83,24 @@ class SegmentMatch:
     carried: tuple[Carrier, ...] = ()
     cosine: float | None = None
     vector: Vector | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a question gives to its walks.
+
+    Attributes:
+        terms: the question's words and days, by their numbers in the index.
+        seeds: the columns of the entities that the question names.
+        on_day: (n,) 1 for each segment that names the question's day.
+        knowledge: how well the embedder knows the question's kind of text, from 0 to 1.
+    """
+
+    vector: Vector
+    terms: NDArray[np.int32]
+    seeds: Sequence[int]
+    on_day: Scores
+    knowledge: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +174,17 @@ class GraphSearch:
     def _order(self, question: str, named: Sequence[str], vector: Vector, view: View, *, k: int) -> _Order:
         """Return at least k segments of a view of one kind, or all segments of a smaller view."""
         corrected, named = self._correct_names(question, named, view)
-        seeds = self._seed_columns(self._names(corrected, named), view)
-        terms = self.index.keywords.terms(corrected, view.rows)
-        on_day = self._match_days(view, terms)
-        first = self._walk(view, vector, terms, seeds, on_day)
+        asked = self._prepare(corrected, self._names(corrected, named), vector, view)
+        first = self._walk(view, asked)
         lists = {
             "vector": rank_places(first.by_vector, view),
             "keywords": rank_places(first.by_words, view, positive=True),
             "graph": rank_places(first.on_segments, view),
         }
         if view.incidence.nnz:
-            places, scores = self._second_step(view, vector, terms, seeds, first, lists, on_day)
+            places, scores = self._second_step(view, asked, first, lists)
         elif self.index.is_talk(view):
-            sums = self._turn_features(question, view, first) @ TURN_WEIGHTS + DAY_LAST * on_day
+            sums = self._turn_features(question, view, first) @ TURN_WEIGHTS + DAY_LAST * asked.on_day
             places, scores = _rank_turns(view, self.index.said.turns[view.rows], sums, count=max(k, CANDIDATES))
             lists["turns"] = np.array(places, np.int64)
         else:
@@ -181,7 +198,7 @@ class GraphSearch:
         ranks = {
             name: {int(place): rank for rank, place in enumerate(list_places, 1)} for name, list_places in lists.items()
         }
-        return _Order(view, places, scores, ranks, first, seeds)
+        return _Order(view, places, scores, ranks, first, list(asked.seeds))
 
     def _build_match(self, order: _Order, at: int, score: float) -> SegmentMatch:
         """Return the match at position ``at`` of an order."""
@@ -195,15 +212,14 @@ class GraphSearch:
             order.view.embeddings[place],
         )
 
+    def _prepare(self, question: str, names: Mapping[str, str], vector: Vector, view: View) -> _Asked:
+        """Return what a question with these names gives to the walks over a view."""
+        terms = self.index.keywords.terms(question, view.rows)
+        knowledge = cosine_scale(self._embedder).knowledge(kind_of_text(question))
+        return _Asked(vector, terms, self._seed_columns(names, view), self._match_days(view, terms), knowledge)
+
     def _second_step(
-        self,
-        view: View,
-        vector: Vector,
-        terms: NDArray[np.int32],
-        seeds: Sequence[int],
-        first: _Walk,
-        lists: dict[str, _Places],
-        on_day: Scores,
+        self, view: View, asked: _Asked, first: _Walk, lists: dict[str, _Places]
     ) -> tuple[list[int], list[float]]:
         """Walk again from the question and the best segment, and order the candidates of both walks.
 
@@ -211,10 +227,10 @@ class GraphSearch:
         question and the best segment together.
         """
         best = int(lists["graph"][0])
-        farther = vector + BEST_SEGMENT * view.embeddings[best]
+        farther = asked.vector + BEST_SEGMENT * view.embeddings[best]
         best_terms = self.index.keywords.select_words(self.index.keywords.row_terms(int(view.rows[best])))
-        more_terms = np.union1d(terms, best_terms).astype(np.int32)
-        second = self._walk(view, farther / np.linalg.norm(farther), more_terms, seeds, on_day)
+        more_terms = np.union1d(asked.terms, best_terms).astype(np.int32)
+        second = self._walk(view, replace(asked, vector=farther / np.linalg.norm(farther), terms=more_terms))
         near = {
             "vector": rank_places(second.by_vector, view),
             "keywords": rank_places(second.by_words, view, positive=True),
@@ -226,10 +242,10 @@ class GraphSearch:
         starts = (best, int(lists["graph"][min(1, len(lists["graph"]) - 1)]))
         candidates = np.array(list(dict.fromkeys([*starts, *fused]))[:CANDIDATES])
         titles = [self.index.title(int(view.rows[place])) for place in (*candidates, *starts)]
-        start = Start(terms, first.by_vector, second.by_vector, second.on_segments, starts)
+        start = Start(asked.terms, first.by_vector, second.by_vector, second.on_segments, starts, asked.knowledge)
         scale = cosine_scale(self._embedder)
         figures = features(view, self.index.keywords, titles, start, candidates, scale=scale)
-        before = score_positions(len(candidates)) + DAY_LAST * on_day[candidates]
+        before = score_positions(len(candidates)) + DAY_LAST * asked.on_day[candidates]
         return _order_candidates(view, candidates, figures @ WEIGHTS + before)
 
     def _match_days(self, view: View, terms: NDArray[np.int32]) -> Scores:
@@ -248,10 +264,8 @@ class GraphSearch:
         wanted = find_only_speaker(question, set(speakers))
         if wanted is None:
             return None
-        vector, terms = query_vectors(self._embedder, [question])[0], self.index.keywords.terms(question, view.rows)
-        walk = self._walk(
-            view, vector, terms, self._seed_columns(self.names(question), view), self._match_days(view, terms)
-        )
+        vector = query_vectors(self._embedder, [question])[0]
+        walk = self._walk(view, self._prepare(question, self.names(question), vector, view))
         probabilities = shares(self._turn_features(question, view, walk) @ (TURN_WEIGHTS * WHOEVER))
         other = find_other_speaker(wanted, speakers, probabilities)
         return (wanted, other) if other else None
@@ -299,18 +313,19 @@ class GraphSearch:
     def _id(self, normal: str) -> str:
         return entity_id(self._namespace, normal)
 
-    def _walk(
-        self, view: View, vector: Vector, terms: NDArray[np.int32], seeds: Sequence[int], on_day: Scores
-    ) -> _Walk:
-        cosines = np.asarray(view.embeddings @ vector).astype(np.float64)
-        bm25 = self.index.keywords.scores(terms, view.rows, view.weights)
+    def _walk(self, view: View, asked: _Asked) -> _Walk:
+        """Return the result of one walk. What the embedder does not know of the question, its words decide."""
+        cosines = np.asarray(view.embeddings @ asked.vector).astype(np.float64)
+        bm25 = self.index.keywords.scores(asked.terms, view.rows, view.weights)
         meaning, by_words = (standard(smoothed(scores, view, NEIGHBOURS), view.weights) for scores in (cosines, bm25))
-        score = meaning + KEYWORDS * by_words + DAY * on_day
+        keywords = 1 - asked.knowledge * (1 - KEYWORDS)
+        score = asked.knowledge * meaning + keywords * by_words + DAY * asked.on_day
         reset = np.exp(SHARPNESS * (score - score.max()))
         total = reset.sum() if view.weights is None else reset @ view.weights
         entities = np.zeros(len(view.segments_with))
-        if seeds:
-            entities[list(seeds)] = 1.0 / view.segments_with[list(seeds)]
+        if asked.seeds:
+            seeds = list(asked.seeds)
+            entities[seeds] = 1.0 / view.segments_with[seeds]
             entities *= ENTITIES / entities.sum()
         return _Walk(cosines, bm25, *personalised_pagerank(view, reset / total, entities, damping=_damping(view)))
 

@@ -94,6 +94,7 @@ class Start:
         farther: (n,) cosines to the question and the best segment together.
         second_walk: (n,) masses of the second walk.
         starts: the places of the first walk's two best segments; the same place twice if there is only one.
+        knowledge: how well the embedder knows the question's kind of text, from 0 to 1; cosines count by it.
     """
 
     terms: NDArray[np.int32]
@@ -101,6 +102,7 @@ class Start:
     farther: NDArray[np.float64]
     second_walk: NDArray[np.float64]
     starts: tuple[int, int]
+    knowledge: float = 1.0
 
 
 def features(
@@ -140,12 +142,13 @@ def features(
         for terms, own in zip(start_terms, names[-2:], strict=True)
     ]
     columns = [
-        standard(start.cosines, view.weights)[candidates],
-        standard(start.farther, view.weights)[candidates],
+        start.knowledge * standard(start.cosines, view.weights)[candidates],
+        start.knowledge * standard(start.farther, view.weights)[candidates],
         np.log(start.second_walk[candidates] / max(start.second_walk.max(), 1e-300) + _LEAST),
         holds @ question_rarity,
         *(holds @ (question_rarity * ~_holds(terms, start.terms)) for terms in start_terms),
-        scale.read((view.embeddings[candidates] @ view.embeddings[start.starts[1]]).astype(np.float64)),
+        start.knowledge
+        * scale.read((view.embeddings[candidates] @ view.embeddings[start.starts[1]]).astype(np.float64)),
         *named,
         asked[: len(candidates)],
         np.isin(candidates, start.starts),
