@@ -28,7 +28,7 @@ ADDRESSES = ("neo4j://[::1", "bolt://localhost:abc", "bolt://", "bolt://localhos
 COMMANDS = {
     name: getattr(import_module(f"memgraph_rag.cli.{command.module}"), command.function)
     for name, command in LISTED.items()
-    if name not in ("mcp", "neo4j")
+    if name not in ("mcp", "neo4j", "agent", "hook")
 }
 LEFT_OUT = ("demo", "doctor", "neo4j", "calibrate", "serve", "ui")  # which load models, or start a server
 
