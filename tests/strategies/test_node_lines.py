@@ -54,7 +54,7 @@ def test_shorter_text_is_read_under_the_same_title() -> None:
 @table("text", ["The Barn\n\nA fox.", "# The barn\nA fox.", "**The Barn** is old."])
 def test_text_that_begins_with_its_title_gets_no_second_one(text: str) -> None:
     node = segment("s0", "a", text=text)
-    assert lines_over([node]).of([node]) == [" ".join(text.split())]
+    assert lines_over([node]).of([node]) == [" ".join(text.replace("**", "").split())]
 
 
 @table("text", ["The Barnacle is old.", "In The Barn.", "The"])
