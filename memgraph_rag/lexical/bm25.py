@@ -43,7 +43,7 @@ class KeywordIndex:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._written: list[str] = []  # for each number of a term, the first word with this term
+        self._written: list[str] = []  # for each number of a term, the shortest word with this term
         self._stemmers: dict[str, int] = {}
         self._stemmed_by = np.zeros(0, np.int16)  # for each row, the number of its stemmer
         self._is_day = np.zeros(0, bool)  # for each number of a term
@@ -68,7 +68,7 @@ class KeywordIndex:
 
     @property
     def texts(self) -> dict[str, list[str]]:
-        """All terms (stems and days) and the first word with each of them, both by number; and the stemmers' names."""
+        """All terms (stems and days), the shortest word with each of them, both by number; and the stemmers' names."""
         return {"terms": list(self._numbers), "words": self._written, "stemmers": list(self._stemmers)}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], texts: Mapping[str, Iterable[str]]) -> None:
@@ -127,6 +127,8 @@ class KeywordIndex:
         number = self._numbers.setdefault(term, len(self._numbers))
         if number == len(self._written):
             self._written.append(word)
+        elif word != self._written[number]:  # independent of the order of the rows
+            self._written[number] = min(word, self._written[number], key=lambda form: (len(form), form))
         return number
 
     def stemmers(self, rows: NDArray[np.int64] | None = None) -> list[str]:
@@ -165,7 +167,7 @@ class KeywordIndex:
         return frozenset(word for word, own in numbers.items() if own & holding)
 
     def vocabulary(self, rows: NDArray[np.int64]) -> list[str]:
-        """Return a word for each term of these rows, by number: the first one of the index that has this term.
+        """Return a word for each term of these rows, by number: the shortest one of the index that has this term.
 
         Stop words and days are not among them.
         """

@@ -6,7 +6,6 @@ first letter is taken as right; the result does not depend on the order of the k
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, unaccented
@@ -59,14 +58,13 @@ def replace_words(question: str, meant: Mapping[str, str]) -> str:
     'Who lives in Fledhusum?'
     """
 
-    def replaced(match: re.Match[str]) -> str:
-        word = match.group()
+    def replaced(word: str) -> str:
         other = meant.get(bare(word))
         if not other:
             return word
         return other[0].upper() + other[1:] if word[0].isupper() else other
 
-    return WORD.sub(replaced, question)
+    return WORD.sub(lambda match: replaced(match.group()), question)
 
 
 def _count_errors(word: str, other: str) -> int:

@@ -68,6 +68,8 @@ def test_row_is_found_in_its_language_only() -> None:
     assert len(index.terms("Häuser", rows[:1])) == len(index.terms("Häuser", rows[2:])) == 1
     assert index.find_held(["haus", "house", "hus"], rows) == {"haus", "house"}
     assert "houses" in index.vocabulary(rows), "words, not stems: a misspelt name is corrected by them"
+    index.append([("", "A house", "en")])
+    assert "house" in index.vocabulary(np.arange(4)), "the shortest, whatever the order of the rows"
 
 
 def test_query_has_stems_of_most_frequent_languages() -> None:

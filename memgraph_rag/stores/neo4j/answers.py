@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.bm25 import TITLE_WEIGHT
+from memgraph_rag.lexical.markdown import as_searched
 from memgraph_rag.lexical.tokenize import index_terms, is_lone_letter, stemmer_name
 from memgraph_rag.stores.shared import rows
 from memgraph_rag.types import Hit, Neighbour
@@ -56,6 +57,7 @@ def lucene_query(words: Sequence[str], namespace_id: str) -> str:
 def segment_words(title: str, text: str, language: str) -> str:
     """Return the terms and days of a segment as the full-text index takes them; those of the title count twice."""
     stemmer = stemmer_name(language)
+    title, text = as_searched(title, text)
     in_title = [*index_terms(title, stemmer), *dates.written(title)]
     return " ".join((*index_terms(text, stemmer), *dates.written(text), *TITLE_WEIGHT * in_title))
 
