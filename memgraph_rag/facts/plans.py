@@ -58,6 +58,7 @@ _DONE = re.compile(
     r"shipped|fixed|sent|submitted|paid|booked|released|closed|solved|cancelled|canceled)\b",
     re.IGNORECASE,
 )
+_PATTERNS: dict[PlanKind, re.Pattern[str]] = {"decision": _DECISION, "done": _DONE, "task": _TASK}
 _ANY_YEAR = re.compile(r"--(\d\d)-(\d\d)")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d")
 _LEAST_COMMON = 0.5  # share of the words of what is done that a task must have, to count as done
@@ -82,7 +83,7 @@ def plans(text: str) -> Iterator[Plan]:
     [('decision', "let's use SQLite"), ('task', 'I still need to call Tom')]
     """
     for clause in clauses(text):
-        for kind, pattern in (("decision", _DECISION), ("done", _DONE), ("task", _TASK)):
+        for kind, pattern in _PATTERNS.items():
             if pattern.match(clause.text):
                 yield Plan(kind, clause.text, clause.start, clause.end)
                 break

@@ -9,10 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
-from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
 from mcp.server.stdio import stdio_server
 
 __all__ = ["bridge"]
+
+_CONNECT_S = 30.0  # an answer may take as long as the tool needs
 
 
 def bridge(url: str, token: str) -> None:
@@ -21,7 +24,8 @@ def bridge(url: str, token: str) -> None:
 
 
 async def _bridge(url: str, token: str) -> None:
-    client = create_mcp_http_client(headers={"Authorization": f"Bearer {token}"})
+    headers = {"Authorization": f"Bearer {token}"}
+    client = httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(_CONNECT_S, read=None))
     async with (
         stdio_server() as (from_client, to_client),
         client,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 import uvicorn
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 from mcp_agents import Agent, in_loop
 from memories import options
 
@@ -201,16 +204,15 @@ def test_hook_imports_nothing_of_the_package() -> None:
 
 
 @in_loop
-async def test_project_token_reaches_the_memory_of_its_project(served: Path, memories: Memories, shop: Path) -> None:
-    from mcp import Client
-    from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
-
+async def test_bridge_reaches_the_memory_of_its_project(served: Path, memories: Memories, shop: Path) -> None:
     namespace = f"project:{shop}"
     memories.get(namespace).add("The shop sells fish.", key="shop")
     port, secret = hook.read_address(str(served))
-    headers = {"Authorization": f"Bearer {secret}.{namespace.encode().hex()}"}
-    async with create_mcp_http_client(headers=headers) as http:
-        url = f"http://127.0.0.1:{port}/mcp"
-        async with Client(streamable_http_client(url, http_client=http)) as client:
-            listed: dict[str, Any] = await Agent(client)("list_documents")
+    url, token = f"http://127.0.0.1:{port}/mcp", f"{secret}.{namespace.encode().hex()}"
+    program = f"from memgraph_rag.server.bridge import bridge; bridge({url!r}, {token!r})"
+    parameters = StdioServerParameters(command=sys.executable, args=["-c", program], env={**os.environ})
+    async with Client(stdio_client(parameters)) as client:
+        tools = (await client.list_tools()).tools
+        listed: dict[str, Any] = await Agent(client)("list_documents")
+    assert len(tools) == 7
     assert [document["key"] for document in listed["documents"]] == ["shop"]
