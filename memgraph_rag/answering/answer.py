@@ -240,7 +240,7 @@ class Reading:
             yield Answer(
                 question=question,
                 text=written.text
-                or describe_parts(told)
+                or describe_parts(told, is_spent=asked.reached_limit(trace, session.usage + parts.usage) is not None)
                 or (refusal.text if refusal else describe_search(question, trace, graph, search)),
                 abstained=not written.text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,

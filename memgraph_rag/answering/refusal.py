@@ -78,14 +78,18 @@ class RefusalRules:
         return quotes.bearing(question, unnamed=len(unnamed) / len(is_held) if is_held else 0.0), unnamed
 
 
-def describe_parts(parts: Sequence[Part]) -> str:
+def describe_parts(parts: Sequence[Part], *, is_spent: bool) -> str:
     """Return a sentence in place of an answer: the parts of the question with their values, and those without one.
 
     Empty if no part has a value, or all parts have.
+
+    Args:
+        is_spent: whether a limit of the call was reached, so that the last parts were not read.
     """
     known = [f"{part.question} {part.value}." for part in parts if part.value]
     missing = [part.question for part in parts if not part.value]
-    return f"Found: {' '.join(known)} Nothing in memory answers: {' '.join(missing)}" if known and missing else ""
+    why = "Not read within the limit" if is_spent else "Nothing in memory answers"
+    return f"Found: {' '.join(known)} {why}: {' '.join(missing)}" if known and missing else ""
 
 
 def describe_search(question: str, trace: Sequence[Step], graph: NodeReader, search: Search) -> str:

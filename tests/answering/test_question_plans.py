@@ -15,6 +15,7 @@ from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kin
 from memgraph_rag.answering.question_plans.solving import follow_hops, solve_comparison, solve_elapsed
 from memgraph_rag.answering.question_plans.values import compare_dates, is_same
+from memgraph_rag.answering.refusal import describe_parts
 from memgraph_rag.models.recognizers.noun_phrases import installed
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer, FakeSession
@@ -418,3 +419,11 @@ def test_day_of_an_event_is_that_of_its_turn(memory: Memory) -> None:
     )
     answer = memory.ask("How many days passed between the pottery class and the half marathon?", user="ann")
     assert (answer.short, answer.plan) == ("27 days", "elapsed")
+
+
+@table(("is_spent", "why"), [(False, "Nothing in memory answers"), (True, "Not read within the limit")])
+def test_part_without_a_value_is_told_with_its_reason(*, is_spent: bool, why: str) -> None:
+    parts = [Part("When was Ann born?", "1950"), Part("When was Bo born?", "")]
+    assert describe_parts(parts, is_spent=is_spent) == f"Found: When was Ann born? 1950. {why}: When was Bo born?"
+    assert describe_parts(parts[:1], is_spent=is_spent) == ""
+    assert describe_parts(parts[1:], is_spent=is_spent) == ""
