@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from memgraph_rag.ingestion.graph_building import GraphBuilder
 from memgraph_rag.ingestion.ingest import Ingestion
 from memgraph_rag.ingestion.layer_choice import DEFAULT_LAYERS, FULL_LAYERS, choose_layers
 from memgraph_rag.ingestion.ray_pool import RayPool
+from memgraph_rag.ingestion.segmenting import CutSegments, cut_segments
 from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.models.model_loader import FoundModels
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder
@@ -164,10 +165,22 @@ class OpenMemory:
             layers,
             LocalPool(builder) if ray is None else RayPool(builder, ray, device=self.settings.device),
             self.answers,
-            count_tokens=self.models.token_counter(needs_language=any(layer.needs_language for layer in layers)),
-            segment_tokens=self.settings.segment_tokens,
-            longest_segment_tokens=self.settings.longest_segment_tokens,
+            cut=self.make_cut(needs_language=any(layer.needs_language for layer in layers)),
             redact=self.settings.redact,
+        )
+
+    def make_cut(self, *, needs_language: bool) -> CutSegments:
+        """Return the function that cuts documents into segments of this memory's sizes.
+
+        Args:
+            needs_language: whether the language model must be there; its tokens are counted in any case.
+        """
+        return partial(
+            cut_segments,
+            namespace=self.store.namespace,
+            count_tokens=self.models.token_counter(needs_language=needs_language),
+            max_tokens=self.settings.segment_tokens,
+            longest=self.settings.longest_segment_tokens,
         )
 
     @cached_property

@@ -23,7 +23,6 @@ from memgraph_rag.errors import DocumentChanged, SettingsError
 from memgraph_rag.facts.layer import FactsLayer
 from memgraph_rag.ingestion.layer_building import build_layer
 from memgraph_rag.ingestion.redaction import redact_messages
-from memgraph_rag.ingestion.segmenting import cut_segments
 from memgraph_rag.maintenance.lacking_layers import build_lacking_layers
 from memgraph_rag.models.embedders.unit_vectors import units
 from memgraph_rag.open_memory import OpenMemory
@@ -148,7 +147,7 @@ class Session:
         self._conversation, self._parts = conversation, parts
         self._store, self._models, self._answers = parts.store, parts.models, parts.answers
         self._search, self._wishes, self._ask = search, wishes, ask
-        self._count_tokens = parts.models.token_counter(needs_language=False)
+        self._cut = parts.make_cut(needs_language=False)
         self._lock = threading.Lock()
         self._stored: dict[str, StoredTurn] | None = None  # by turn id, in order; None before the pages are read
         self._last = Page(conversation, 0)
@@ -351,15 +350,8 @@ class Session:
         turns = tuple(
             replace(turn, start=turn.start - end, end=turn.end - end) for turn in document.turns if turn.start >= end
         )
-        segments = cut_segments(
-            replace(document, text=document.text[end:], turns=turns),
-            document_id,
-            namespace=self._store.namespace,
-            count_tokens=self._count_tokens,
-            max_tokens=self._parts.settings.segment_tokens,
-            longest=self._parts.settings.longest_segment_tokens,
-            first=len(kept),
-        )
+        rest = replace(document, text=document.text[end:], turns=turns)
+        segments = self._cut(rest, document_id, first=len(kept))
         return tuple(replace(segment, start=segment.start + end, end=segment.end + end) for segment in segments)
 
     def _mark_echoes(self, segments: Sequence[Segment]) -> tuple[Segment, ...]:

@@ -12,13 +12,14 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memgraph_rag.contracts import GraphStore, Layer, Models, TokenCounter
+from memgraph_rag.contracts import GraphStore, Layer, Models
 from memgraph_rag.ingestion.build_pool import BuildPool
 from memgraph_rag.ingestion.given_answers import GivenAnswers
 from memgraph_rag.ingestion.graph_building import BuildOutcome, BuiltDocument
 from memgraph_rag.ingestion.graph_writing import write_documents
 from memgraph_rag.ingestion.planning import PendingDocument, Plan, Planner
 from memgraph_rag.ingestion.redaction import Redact, redact_document
+from memgraph_rag.ingestion.segmenting import CutSegments
 from memgraph_rag.ingestion.sources import Item, Loaded, Request, grouped
 from memgraph_rag.types import DocumentRecord, Failure, Receipt
 
@@ -53,9 +54,7 @@ class Ingestion:
         layers: the layers to build above the segments, in this order.
         pool: builds the layers.
         answers: earlier answers of the memory, to mark echoes.
-        count_tokens: counts the tokens of a segment's text.
-        segment_tokens: the most tokens of a segment.
-        longest_segment_tokens: the most tokens of a segment in a language whose tokens are short.
+        cut: cuts a document into segments.
         redact: what happens to secrets in a document.
     """
 
@@ -67,22 +66,12 @@ class Ingestion:
         pool: BuildPool,
         answers: GivenAnswers,
         *,
-        count_tokens: TokenCounter,
-        segment_tokens: int,
-        longest_segment_tokens: int,
+        cut: CutSegments,
         redact: Redact,
     ) -> None:
         self._store = store
         self._redact: Redact = redact
-        self._planner = Planner(
-            store,
-            models,
-            layers,
-            answers,
-            count_tokens=count_tokens,
-            segment_tokens=segment_tokens,
-            longest_segment_tokens=longest_segment_tokens,
-        )
+        self._planner = Planner(store, models, layers, answers, cut=cut)
         self._pool = pool
 
     def add(self, requests: Iterable[Request]) -> Generator[Receipt | Failure, None, None]:

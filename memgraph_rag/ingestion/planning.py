@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import groupby
 
-from memgraph_rag.contracts import GraphReader, GraphStore, Layer, Models, SplitDocument, TokenCounter, WillingLayer
+from memgraph_rag.contracts import GraphReader, GraphStore, Layer, Models, SplitDocument, WillingLayer
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.ingestion.given_answers import GivenAnswers
-from memgraph_rag.ingestion.segmenting import cut_segments
+from memgraph_rag.ingestion.segmenting import CutSegments
 from memgraph_rag.ingestion.sources import Item, Loaded, hash_with, is_elsewhere
 from memgraph_rag.layers.growth import join_top_points
 from memgraph_rag.lexical import timestamps
@@ -99,9 +99,7 @@ class Planner:
     Args:
         layers: the layers that each document must have.
         answers: earlier answers of the memory, to mark echoes.
-        count_tokens: counts the tokens of a segment's text.
-        segment_tokens: the most tokens of a segment.
-        longest_segment_tokens: the most tokens of a segment in a language whose tokens are short.
+        cut: cuts a document into segments.
     """
 
     def __init__(
@@ -111,17 +109,13 @@ class Planner:
         layers: Sequence[Layer],
         answers: GivenAnswers,
         *,
-        count_tokens: TokenCounter,
-        segment_tokens: int,
-        longest_segment_tokens: int,
+        cut: CutSegments,
     ) -> None:
         self._store = store
         self._answers = answers
         self._models = models
         self._layers = layers
-        self._count_tokens = count_tokens
-        self._segment_tokens = segment_tokens
-        self._longest_segment_tokens = longest_segment_tokens
+        self._cut = cut
 
     def plan(self, group: Sequence[Item]) -> list[Plan]:
         """Return the plan of each document, in order; a ``Failure`` stays one. Changed metadata are stored."""
@@ -235,15 +229,7 @@ class Planner:
         """Cut a new document into segments, and return it with all layers to build."""
         document_id = self._document_id(document.key)
         language = detect(document.text)
-        segments = cut_segments(
-            document,
-            document_id,
-            namespace=self._store.namespace,
-            count_tokens=self._count_tokens,
-            max_tokens=self._segment_tokens,
-            longest=self._longest_segment_tokens,
-            language=language,
-        )
+        segments = self._cut(document, document_id, language=language)
         record = DocumentRecord(
             id=document_id,
             key=document.key,

@@ -28,8 +28,8 @@ from starlette.types import ASGIApp
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError
 from memgraph_rag.server.connections import BoundedConnection, most_waiting
-from memgraph_rag.server.console import console_routes
-from memgraph_rag.server.console_operations import OPERATIONS, OWNER_OPERATIONS
+from memgraph_rag.server.console.operations import OPERATIONS, OWNER_OPERATIONS
+from memgraph_rag.server.console.pages import console_routes
 from memgraph_rag.server.gate import LOCAL_HOSTS, MOST_BODY, Gate
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.problems import answer_unrouted

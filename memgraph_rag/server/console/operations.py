@@ -19,7 +19,7 @@ from pydantic import Field
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, QuestionNotFound
-from memgraph_rag.server.console_results import (
+from memgraph_rag.server.console.results import (
     Check,
     Checks,
     FailureList,
