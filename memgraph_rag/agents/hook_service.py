@@ -23,6 +23,7 @@ from memgraph_rag.agents.projects import PERSON, Project, find_project
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.text.exports import claude_code, codex
 from memgraph_rag.text.exports.agent_session import AgentSession, AgentTurn
+from memgraph_rag.text.secrets import find_secrets, mask_secrets
 
 if TYPE_CHECKING:
     from memgraph_rag import Evidence, Memory
@@ -149,15 +150,16 @@ class HookService:
             store_session(self._open_memory(project.namespace), session)
 
 
-def store_session(memory: Memory, session: AgentSession, clean: Callable[[str], str] = str) -> int:
+def store_session(memory: Memory, session: AgentSession) -> int:
     """Store the turns of a session that are not stored yet, and return their number.
 
-    This is the one place where an agent's turns enter a memory.
-
-    Args:
-        clean: returns the text to store for the text of a turn, such as one without secrets.
+    This is the one place where an agent's turns enter a memory. Keys, passwords and card numbers in the turns become
+    stars, whatever the setting ``redact`` says, because nobody looks at what a hook stores.
     """
-    messages = [turn.as_message() | {"content": clean(turn.content)} for turn in session.turns]
+    messages = [
+        turn.as_message() | {"content": mask_secrets(turn.content, find_secrets(turn.content))}
+        for turn in session.turns
+    ]
     stored = memory.session(user=USER, session=session_name(session.client, session.id)).add(messages)
     return stored.added + stored.edited
 

@@ -127,6 +127,15 @@ def test_ignored_project_is_neither_stored_nor_briefed(service: HookService, mem
     assert memories.opened() == ()
 
 
+def test_key_in_a_turn_is_stored_as_stars(service: HookService, memories: Memories, shop: Path) -> None:
+    key = "ghp_" + "a1B2" * 9
+    log = write_log(shop / "log.jsonl", ("user", f"Use {key} for the release."))
+    service.answer("claude-code", "Stop", {**EVENT, "cwd": str(shop), "transcript_path": str(log)})
+    service.wait()
+    stored = memories.get(f"project:{shop}").get("session/me/claude-code-1234567890abc/0").text
+    assert f"Use {'*' * len(key)} for the release." in stored
+
+
 def test_cursor_hands_over_turns_in_its_events(service: HookService, memories: Memories, shop: Path) -> None:
     common = {"conversation_id": "c1", "workspace_roots": [str(shop)], "generation_id": "g1"}
     service.answer("cursor", "beforeSubmitPrompt", {**common, "prompt": "We decided to sell fish."})
