@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,10 @@ paragraphs that answer them."""
 ENGLISH, OTHER = "english", "other"
 """Kinds of text; the further ones are scripts (``lexical.scripts``)."""
 
-_KNOTS = (
-    3  # of a kind whose related texts stand out: the mean of unrelated texts, their highest, the mean of related ones
-)
+Knots = tuple[tuple[float, float], ...]
+"""Pairs of (cosine, reading), ascending."""
+
+_TOLD_APART = 3  # knots of a kind whose related texts stand out: means of both, and the highest unrelated ones between
 
 _Cosine = TypeVar("_Cosine", float, NDArray[np.float64])
 
@@ -40,8 +41,10 @@ class CosineScale:
         names: the same for names and other texts of few words.
     """
 
-    knots: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
-    names: tuple[tuple[float, float], ...] = ()
+    knots: Mapping[str, tuple[tuple[float, float], ...]] = field(
+        default_factory=dict[str, tuple[tuple[float, float], ...]]
+    )
+    names: Knots = ()
 
     def read(self, cosine: _Cosine, kind: str = ENGLISH) -> _Cosine:
         """Return the reading of a cosine, or of an array of cosines, between texts of a kind.
@@ -71,9 +74,9 @@ class CosineScale:
         knots = self._knots(kind)
         if not knots:
             return 1.0
-        if len(knots) < _KNOTS:
+        if len(knots) < _TOLD_APART:
             return 0.0
-        unrelated, few, related = (cosine for cosine, _ in knots[:_KNOTS])
+        unrelated, few, related = (cosine for cosine, _ in knots[:_TOLD_APART])
         part = (related - few) / (related - unrelated)
         return min(1.0, part * (RELATED - UNRELATED) / (RELATED - UNRELATED_BELOW))
 
@@ -86,13 +89,13 @@ class CosineScale:
         knots = self.knots.get(ENGLISH, ())
         return float(np.sqrt((1 - UNRELATED) / (1 - knots[0][0]))) if knots else 1.0
 
-    def _knots(self, kind: str) -> tuple[tuple[float, float], ...]:
+    def _knots(self, kind: str) -> Knots:
         return self.knots.get(kind, self.knots.get(OTHER, ()) if kind != ENGLISH else ())
 
 
-def _interpolate(value: _Cosine, knots: tuple[tuple[float, float], ...]) -> _Cosine:
+def _interpolate(value: _Cosine, knots: Knots) -> _Cosine:
     if not knots:
         return value
     given, results = zip((-1.0, -1.0), *knots, (1.0, 1.0), strict=True)
     read = np.interp(value, given, results)
-    return read if isinstance(value, np.ndarray) else float(read)
+    return cast("_Cosine", read if isinstance(value, np.ndarray) else float(read))

@@ -32,7 +32,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def embedder(tmp_path_factory: pytest.TempPathFactory) -> SentenceEmbedder:
-    settings = Settings(cache_dir=tmp_path_factory.mktemp("cache"))
+    settings = Settings.model_validate({"cache_dir": tmp_path_factory.mktemp("cache")})
     found = open_embedder(MULTILINGUAL_E5, settings)
     assert isinstance(found, SentenceEmbedder)
     return found

@@ -68,7 +68,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_texts_are_embedded_with_their_prompts(folder: Path) -> None:
-    embedder = open_embedder(str(folder), Settings())
+    embedder = open_embedder(str(folder), Settings.model_validate({}))
     plain = SentenceEmbedder(folder)
     assert isinstance(embedder, SentenceEmbedder)
     np.testing.assert_array_equal(embedder.embed(["a fox"]), plain.embed(["passage: a fox"]))
@@ -111,4 +111,7 @@ def test_server_gets_texts_with_their_prompts() -> None:
     embedder.embed(["a fox"])
     embedder.embed_queries(["a fox"])
     assert server.texts == ["search_document: a fox", "search_query: a fox"]
-    assert open_embedder("http://localhost:9/v1#nomic-embed-text", Settings()).name == "nomic-embed-text+prompts"
+    assert (
+        open_embedder("http://localhost:9/v1#nomic-embed-text", Settings.model_validate({})).name
+        == "nomic-embed-text+prompts"
+    )

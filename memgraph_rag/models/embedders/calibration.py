@@ -176,8 +176,9 @@ def measure_sample(embedder: Embedder) -> EmbedderCalibration:
         asked, passages = zip(*pairs, strict=True)
         cosines = query_vectors(embedder, asked) @ embedder.embed(passages).T
         is_related = np.eye(len(pairs), dtype=bool)
-        everything.append((cosines[~is_related], cosines[is_related]))
-        knots[kind] = _fit_knots(*everything[-1], _SAMPLE_READINGS)
+        unrelated, related = cosines[~is_related], cosines[is_related]
+        everything.append((unrelated, related))
+        knots[kind] = _fit_knots(unrelated, related, _SAMPLE_READINGS)
     others = [np.concatenate(parts) for parts in zip(*everything[1:], strict=True)]
     knots[OTHER] = _fit_knots(others[0], others[1], _SAMPLE_READINGS)
     names = embedder.embed(sample["names"])
