@@ -10,16 +10,20 @@ import pytest
 from tables import table
 
 from memgraph_rag import Limits, Memory
+from memgraph_rag.answering.answer_style import WrittenAnswer
+from memgraph_rag.answering.evidence import ReadEvidence
 from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kin
+from memgraph_rag.answering.question_plans.part_reading import ReadPart
 from memgraph_rag.answering.question_plans.solving import follow_hops, solve_comparison, solve_elapsed
 from memgraph_rag.answering.question_plans.values import compare_dates, is_same
 from memgraph_rag.answering.refusal import describe_parts
 from memgraph_rag.models.recognizers.noun_phrases import installed
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer, FakeSession
-from memgraph_rag.types import Answer, Part, Step, StopReason, Usage
+from memgraph_rag.text.citations import Quotes
+from memgraph_rag.types import Answer, Part, Segment, Step, StopReason, Usage
 
 TITLES = ["Solaris (1972 film)", "The Blue Kite", "Ann Lee", "Bo Ray"]
 
@@ -427,3 +431,18 @@ def test_part_without_a_value_is_told_with_its_reason(*, is_spent: bool, why: st
     assert describe_parts(parts, is_spent=is_spent) == f"Found: When was Ann born? 1950. {why}: When was Bo born?"
     assert describe_parts(parts[:1], is_spent=is_spent) == ""
     assert describe_parts(parts[1:], is_spent=is_spent) == ""
+
+
+@table(
+    ("text", "title", "holds"),
+    [
+        ("Tarkovsky was born in York.", "A life", True),
+        ("He was born in York.", "Tarkovsky", True),
+        ("He was born in York.", "A life", False),
+        ("Tarkovsky made films.", "York", False),
+    ],
+)
+def test_value_stands_in_a_passage_that_names_the_thing(text: str, title: str, *, holds: bool) -> None:
+    segment = Segment("s", "d", 0, text, 0, len(text), 5)
+    evidence = ReadEvidence([segment], {"d": "key"}, {"d": title}, Quotes([], keys={}, embedder=FakeEmbedder(8)))
+    assert ReadPart(WrittenAnswer(short="York"), evidence).holds_value(["Andrei Tarkovsky"]) is holds

@@ -27,7 +27,7 @@ def test_ask_as_json_has_exactly_the_promised_form(cli, fox) -> None:
     answer = cli.json("ask", QUESTION)
     assert list(answer) == [
         *("question", "text", "abstained", "stop_reason", "citations", "trace", "usage", "strategy", "model"),
-        *("warnings", "short", "parts"),
+        *("warnings", "short", "parts", "plan"),
     ]
     assert (answer["text"], answer["abstained"], answer["stop_reason"]) == (f"fox: {ANSWER}", False, "answerable")
     assert [list(step) for step in answer["trace"]] == [

@@ -35,13 +35,13 @@ class ReadPart:
     evidence: ReadEvidence
 
     def holds_value(self, names: Iterable[str]) -> bool:
-        """Return whether a segment, or its title, has all words of the value and one word of a name at least."""
+        """Return whether a segment has all words of the value, and it or its title one word of a name at least."""
         value = {*words_of(self.written.short).split()}
         named = {word for name in names for word in words_of(name).split()}
         for segment in self.evidence.segments:
             title = self.evidence.titles.get(segment.document_id, "")
-            words = {*words_of(f"{title} {segment.text}").split()}
-            if value <= words and named & words:
+            words = {*words_of(segment.text).split()}
+            if value <= words and named & {*words, *words_of(title).split()}:
                 return True
         return False
 
