@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -217,6 +217,29 @@ class KeywordIndex:
         _, at, of = self._find_hits(terms, rows)
         holding, texts = _count_texts(at, of, len(terms), len(rows), weights)
         return np.where(holding > 0, _idf(holding, texts), 0.0)
+
+    def joint_rarity(
+        self, names: Sequence[NDArray[np.int32]], rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return (len(names),) how rare the rows are that hold all terms of each name: 1 for one row, 0 for all rows.
+
+        It is the log of rows to rows with the name, relative to the log of rows. One look through the terms serves all
+        names.
+
+        Args:
+            names: the sorted terms of each name; at least one term each.
+            rows, weights: as for ``scores``.
+        """
+        texts = len(rows) if weights is None else float(weights.sum())
+        if not names or texts <= 1:
+            return np.zeros(len(names))
+        terms = np.unique(np.concatenate(names))
+        _, at, of = self._find_hits(terms, rows)
+        is_held = np.zeros((len(terms), len(rows)), bool)
+        is_held[of, at] = True
+        counted = np.ones(len(rows)) if weights is None else weights
+        held = [float(counted[is_held[np.searchsorted(terms, name)].all(axis=0)].sum()) for name in names]
+        return np.log(texts / np.clip(held, 1, texts)) / np.log(texts)
 
     def _find_hits(
         self, terms: NDArray[np.int32], rows: NDArray[np.int64]

@@ -49,8 +49,8 @@ FEATURES = {
     "new to first": "share of the question's words that it holds and the first start does not",
     "new to second": "share of the question's words that it holds and the second start does not",
     "like second": "reading of the cosine to the second start",
-    "named by first": "1 if the first start holds the name in its title",
-    "named by second": "1 if the second start holds the name in its title",
+    "named by first": "if the first start holds the name in its title, how rare the name is: from 0 to 1",
+    "named by second": "the same of the second start",
     "title asked for": "share of its title's words that the question holds",
     "start": "1 for the two starts",
 }
@@ -137,10 +137,15 @@ def features(
         float(question_rarity.sum()), 1e-9
     )
     asked = [_share(rarity[np.searchsorted(question_terms, name)], _holds(start.terms, name)) for name in names]
-    named = [
-        [float(_names(terms, head) and not _names(own, head)) for head in heads[: len(candidates)]]
-        for terms, own in zip(start_terms, names[-2:], strict=True)
-    ]
+    named = np.array(
+        [
+            [_names(terms, head) and not _names(own, head) for head in heads[: len(candidates)]]
+            for terms, own in zip(start_terms, names[-2:], strict=True)
+        ],
+        np.float64,
+    )
+    places = np.flatnonzero(named.any(axis=0))
+    named[:, places] *= keywords.joint_rarity([heads[place] for place in places], view.rows, view.weights)
     columns = [
         start.knowledge * standard(start.cosines, view.weights)[candidates],
         start.knowledge * standard(start.farther, view.weights)[candidates],
