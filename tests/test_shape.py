@@ -18,11 +18,11 @@ PACKAGE = Path(memgraph_rag.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 64_901, 434
-"""Of the package without its systems. The aim is 40,000 in 270. Raised by 3,400 for the papers' tables and formats, the
-cost that is told before building, and question plans."""
-MOST_LINES_OF_SYSTEMS = 8_420
-"""Raised by 2,650 for what the papers have and was missing: GraphRAG's elements, triples, trees, compressors."""
+MOST_LINES, MOST_MODULES = 73_600, 495
+"""Of the package without its systems. The aim is 40,000 in 270. Raised by 8,700 for words and embedders of all
+languages, Markdown and programs, imports, the console, coding agents, and more question plans."""
+MOST_LINES_OF_SYSTEMS = 8_431
+"""Raised by 2,660 for what the papers have and was missing: GraphRAG's elements, triples, trees, compressors."""
 
 MOST_FILES = 25
 
