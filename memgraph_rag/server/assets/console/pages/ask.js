@@ -68,18 +68,19 @@ function NewQuestion({ given, mayWrite, onKept }) {
     </form>
     <${Busy} isBusy=${answer.isBusy} words=${answer.text ? t("ask.writing") : t("ask.reading", { n: answer.steps.length })} />
     <${Failure} problem=${answer.problem} />
-    <${Reading} answer=${answer.whole} text=${answer.text} steps=${answer.steps} />`;
+    <${Reading} answer=${answer.whole} text=${answer.text} steps=${answer.steps} parts=${answer.parts} />`;
 }
 
 /** Ask by a stream; what was read stays when the stream is stopped. */
 function useAnswer(onKept) {
-  const empty = { steps: [], text: "", whole: null, problem: null, isBusy: false };
+  const empty = { steps: [], parts: [], text: "", whole: null, problem: null, isBusy: false };
   const [state, setState] = useState(empty);
   const ending = useRef(null);
   useEffect(() => () => ending.current?.abort(), []);
   const change = (make) => setState((former) => ({ ...former, ...make(former) }));
   const receive = {
     step: (step) => change(({ steps }) => ({ steps: [...steps, step] })),
+    part: (part) => change(({ parts }) => ({ parts: [...parts, part] })),
     piece: (piece) => change(({ text }) => ({ text: text + piece.text })),
     answer: (whole) => { change(() => ({ whole })); if (whole.kept_as) onKept(); },
   };
@@ -115,19 +116,20 @@ function KeptQuestion({ name, mayWrite, onForgotten }) {
       ${mayWrite && html`<button type="button" class="link" onClick=${() => setForgetting(true)}>${t("forget")}</button>`}</p>
     ${data.changes.map((change) => html`<p class="warning">${t("ask.changed", {
       key: visible(change.document_key), when: when(change.changed_at) })}</p>`)}
-    <${Reading} answer=${data.answer} text="" steps=${data.answer.trace} />
+    <${Reading} answer=${data.answer} text="" steps=${data.answer.trace} parts=${[]} />
     ${isForgetting && html`<${Confirm} title=${t("ask.forget")} action=${t("forget")} onConfirm=${forget}
       onClose=${() => setForgetting(false)}><p>${visible(data.text)}</p></${Confirm}>`}`;
 }
 
 /** The answer beside the walk. */
-function Reading({ answer, text, steps }) {
+function Reading({ answer, text, steps, parts }) {
   if (!answer && !text && !steps.length) return null;
   return html`<div class="reading">
     <section aria-label=${t("ask.answer")} aria-live="polite">
       <h2>${t("ask.answer")}</h2>
       ${answer?.abstained && html`<p class="badge warn">${t("ask.abstained")}</p>`}
       <p class="answer"><${Marked} text=${answer?.text ?? text} citations=${answer?.citations ?? []} /></p>
+      <${Parts} parts=${answer?.parts ?? parts} />
       ${answer && html`<${Proof} answer=${answer} read=${steps.length} />`}
     </section>
     <section aria-label=${t("ask.walk")}>
@@ -157,11 +159,15 @@ function Proof({ answer, read }) {
     ${answer.warnings.map((warning) => html`<p class="warning">${visible(warning.text)}</p>`)}
     <ol class="citations">${answer.citations.map((cited) => html`<li>
       <a href=${placeOf(cited)}>“${excerpt(cited.quote, 400)}”</a> <small>${visible(cited.document_key)}</small></li>`)}</ol>
-    ${answer.parts.length > 0 && html`<h3>${t("ask.parts")}</h3>
-      <ul class="plain">${answer.parts.map((part) =>
-        html`<li>${visible(part.question)} <strong>${visible(part.value)}</strong></li>`)}</ul>`}
     <p class="hint">${t(`stop.${answer.stop_reason}`)} ${t("ask.cost", { read, strategy: answer.strategy,
       calls: answer.usage.model_calls, seconds: Number(answer.usage.seconds.toFixed(1)) })}</p>`;
+}
+
+/** The parts of a question that was taken apart, each with its value as soon as it is known. */
+function Parts({ parts }) {
+  return parts.length > 0 && html`<h3>${t("ask.parts")}</h3>
+    <ol class="plain">${parts.map((part) =>
+      html`<li>${visible(part.question)} <strong>${visible(part.value) || "–"}</strong></li>`)}</ol>`;
 }
 
 function Step({ step, most }) {
