@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from itertools import zip_longest
 
-from memgraph_rag.contracts import Embedder, GraphReader, TokenCounter
+from memgraph_rag.contracts import Embedder, GraphReader, TokenCounter, cosine_scale, query_vectors
 from memgraph_rag.facts.fact_index import Fact, group_by_subject, standings, within
 from memgraph_rag.facts.fact_search import FactSearch
 from memgraph_rag.facts.phrase_vectors import PhraseVectors
@@ -21,6 +21,7 @@ from memgraph_rag.facts.plans import due_day, finishes
 from memgraph_rag.facts.wishes import WISHES
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import head_length, is_machine, is_user
+from memgraph_rag.lexical.scripts import kind_of_text
 from memgraph_rag.types import Extent, Segment
 from memgraph_rag.types.brief import HEADINGS, Brief, BriefLine, BriefSection
 from memgraph_rag.types.days import written_day
@@ -30,11 +31,11 @@ __all__ = ["Briefs"]
 _MOST_OF_SECTION = 32  # newest candidates; each is embedded once
 _MOST_LAST = 16  # segments that were said last
 _MOST_CHARACTERS = 240  # of a line
-_SAME = 0.75  # cosine from which a newer wish or decision is about the same, as in ``facts.wishes``
+_SAME = 0.75  # reading of a cosine from which a newer wish or decision is about the same, as in ``facts.wishes``
 _CHANGED = 0.5  # the same, for a newer one that says that it changes something; not measured
 _CHANGES = re.compile(r"\b(?:switch\w*|chang\w+|instead|replac\w+|drop\w*|no longer|mov(?:e|ing) to)\b", re.IGNORECASE)
-_TWICE = 0.92  # cosine from which two lines say the same; not measured
-_ABOUT = 0.3  # cosine from which a line bears on the subject; not measured
+_TWICE = 0.92  # reading from which two lines say the same; not measured
+_ABOUT = 0.3  # reading from which a line bears on the subject; not measured
 _ONE_AT_A_TIME: tuple[BriefSection, ...] = ("wish", "decision")
 
 
@@ -56,7 +57,7 @@ class Briefs:
 
     def __init__(self, search: FactSearch, graph: GraphReader, embedder: Embedder, count_tokens: TokenCounter) -> None:
         self._search, self._graph, self._count_tokens = search, graph, count_tokens
-        self._phrases = PhraseVectors(embedder)
+        self._embedder, self._phrases = embedder, PhraseVectors(embedder)
 
     def write(self, extent: Extent, *, max_tokens: int, about: str | None = None) -> Brief:
         """Return the brief of an extent, in at most this many tokens.
@@ -97,11 +98,12 @@ class Briefs:
             return []
         order = {section: place for place, section in enumerate(HEADINGS)}
         ordered = sorted(candidates, key=lambda each: order[each.section])
+        scale = cosine_scale(self._embedder)
         vectors = self._phrases.embed([each.quote for each in ordered])
-        nearness = vectors @ self._phrases.embed([about])[0] if about else None
+        nearness = scale.read((vectors @ query_vectors(self._embedder, [about])[0]).astype(float)) if about else None
         kept: list[int] = []
         for place, candidate in enumerate(ordered):
-            cosines = vectors[kept] @ vectors[place]
+            cosines = scale.read((vectors[kept] @ vectors[place]).astype(float), kind_of_text(candidate.quote))
             newer = [at for at, other in enumerate(kept) if ordered[other].section == candidate.section]
             bounds = [_CHANGED if _CHANGES.search(ordered[kept[at]].quote) else _SAME for at in newer]
             is_superseded = candidate.section in _ONE_AT_A_TIME and any(cosines[newer] >= bounds)
