@@ -16,12 +16,11 @@ from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.cli.render import part_line, show_grounds, show_piece, to_stderr, to_stdout, walk_header, walk_line
-from memgraph_rag.types import Part
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memgraph_rag import Answer, Step
+    from memgraph_rag import Answer, Part, Step
 
 __all__ = ["ask", "replay", "show_reading"]
 
@@ -97,7 +96,7 @@ def show_reading(items: Iterable[Step | Part | str | Answer], *, walk: Console |
                 if order == 1:
                     walk_header(walk)
                 walk_line(walk, order, item.as_dict())
-        elif isinstance(item, Part):
+        elif isinstance(item, memgraph_rag.Part):
             number += 1
             if walk is not None:
                 part_line(walk, number, item.as_dict())

@@ -168,6 +168,7 @@ async def test_locked_store_is_tried_again_by_the_next_call(connect, open_memori
         assert [resource.name for resource in (await agent.client.list_resources()).resources] == [
             "documents",
             "questions",
+            "brief",
         ]
         free[0] = True
         assert (await agent("recall", query="fox"))["passages"] == []
