@@ -77,7 +77,7 @@ def test_an_export_replaces_nothing_but_an_archive(cli, fox, tmp_path) -> None:
 def test_reembed_takes_another_embedder(cli, fox, opened, monkeypatch) -> None:
     other = FakeEmbedder(12, name="other")
     for module in ("maintenance.maintenance", "models.model_loader"):
-        monkeypatch.setattr(f"memgraph_rag.{module}.open_embedder", lambda name, *_, **__: other)
+        monkeypatch.setattr(f"memgraph_rag.{module}.open_embedder", lambda *_, **__: other)
 
     def open_with_fakes(store: str | None, **options: Any) -> Memory:
         models = {"model": FakeLanguageModel(), "recognizer": FakeRecognizer()}
