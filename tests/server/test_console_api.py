@@ -209,4 +209,4 @@ def test_description_has_an_example_for_each_operation(served: Served) -> None:
     paths = httpx2.get(served.url.replace("/mcp", "/openapi.json")).json()["paths"]
     bodies = [path["post"]["requestBody"]["content"]["application/json"] for path in paths.values()]
     assert all(set(body["example"]) <= set(body["schema"]["properties"]) for body in bodies)
-    assert json.dumps(paths).count("operationId") == len(paths) == 15
+    assert json.dumps(paths).count("operationId") == len(paths) == 16
