@@ -195,5 +195,6 @@ class AsyncMaintenance:
     examine = _awaited(Maintenance.examine)
     repair = _awaited(Maintenance.repair)
     export_to = _awaited(Maintenance.export_to)
+    export_files = _awaited(Maintenance.export_files)
     import_from = _iterated(Maintenance.import_from)
     write_bulk_files = _awaited(Maintenance.write_bulk_files)

@@ -66,6 +66,7 @@ VALID: dict[str, dict[str, Any]] = {
     "ask": {"question": "Who found the fox?"},
     "stream": {"question": "Who found the fox?"},
     "search": {"query": "fox"},
+    "brief": {},
     "tools": {},
     "get": {"name": "fox"},
     "documents": {},
@@ -79,6 +80,7 @@ VALID: dict[str, dict[str, Any]] = {
 VALID_OF_MAINTENANCE: dict[str, dict[str, Any]] = {
     "remove_layer": {"layer": "context", "documents": []},
     "export_to": {"path": "archive.jsonl"},
+    "export_files": {"path": "documents.jsonl", "form": "jsonl"},
     "import_from": {"path": "archive.jsonl"},
     "write_bulk_files": {"path": "archive.jsonl", "folder": "files"},
 }

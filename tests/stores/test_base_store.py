@@ -21,7 +21,7 @@ from memgraph_rag.testing.store_suite.pools import note
 from memgraph_rag.types import OverviewRows, text_hash
 
 FURTHER = {"write", "extend", "mend", "kept_index", "keep_index", "namespaces", "beside", "reembed", "purge",
-           "empty_database"}  # fmt: skip
+           "empty_database", "name_scale"}  # fmt: skip
 """Members with a default that reads nothing: the published suite and ``tests/test_minimal_store.py`` look at these."""
 
 ANNOTATED = text_hash("Bob met Carol.Carol saw Eve.")
