@@ -8,6 +8,7 @@ still the page that was read, so two writers lose no turn of each other. Results
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
@@ -92,7 +93,7 @@ class Stored:
             self.unchanged + other.unchanged,
             self.echoes + other.echoes,
             tuple(dict.fromkeys((*self.documents, *other.documents))),
-            {**self.notes, **other.notes},
+            dict(Counter(self.notes) + Counter(other.notes)),
         )
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memories import graph_of, options
 
-from memgraph_rag import Memory, Message
+from memgraph_rag import Memory, Message, Stored
 from memgraph_rag.errors import DocumentError, SettingsError, StoreReadOnly
 from memgraph_rag.facts.layer import facts_in
 from memgraph_rag.session import Session
@@ -51,6 +51,11 @@ def without_origin(memory: Memory) -> dict[str, Any]:
         vector = [round(number, 5) for number in segment.embedding]
         object.__setattr__(segment, "embedding", vector)
     return graph
+
+
+def test_sums_count_the_secrets_of_both() -> None:
+    first, second = (Stored(notes={"secret: password or key": number}) for number in (1, 2))
+    assert (first + second).notes == {"secret: password or key": 3}
 
 
 def test_turns_one_by_one_give_the_graph_of_one_call(tmp_path: Path) -> None:

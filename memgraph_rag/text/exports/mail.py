@@ -76,7 +76,7 @@ def _split(data: bytes) -> Iterator[bytes]:
     starts = [
         match
         for match in _BEGIN.finditer(data)
-        if not match.start() or data[: match.start()].endswith((b"\n\n", b"\r\n\r\n"))
+        if not match.start() or data[max(match.start() - 4, 0) : match.start()].endswith((b"\n\n", b"\r\n\r\n"))
     ]
     if not starts or starts[0].start():
         yield data
