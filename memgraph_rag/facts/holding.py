@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from memgraph_rag.facts.asked_attributes import AskedAttribute, asked_attribute
+from memgraph_rag.facts.asked_attributes import AskedAttribute, asked_attribute, asks_for_now
 from memgraph_rag.facts.deeds import asked_deed, denies
 from memgraph_rag.facts.fact_index import Fact, FactKey, group_by_subject, standings, within
 from memgraph_rag.lexical.tokenize import words
@@ -60,7 +60,7 @@ def arrange(
     ordered = list(results)
     if asked is not None and not asked.is_past:
         ordered = _put_asked_first(ordered, asked, by_key, find)
-    if asked is None or not asked.is_past:
+    if _may_be_of_now(question, asked):
         ordered = _exchange_newest(ordered, by_key, asked)
     if newest is not None and (is_judged or not any(_is_asked(key, asked) for key in by_key)):
         ordered = _move_first(ordered, [newest.segment.id], find)
@@ -70,6 +70,13 @@ def arrange(
         replace(item, score=score, standing=standing_by_id.get(item.segment.id))
         for item, score in zip(ordered, scores, strict=False)
     ]
+
+
+def _may_be_of_now(question: str, asked: AskedAttribute | None) -> bool:
+    """Return whether the newest statement of a matter helps: "deploy target", but not "Who carried the piano?"."""
+    if asked is not None:
+        return not asked.is_past
+    return asks_for_now(question) or not question.rstrip().endswith("?")
 
 
 def stating_segments(question: str, facts: Iterable[Fact], extent: Extent) -> frozenset[str]:
