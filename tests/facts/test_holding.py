@@ -53,7 +53,7 @@ def test_the_newest_value_comes_first(memory: Memory, mode: Any) -> None:
 def test_newer_value_does_not_take_the_place_of_another_matter(memory: Memory) -> None:
     say(memory, "I moved to Berlin. Tom carried the piano.", day="2024-05-12")
     say(memory, "I live in Lisbon now.", day="2024-08-01")
-    assert texts(memory.search("Who carried the piano?", mode="keywords"))[0].endswith("carried the piano.")
+    assert texts(memory.search("Who carried the piano?", mode="graph"))[0].endswith("carried the piano.")
 
 
 def test_as_of_a_day(memory: Memory) -> None:
