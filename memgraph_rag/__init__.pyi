@@ -28,7 +28,6 @@ from .types import Failure as Failure
 from .types import InformationPoint as InformationPoint
 from .types import Limits as Limits
 from .types import Message as Message
-from .types import Part as Part
 from .types import Question as Question
 from .types import Receipt as Receipt
 from .types import Scope as Scope

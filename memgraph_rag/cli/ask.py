@@ -20,7 +20,8 @@ from memgraph_rag.cli.render import part_line, show_grounds, show_piece, to_stde
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memgraph_rag import Answer, Part, Step
+    from memgraph_rag import Answer, Step
+    from memgraph_rag.types import Part
 
 __all__ = ["ask", "replay", "show_reading"]
 
@@ -96,17 +97,17 @@ def show_reading(items: Iterable[Step | Part | str | Answer], *, walk: Console |
                 if order == 1:
                     walk_header(walk)
                 walk_line(walk, order, item.as_dict())
-        elif isinstance(item, memgraph_rag.Part):
-            number += 1
-            if walk is not None:
-                part_line(walk, number, item.as_dict())
         elif isinstance(item, str):
             written = show_piece(answer, item, after=written)
-        else:
+        elif isinstance(item, memgraph_rag.Answer):
             if not written:
                 show_piece(answer, item.text)
             show_grounds(answer, item.as_dict())
             return item
+        else:
+            number += 1
+            if walk is not None:
+                part_line(walk, number, item.as_dict())
     raise AssertionError("a stream ends with an Answer")
 
 

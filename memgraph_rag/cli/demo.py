@@ -120,7 +120,7 @@ def _answers_path(place: Place) -> Path:
 def _about(memory: Memory, story: Document) -> tuple[str, ...]:
     """Return everything except the question that an answer depends on: text, namespace, models, strategy, version."""
     made_by = (memory.language_model.name, memory.embedder.name, _STRATEGY, memgraph_rag.__version__)
-    names = [field.name for record in (memgraph_rag.Step, memgraph_rag.Part) for field in fields(record)]
+    names = [field.name for record in (memgraph_rag.Step, memgraph_rag.types.Part) for field in fields(record)]
     return (story.sha256, memory.namespace, *made_by, *names)
 
 
