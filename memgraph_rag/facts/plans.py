@@ -99,11 +99,12 @@ def due_day(text: str, said: str) -> date | None:
     (datetime.date(2026, 5, 15), datetime.date(2026, 6, 3))
     """
     days = [days.last for days in relative_days(text, said)]
-    for term in dates.written(text):
+    terms = dates.written(text)
+    for term in terms:
         match = _ANY_YEAR.fullmatch(term)
         if _DATED.fullmatch(term):
             days.append(date.fromisoformat(term))
-        elif match and f"any-{match[1]}-{match[2]}" in dates.written(text) and (moment := read(said)):
+        elif match and f"any-{match[1]}-{match[2]}" in terms and (moment := read(said)):
             days.append(_next_such_day(date.fromisoformat(moment[:10]), int(match[1]), int(match[2])))
     return max(days, default=None)
 

@@ -47,6 +47,7 @@ __all__ = [
     "User",
     "confirm",
     "hints",
+    "scope_fields",
     "stream_answer",
 ]
 
@@ -176,10 +177,7 @@ def recall(
     The best passage is always returned. Later passages are left out even if they would fit.
     """
     memory = _services(call).memory
-    scope: dict[str, Any] = {
-        "documents": documents, "user": user or None, "session": session or None, "where": where,
-        "since": since or None, "until": until or None, "at": at or None,
-    }  # fmt: skip
+    scope = scope_fields(documents=documents, user=user, session=session, where=where, since=since, until=until, at=at)
     evidence = memory.search(query, k=k, mode=mode, min_relevance=min_relevance, judge=judge, **scope)
     totals = list(accumulate(item.tokens for item in evidence))
     fitting = max(sum(total <= max_tokens for total in totals), min(1, len(totals)))
@@ -396,10 +394,7 @@ def list_documents(
 ) -> DocumentList:
     """Return the first ``limit`` documents with keys greater than ``after``, sorted by key, and the number of all."""
     memory = _services(call).memory
-    scope: dict[str, Any] = {
-        "user": user or None, "session": session or None, "where": where, "since": since or None,
-        "until": until or None,
-    }  # fmt: skip
+    scope = scope_fields(user=user, session=session, where=where, since=since, until=until)
     records = _documents_with(contains.casefold(), memory.scoped(**scope), after, limit + 1)
     page = records[:limit]
     return DocumentList(
@@ -467,9 +462,14 @@ def brief(
     at: Annotated[str, Field(description="Return the brief of this day: later passages are left out.")] = "",
 ) -> Briefed:
     """Return what to know before a conversation; see ``Memory.brief``."""
-    scope: Any = {"user": user or None, "session": session or None, "at": at or None}
+    scope = scope_fields(user=user, session=session, at=at)
     written = _services(call).memory.brief(max_tokens=max_tokens, about=about or None, **scope)
     return Briefed.model_validate(written.as_dict())
+
+
+def scope_fields(**fields: Any) -> dict[str, Any]:
+    """Return the fields of a scope, None for each that is missing. An empty list stays: it matches no document."""
+    return {name: None if value == "" else value for name, value in fields.items()}
 
 
 def _services(call: Call) -> Services:

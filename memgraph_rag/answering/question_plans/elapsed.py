@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from memgraph_rag.answering.question_plans.values import days_between
-
 __all__ = ["DATE_OF", "Elapsed", "find_elapsed"]
 
 DATE_OF = "What is the date of this: {}?"
@@ -84,5 +82,5 @@ def find_elapsed(question: str) -> Elapsed | None:
 def _count(unit: Unit, first: date, last: date) -> int:
     """Return the whole units between two days; weeks are rounded."""
     months = 12 * (last.year - first.year) + last.month - first.month - (last.day < first.day)
-    days = days_between(first, last)
+    days = (last - first).days
     return {"day": days, "week": round(days / 7), "month": months, "year": months // 12}[unit]

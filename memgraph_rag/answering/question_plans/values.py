@@ -13,7 +13,6 @@ __all__ = [
     "compare_dates",
     "compare_quantities",
     "compare_spans",
-    "days_between",
     "drop_restatement",
     "find_day",
     "holds",
@@ -109,11 +108,6 @@ def find_day(text: str) -> date | None:
         return date(*(_parse_date(text) or (0, 0, 0)))
     except ValueError:
         return None
-
-
-def days_between(first: date, second: date) -> int:
-    """Return the number of days from one day to another, in either direction."""
-    return abs((second - first).days)
 
 
 def compare_quantities(first: str, second: str) -> Literal[-1, 0, 1] | None:

@@ -13,7 +13,7 @@ import re
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -37,7 +37,7 @@ from memgraph_rag.server.console.results import (
 )
 from memgraph_rag.server.results import Remembered
 from memgraph_rag.server.services import Call, Owner
-from memgraph_rag.server.tools import Metadata, Mode, Names, Session, ToolEntry, User, hints
+from memgraph_rag.server.tools import Metadata, Mode, Names, Session, ToolEntry, User, hints, scope_fields
 from memgraph_rag.types import InformationPoint, Section, Segment
 from memgraph_rag.types.plain import plain_value
 
@@ -74,7 +74,7 @@ def search(
     at: At = "",
 ) -> Found:
     """Search as recall does, and return with each passage its score, its rank in each list and the share of names."""
-    scope = _scope(documents=documents, user=user, session=session, where=where, since=since, until=until, at=at)
+    scope = scope_fields(documents=documents, user=user, session=session, where=where, since=since, until=until, at=at)
     evidence = _memory(call).search(query, k=k, mode=mode, **scope)
     return Found(passages=[FoundPassage.model_validate(item.as_dict()) for item in evidence])
 
@@ -144,7 +144,7 @@ def statements(
     limit: Annotated[int, Field(description="The most statements.", ge=1, le=_MOST_STATEMENTS)] = 1_000,
 ) -> Statements:
     """Return what people said of themselves, and whether it still holds. The layer facts finds it."""
-    scope = _scope(user=user, session=session, since=since, until=until, at=at)
+    scope = scope_fields(user=user, session=session, since=since, until=until, at=at)
     found = _memory(call).scoped(**scope).statements()
     return Statements.model_validate(
         {"statements": plain_value(found[:limit]), "left_out": max(0, len(found) - limit)}
@@ -261,11 +261,6 @@ def _owner(call: Call) -> Owner:
 
 def _memory(call: Call) -> Memory:
     return call.request_context.lifespan_context.memory
-
-
-def _scope(**fields: Any) -> dict[str, Any]:
-    """Return the fields of a scope, None for each that is missing. An empty list stays: it matches no document."""
-    return {name: None if value == "" else value for name, value in fields.items()}
 
 
 OPERATIONS = (
