@@ -35,7 +35,7 @@ from memgraph_rag.text.session_pages import (
     PageTurn,
     StoredTurn,
     count_repeated,
-    detect_language,
+    detect_page_language,
     parse_page,
     read_turns,
 )
@@ -323,7 +323,7 @@ class Session:
         kept = len(page.segments)
         document = page.with_turns(turns).document
         document_id = self._conversation.page_id(page.number)
-        language, keeps_stems = detect_language(page, document.text)
+        language, keeps_stems = detect_page_language(page, document.text)
         segments = (*page.segments, *self._mark_echoes(self._cut_segments(document, document_id, page.segments)))
         before = self._last_write if self._last_write.matches(page) else _LastWrite()
         new = self._models.embedder.embed(in_context("", segments[len(before.facts) :]))

@@ -19,9 +19,9 @@ from memgraph_rag.facts.fact_search import FactSearch
 from memgraph_rag.facts.phrase_vectors import PhraseVectors
 from memgraph_rag.facts.plans import due_day, finishes
 from memgraph_rag.facts.wishes import WISHES
+from memgraph_rag.lexical.language import kind_of_text
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import head_length, is_machine, is_user
-from memgraph_rag.lexical.scripts import kind_of_text
 from memgraph_rag.types import Extent, Segment
 from memgraph_rag.types.brief import HEADINGS, Brief, BriefLine, BriefSection
 from memgraph_rag.types.days import written_day

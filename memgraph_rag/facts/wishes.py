@@ -15,7 +15,7 @@ import numpy as np
 from memgraph_rag.contracts import Embedder, GraphReader, cosine_scale, query_vectors
 from memgraph_rag.facts.fact_index import Fact, FactIndex, within
 from memgraph_rag.facts.phrase_vectors import PhraseVectors
-from memgraph_rag.lexical.scripts import kind_of_pair, kind_of_text
+from memgraph_rag.lexical.language import kind_of_pair, kind_of_text
 from memgraph_rag.types import Evidence, Extent, Segment, Standing
 
 __all__ = ["MOST_WISHES", "WISHES", "Wishes"]

@@ -19,7 +19,7 @@ from memgraph_rag.ingestion.segmenting import CutSegments
 from memgraph_rag.ingestion.sources import Item, Loaded, hash_with, is_elsewhere
 from memgraph_rag.layers.growth import join_top_points
 from memgraph_rag.lexical import timestamps
-from memgraph_rag.lexical.language import detect
+from memgraph_rag.lexical.language import detect_language
 from memgraph_rag.stores.layer_rows import RELATIONS
 from memgraph_rag.stores.shared.write_checks import check_owner
 from memgraph_rag.text import echoes
@@ -228,7 +228,7 @@ class Planner:
     def _plan_new(self, document: Document) -> PendingDocument:
         """Cut a new document into segments, and return it with all layers to build."""
         document_id = self._document_id(document.key)
-        language = detect(document.text)
+        language = detect_language(document.text)
         segments = self._cut(document, document_id, language=language)
         record = DocumentRecord(
             id=document_id,

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
 
 from memgraph_rag.lexical.capitalised_names import capitalised
-from memgraph_rag.lexical.guessed_language import FUNCTION_WORDS, guess_language
+from memgraph_rag.lexical.language import FUNCTION_WORDS, guess_language
 
 __all__ = ["CAPITALS_ARE_NOUNS", "candidates", "names_by_rules"]
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, cosine_scale, query_vectors
+from memgraph_rag.lexical.language import kind_of_text
 from memgraph_rag.lexical.names import names_in, ngrams
-from memgraph_rag.lexical.scripts import kind_of_text
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.pagerank import Scores, personalised_pagerank

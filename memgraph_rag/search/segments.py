@@ -27,8 +27,8 @@ from memgraph_rag.contracts import (
     query_vectors,
 )
 from memgraph_rag.errors import SearchMemoryExceeded
+from memgraph_rag.lexical.language import kind_of_pair
 from memgraph_rag.lexical.names import names_in
-from memgraph_rag.lexical.scripts import kind_of_pair
 from memgraph_rag.search.as_of import AsOf, Within, as_of, best_hits
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import GraphSearch, SegmentMatch, drop_nested_names

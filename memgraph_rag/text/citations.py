@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from memgraph_rag.contracts import Embedder, cosine_scale, query_vectors
-from memgraph_rag.lexical.scripts import kind_of_pair
+from memgraph_rag.lexical.language import kind_of_pair
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Citation, Matrix, Segment, as_line
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.lexical import timestamps
-from memgraph_rag.lexical.language import detect
+from memgraph_rag.lexical.language import detect_language
 from memgraph_rag.lexical.tokenize import stemmer_name
 from memgraph_rag.text.chat import read_message
 from memgraph_rag.text.loading import MAX_BYTES
@@ -45,7 +45,7 @@ __all__ = [
     "PageTurn",
     "StoredTurn",
     "count_repeated",
-    "detect_language",
+    "detect_page_language",
     "is_growing",
     "is_page",
     "is_page_key",
@@ -232,12 +232,12 @@ def _takes_turns(turns: int, characters: int, layers: Iterable[str]) -> bool:
     return turns < MOST_TURNS and characters < _MOST_CHARACTERS and set(layers) <= {FACTS}
 
 
-def detect_language(page: Page, text: str) -> tuple[str, bool]:
+def detect_page_language(page: Page, text: str) -> tuple[str, bool]:
     """Return the language of a page that gets this text, and whether its stored words keep their stems.
 
     Otherwise the stored segments must be written again: the index of a store holds stems.
     """
-    language = detect(text)
+    language = detect_language(text)
     return language, page.record is None or stemmer_name(page.record.language) == stemmer_name(language)
 
 

@@ -21,7 +21,7 @@ UNRELATED, UNRELATED_BELOW, RELATED = 0.03, 0.25, 0.56
 paragraphs that answer them."""
 
 ENGLISH, OTHER = "english", "other"
-"""Kinds of text; the further ones are scripts (``lexical.scripts``)."""
+"""Kinds of text; the further ones are scripts (``lexical.language``)."""
 
 Knots = tuple[tuple[float, float], ...]
 """Pairs of (cosine, reading), ascending."""

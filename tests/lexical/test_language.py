@@ -1,4 +1,4 @@
-"""Test how the language of a text is told."""
+"""Test how the language and the kind of a text are told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 from tables import table
 
-from memgraph_rag.lexical.language import detect
+from memgraph_rag.lexical.language import detect_language, guess_language, kind_of_pair, kind_of_text
 
 
 @table(
@@ -28,13 +28,63 @@ from memgraph_rag.lexical.language import detect
     ],
 )
 def test_language_is_told_or_unknown(text: str, language: str) -> None:
-    assert detect(text) == language
+    assert detect_language(text) == language
 
 
 def test_english_text_loads_no_model() -> None:
     code = (
-        "import sys; from memgraph_rag.lexical.language import detect; "
-        "assert detect('The storm broke the windows of the house, and the keeper was not able to light it.') == 'en'; "
+        "import sys; from memgraph_rag.lexical.language import detect_language; "
+        "assert detect_language('The storm broke the windows of the house, and he was not able to close it.') == 'en'; "
         "assert 'py3langid' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@table(
+    ("text", "language"),
+    [
+        ("Who wrote the novel?", "en"),
+        ("Zoë Kravitz", "en"),
+        ("def run(self): return None", "en"),
+        ("Los Muchachos de mi barrio is a 1970 film of the Argentine director.", "en"),
+        ("Wer hat den Roman geschrieben?", "de"),
+        ("Qui a écrit le roman dans les années vingt ?", "fr"),
+        ("¿Quién escribió la novela?", "es"),
+        ("Кто написал этот роман?", "ru"),
+        ("谁写了这本小说？", "zh"),
+        ("この小説を書いたのは誰ですか", "ja"),
+        ("ใครเขียนนวนิยายเรื่องนี้", "th"),
+        ("यह उपन्यास किसने लिखा?", "hi"),
+        ("من كتب هذه الرواية؟", "ar"),
+        ("", "en"),
+    ],
+)
+def test_language_is_guessed(text: str, language: str) -> None:
+    assert guess_language(text) == language
+
+
+@table(
+    ("text", "kind"),
+    [
+        ("The fox built a box.", "english"),
+        ("Ann Lee lives in Warsaw", "english"),
+        ("", "english"),
+        ("Die Füchse bauten im Wald eine Kiste.", "latin"),
+        ("Wo steht die Sternwarte?", "latin"),
+        ("Der alte Fuchs baute damals im tiefen Wald", "latin"),
+        ("谁建了箱子？", "cjk"),
+        ("キツネ", "cjk"),
+        ("Лиса построила ящик из BMW", "cyrillic"),
+        ("सियार ने डिब्बा बनाया", "devanagari"),
+        ("จิ้งจอกสร้างกล่อง", "other"),
+    ],
+)
+def test_text_has_a_kind(text: str, kind: str) -> None:
+    assert kind_of_text(text) == kind
+
+
+def test_text_decides_about_questions_in_latin_letters() -> None:
+    german = "Die Füchse bauten im Wald eine Kiste."
+    assert kind_of_pair("Who built a box?", german) == "latin"
+    assert kind_of_pair("谁建了箱子？", german) == "cjk"
+    assert kind_of_pair("Wer war das?", "The fox built a box.") == "english"

@@ -1,4 +1,4 @@
-"""Test which names the rules of a language find, and how a text's language is guessed."""
+"""Test which names the rules of a language find."""
 
 from __future__ import annotations
 
@@ -8,33 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.lexical.guessed_language import guess_language
 from memgraph_rag.lexical.names import names_in
 from memgraph_rag.lexical.ruled_names import names_by_rules
 from memgraph_rag.testing import FakeRecognizer
-
-
-@table(
-    ("text", "language"),
-    [
-        ("Who wrote the novel?", "en"),
-        ("Zoë Kravitz", "en"),
-        ("def run(self): return None", "en"),
-        ("Los Muchachos de mi barrio is a 1970 film of the Argentine director.", "en"),
-        ("Wer hat den Roman geschrieben?", "de"),
-        ("Qui a écrit le roman dans les années vingt ?", "fr"),
-        ("¿Quién escribió la novela?", "es"),
-        ("Кто написал этот роман?", "ru"),
-        ("谁写了这本小说？", "zh"),
-        ("この小説を書いたのは誰ですか", "ja"),
-        ("ใครเขียนนวนิยายเรื่องนี้", "th"),
-        ("यह उपन्यास किसने लिखा?", "hi"),
-        ("من كتب هذه الرواية؟", "ar"),
-        ("", "en"),
-    ],
-)
-def test_language_is_guessed(text: str, language: str) -> None:
-    assert guess_language(text) == language
 
 
 @table(

@@ -26,7 +26,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, FiniteFloat, Validat
 from memgraph_rag.contracts import Embedder, query_vectors
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
-from memgraph_rag.lexical.scripts import kind_of_pair
+from memgraph_rag.lexical.language import kind_of_pair
 from memgraph_rag.models.calibration.calibration import write_calibration
 from memgraph_rag.types import QuestionBreadth, RelevanceCurve
 from memgraph_rag.types.cosines import ENGLISH, OTHER, RELATED, UNRELATED, UNRELATED_BELOW, CosineScale

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from memgraph_rag.contracts import EntityRecognizer, Named
-from memgraph_rag.lexical.guessed_language import guess_language
+from memgraph_rag.lexical.language import guess_language
 from memgraph_rag.models.recognizers import spacy_model, stanza_model
 from memgraph_rag.models.recognizers.rules import RuleRecognizer
 

@@ -5,7 +5,7 @@ The module knows no engine and begins no transaction. Invariant: a document that
 
 from __future__ import annotations
 
-from memgraph_rag.lexical.language import detect
+from memgraph_rag.lexical.language import detect_language
 from memgraph_rag.stores.shared.graph_reads import Run
 
 __all__ = ["save_languages"]
@@ -18,6 +18,6 @@ def save_languages(run: Run) -> None:
     last = ""
     while listed := run("read/list_unknown_languages", after=last, k=_AT_ONCE):
         last = listed[-1]["id"]
-        languages = [{"id": row["id"], "language": detect("".join(row["texts"]))} for row in listed]
+        languages = [{"id": row["id"], "language": detect_language("".join(row["texts"]))} for row in listed]
         if known := [row for row in languages if row["language"]]:
             run("write/save_languages", rows=known)
