@@ -112,7 +112,7 @@ class QuestionNotFound(QuestionError):
 
 
 class SearchMemoryExceeded(MemgraphRagError):
-    """The namespace is too large for the memory that a graph search, or the layer communities, may use."""
+    """The namespace is too large for the memory that a graph search may use."""
 
 
 class StoreError(MemgraphRagError):

@@ -4,12 +4,12 @@ Where the memory has summaries of extracted elements, communities are those of t
 are those of the entities that segments name: the released code's fast variant.
 
 It turns the graph into overviews and does not write to the store itself. Invariants: a community is based on all
-documents of its segments and relations; each finding of a report is supported by its spans; a report whose key is
+documents of its segments and elements; each finding of a report is supported by its spans; a report whose key is
 stored is not written again, so a second call writes nothing.
 
 Source: GraphRAG (arXiv 2404.16130), section 3.1. Where the released code differs from the paper, this layer follows the
-paper: all components have communities, not only the largest; if the statements under a community do not fit the model's
-window, reports of its largest sub-communities replace their statements (section 3.1.5).
+paper: all components have communities, not only the largest; if the elements under a community do not fit the model's
+window, reports of its largest sub-communities replace their elements (section 3.1.5).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from typing import Literal, TypeVar
 from memgraph_rag.contracts import LanguageModel, MemoryGraph, Models, Progress
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.layers.optional_model import find_language
-from memgraph_rag.systems.graphrag.community_memory import MemoryNeeded
 from memgraph_rag.systems.graphrag.community_reports import (
     FORM_TOKENS,
     Report,
@@ -33,13 +32,13 @@ from memgraph_rag.systems.graphrag.community_reports import (
     report_schema,
 )
 from memgraph_rag.systems.graphrag.community_sources import Source, Sources
-from memgraph_rag.systems.graphrag.community_statements import Statements, read_relations, read_segments, spelled_out
+from memgraph_rag.systems.graphrag.community_statements import Statements, read_segments
 from memgraph_rag.systems.graphrag.community_tree import CommunityTree, grow_tree, make_key
 from memgraph_rag.systems.graphrag.element_statements import ElementStatements, SummarizedElements
 from memgraph_rag.systems.graphrag.element_summaries import ELEMENT_SUMMARIES
 from memgraph_rag.systems.graphrag.element_table import gather
 from memgraph_rag.systems.graphrag.elements import ELEMENTS
-from memgraph_rag.systems.graphrag.entity_graph import MOST_NAMED, EntityGraph, count_pairs
+from memgraph_rag.systems.graphrag.entity_graph import MOST_NAMED, EntityGraph
 from memgraph_rag.systems.graphrag.hierarchical_leiden import SEED, require_leiden
 from memgraph_rag.types import (
     Overview,
@@ -55,7 +54,7 @@ __all__ = ["COMMUNITIES", "CommunitiesLayer"]
 COMMUNITIES = "communities"
 """The layer's name."""
 
-NO_PAIRS = f"no two entities are related, or named together in a segment that names at most {MOST_NAMED}"
+NO_PAIRS = f"no two entities are named together in a segment that names at most {MOST_NAMED}"
 """The note of a receipt if the memory has no communities."""
 
 NO_SUMMARY = "element whose summary is missing or outdated: deepen the layer element_summaries, too"
@@ -106,7 +105,6 @@ class CommunitiesLayer:
         with_model: whether the model, if there is one, writes the reports. Otherwise they consist of sentences.
         use_lcc: whether only the largest connected component has communities. Released: True; paper: False.
         seed: seed of Leiden.
-        most_bytes: most memory for finding communities.
 
     Raises:
         SettingsError: graspologic-native is not installed.
@@ -127,7 +125,6 @@ class CommunitiesLayer:
         with_model: bool = True,
         use_lcc: bool = False,
         seed: int = SEED,
-        most_bytes: int = 2**31,
     ) -> None:
         require_leiden()
         self._most_members = most_members
@@ -137,17 +134,14 @@ class CommunitiesLayer:
         self._use_lcc = use_lcc
         self._with_model = with_model
         self._seed = seed
-        self._most_bytes = most_bytes
 
     def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
         """Yield the missing overviews, lower levels first, and remove outdated ones; see ``MemoryLayer.build``.
 
-        Raises:
-            SearchMemoryExceeded: the pairs of entities need more than ``most_bytes``.
+        All communities are found anew; a report whose inputs are the same stays.
         """
-        stored = graph.overviews(self.name)
-        work = self._begin(graph, stored, models, MemoryNeeded(self._most_bytes, progress))
-        known = {overview.key: overview for overview in stored}
+        work = self._begin(graph, models)
+        known = {overview.key: overview for overview in graph.overviews(self.name)}
         work.overviews = {place: known[key] for place, key in enumerate(work.keys) if key in known}
         notes = {NO_PAIRS: not work.keys, NO_SUMMARY: work.elements.outdated if work.elements is not None else 0}
         if any(notes.values()):
@@ -159,43 +153,30 @@ class CommunitiesLayer:
         if lacking:
             yield from self._write(work, self._statements(graph, work, lacking), lacking, progress)
 
-    def _begin(self, graph: MemoryGraph, stored: Sequence[Overview], models: Models, needed: MemoryNeeded) -> _Work:
+    def _begin(self, graph: MemoryGraph, models: Models) -> _Work:
         if summaries := graph.overviews(ELEMENT_SUMMARIES):
-            return self._begin_with_elements(graph, summaries, models, needed)
-        needed.tell_reading(graph.statistics(), dimension=models.embedder.dimension)
+            return self._begin_with_elements(graph, summaries, models)
         segments = [segment for segment in graph.indexed_segments(since=-1) if not segment.echo]
         entity_ids = sorted({entity_id for segment in segments for entity_id in segment.entities})
         entities = [entity for part in _parts(entity_ids) for entity in graph.entities(part)]
-        ids = {segment.id for segment in segments}  # relations of newer segments are ignored
-        relations = [item.relation for item in graph.indexed_relations(since=-1) if item.relation.segment_id in ids]
-        sizes = {"segments": len(segments), "entities": len(entities)}
-        pairs = count_pairs(segments) + len(relations)
-        needed.check_pairs(pairs, **sizes)
-        of_entities = EntityGraph.of(entities, segments, relations)
-        of_entities = of_entities.largest_component() if self._use_lcc else of_entities
-        needed.tell_finding(pairs, **sizes, edges=len(of_entities.edges))
-        kept = [] if self._use_lcc else stored  # a stored community may lie in another component
-        tree = grow_tree(of_entities, segments, relations, kept, most_members=self._most_members, seed=self._seed)
-        needed.end()
+        of_entities = self._component(EntityGraph.of_names(entities, segments))
+        tree = grow_tree(of_entities, segments, most_members=self._most_members, seed=self._seed)
         texts = {segment.id: sha256(segment.text.encode("utf-8", "surrogatepass")).hexdigest() for segment in segments}
         documents = {segment.id: (segment.document_id,) for segment in segments}
         language = find_language(models) if self._with_model else None
         return _keyed(_Work(of_entities, tree, graph.namespace, texts, documents, models, language))
 
-    def _begin_with_elements(
-        self, graph: MemoryGraph, summaries: Sequence[Overview], models: Models, needed: MemoryNeeded
-    ) -> _Work:
-        """Find the communities of extracted entities. All are found anew; a report whose inputs are the same stays."""
+    def _begin_with_elements(self, graph: MemoryGraph, summaries: Sequence[Overview], models: Models) -> _Work:
         keys = {record.id: record.key for record in graph.documents()}
         elements = SummarizedElements.of(gather(graph.layer_annotations(ELEMENTS), keys), summaries)
-        of_entities = elements.graph.largest_component() if self._use_lcc else elements.graph
-        sizes = {"segments": 0, "entities": len(of_entities.entities), "edges": len(of_entities.edges)}
-        needed.tell_finding(len(elements.relations), **sizes)
-        tree = grow_tree(of_entities, [], elements.relations, [], most_members=self._most_members, seed=self._seed)
-        needed.end()
+        of_entities = self._component(elements.graph)
+        tree = grow_tree(of_entities, relations=elements.relations, most_members=self._most_members, seed=self._seed)
         documents = {key: overview.documents for key, overview in elements.overviews.items()}
         language = find_language(models) if self._with_model else None
         return _keyed(_Work(of_entities, tree, graph.namespace, {}, documents, models, language, elements))
+
+    def _component(self, graph: EntityGraph) -> EntityGraph:
+        return graph.largest_component() if self._use_lcc else graph
 
     def _statements(self, graph: MemoryGraph, work: _Work, lacking: Sequence[int]) -> Statements | ElementStatements:
         """Return the statements for the reports that are missing."""
@@ -207,9 +188,7 @@ class CommunitiesLayer:
         if work.elements is not None:
             return ElementStatements(work.elements, work.graph, work.tree, sources, room)
         counter = work.language or work.models.embedder
-        return Statements(
-            work.graph, work.tree, sources, counter.count_tokens, room, spells_out=work.language is not None
-        )
+        return Statements(work.graph, work.tree, sources, counter.count_tokens, room)
 
     def _write(
         self,
@@ -313,10 +292,8 @@ def _segments_read(graph: MemoryGraph, work: _Work, lacking: Sequence[int]) -> d
     if work.elements is not None:
         items = work.elements.overviews.values()
         wanted |= dict.fromkeys(span.segment_id for item in items for span in item.findings[0].spans)
-    for place in dict.fromkeys(below for above in lacking for below in spelled_out(work.tree, above)):
+    for place in lacking:
         wanted |= dict.fromkeys(read_segments(work.graph, work.tree, place))
-        stating = (relation.segment_id for relation in read_relations(work.graph, work.tree, place))
-        wanted |= dict.fromkeys(filter(None, stating))
         for child in work.tree.communities[place].children:
             if child in work.overviews:
                 findings = work.overviews[child].findings
@@ -343,8 +320,7 @@ def _below(work: _Work, place: int) -> dict[str, float]:
         relations = (relation.id for relation in work.tree.relations.get(place, ()))
         return below | dict.fromkeys([*members, *relations], 1.0)
     segments = work.tree.segments.get(place, ()) if not community.children else ()
-    stating = (relation.segment_id for relation in read_relations(work.graph, work.tree, place))
-    return below | dict.fromkeys([*segments, *stating], 1.0)
+    return below | dict.fromkeys(segments, 1.0)
 
 
 def _documents(work: _Work, place: int) -> tuple[str, ...]:

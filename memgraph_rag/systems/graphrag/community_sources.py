@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from memgraph_rag.layers.surfaces import words
 from memgraph_rag.lexical.sentences import sentences
-from memgraph_rag.types import Relation, Segment, Span, as_line
+from memgraph_rag.types import Segment, Span, as_line
 
 __all__ = ["Source", "Sources", "holds_name", "sentence_spans"]
 
@@ -28,7 +28,7 @@ class Source:
     """One statement that a report may use.
 
     Attributes:
-        text: a sentence, the description of a relation, or a finding of a community below, on one line.
+        text: a sentence, the description of an element, or a finding of a community below, on one line.
         spans: spans of the sentences that support the statement.
         weight: importance for the community; the largest is read first.
     """
@@ -96,7 +96,7 @@ def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 class Sources:
-    """The sources in segments and relations.
+    """The sources in segments.
 
     Args:
         segments: the segments, by id.
@@ -124,15 +124,6 @@ class Sources:
                     yield self._source(segment_id, start, end, weight)
             if places and not any(weights):
                 yield self._source(segment_id, *places[0][0], 0.0)
-
-    def of_relation(self, relation: Relation, ends: Iterable[int]) -> Source | None:
-        """Return a relation's description with the span of the sentence of its segment that shares most words with it.
-
-        None if the segment is not among the segments of this object, or is blank.
-        """
-        span = self.best_span(relation.description, relation.segment_id)
-        weight = sum(self._weights[place] for place in ends) + 1
-        return None if span is None else Source(as_line(relation.description), (span,), weight)
 
     def best_span(self, text: str, segment_id: str) -> Span | None:
         """Return the span of the sentence of a segment that shares most words with a text.

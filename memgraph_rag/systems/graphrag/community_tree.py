@@ -1,10 +1,7 @@
-"""The tree of communities of a memory: which stored communities are kept, and the segments and relations of each.
+"""The tree of communities of a memory, and the segments and relations of each.
 
 It knows no model. Invariants: each segment that names an entity of a community belongs to a lowest community; the last
-community contains all others. It is removed when any document changes, so its absence shows that work is missing.
-
-Beyond GraphRAG (arXiv 2404.16130), which computes all communities again after each change: a stored community is kept
-unless a new document names one of its members.
+community contains all others.
 """
 
 from __future__ import annotations
@@ -17,12 +14,9 @@ from dataclasses import dataclass, field
 
 from memgraph_rag.systems.graphrag.entity_graph import EntityGraph
 from memgraph_rag.systems.graphrag.hierarchical_leiden import Community, hierarchy
-from memgraph_rag.types import IndexedSegment, Overview, Relation
+from memgraph_rag.types import IndexedSegment, Relation
 
 __all__ = ["CommunityTree", "grow_tree", "make_key"]
-
-_MOST_LOOSE = 0.2  # share of entities outside kept communities; above it, all communities are computed again
-_MOST_LEVELS = 12  # kept communities get more levels above them with each change
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,103 +35,35 @@ class CommunityTree:
 
 def grow_tree(
     graph: EntityGraph,
-    segments: Sequence[IndexedSegment],
-    relations: Iterable[Relation],
-    stored: Sequence[Overview],
+    segments: Sequence[IndexedSegment] = (),
+    relations: Iterable[Relation] = (),
     *,
     most_members: int,
     seed: int,
 ) -> CommunityTree:
     """Return the tree of communities of all entities that have an edge.
 
-    Stored communities stay unless a new document names a member. All are computed again if those that stay hold too few
-    of the entities, or have too many levels. The last community contains all others, if there are several.
+    The last community contains all others, if there are several.
 
     Args:
         graph: the graph of entities.
-        segments: all segments of the memory, without echoes.
-        relations: all relations of these segments.
-        stored: the stored communities of earlier calls.
+        segments: all segments of the memory, without echoes, if entities are names in segments.
+        relations: all relations of the memory, if entities are extracted.
         most_members: a community of more members is divided, if Leiden finds a division.
         seed: seed of Leiden.
     """
-    communities = _stored_communities(graph, stored)
-    if not _is_whole(communities, graph, segments, stored):
-        kept = _kept(communities, graph, segments, stored)
-        communities = _with_top(hierarchy(graph.edges, kept=kept, most_members=most_members, seed=seed))
-    lowest, parents = _lowest(communities), _parents(communities)
+    communities = _with_top(hierarchy(graph.edges, most_members=most_members, seed=seed))
+    lowest = _lowest(communities)
     return CommunityTree(
         communities,
         _segments_of(lowest, graph, segments),
-        _relations_of(lowest, parents, graph, relations),
+        _relations_of(lowest, _parents(communities), graph, relations),
     )
 
 
 def make_key(*parts: object) -> str:
     """Return a hash of the inputs of a report, 32 hex digits. The parts are serialized as JSON."""
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _stored_communities(graph: EntityGraph, stored: Sequence[Overview]) -> list[Community]:
-    """Return the stored communities whose members all exist, lower ones first. Members determine the children."""
-    places = graph.place_of
-    communities: list[Community] = []
-    uppermost: dict[int, int] = {}
-    for overview in sorted(stored, key=lambda overview: (overview.level, len(overview.entities), overview.key)):
-        if not places.keys() >= set(overview.entities):
-            continue
-        members = tuple(sorted(places[entity_id] for entity_id in overview.entities))
-        children = tuple(sorted({uppermost[member] for member in members if member in uppermost}))
-        of_children = sorted(member for child in children for member in communities[child].members)
-        if children and tuple(of_children) != members:
-            continue  # one of its children is gone
-        level = 1 + max((communities[child].level for child in children), default=0)
-        communities.append(Community(members, children, level))
-        uppermost |= dict.fromkeys(members, len(communities) - 1)
-    return communities
-
-
-def _is_whole(
-    communities: Sequence[Community], graph: EntityGraph, segments: Sequence[IndexedSegment], stored: Sequence[Overview]
-) -> bool:
-    """Return whether no work is missing: one community holds all entities with an edge, and no document is new."""
-    linked = int((graph.degrees > 0).sum())
-    if len(communities) < len(stored):
-        return False
-    held = max((len(community.members) for community in communities), default=0)
-    return held == linked and not _touched(communities, graph, segments, stored)
-
-
-def _touched(
-    communities: Sequence[Community], graph: EntityGraph, segments: Sequence[IndexedSegment], stored: Sequence[Overview]
-) -> set[int]:
-    """Return the members of communities that are named by a new document: one that no stored community is based on."""
-    known = {document_id for overview in stored for document_id in overview.documents}
-    members = {member for community in communities for member in community.members}
-    new = {
-        place for segment in segments if segment.document_id not in known for place in graph.named.get(segment.id, ())
-    }
-    return new & members
-
-
-def _kept(
-    communities: Sequence[Community], graph: EntityGraph, segments: Sequence[IndexedSegment], stored: Sequence[Overview]
-) -> list[Community]:
-    """Return the stored communities that no new document touches, without the top one; empty if too few remain."""
-    touched = _touched(communities, graph, segments, stored)
-    linked = int((graph.degrees > 0).sum())
-    everybody = {member for community in communities for member in community.members}
-    kept: list[Community] = []
-    new_places: dict[int, int] = {}
-    for place, community in enumerate(communities):
-        is_top = bool(community.children) and len(community.members) == len(everybody)
-        if not is_top and touched.isdisjoint(community.members):
-            new_places[place] = len(kept)
-            children = tuple(new_places[child] for child in community.children)
-            kept.append(Community(community.members, children, community.level))
-    held = {member for community in kept for member in community.members}
-    levels = max((community.level for community in kept), default=0)
-    return kept if linked - len(held) <= _MOST_LOOSE * linked and levels < _MOST_LEVELS else []
 
 
 def _with_top(communities: list[Community]) -> list[Community]:

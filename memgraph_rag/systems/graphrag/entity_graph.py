@@ -1,9 +1,9 @@
-"""The graph of entities for the search of communities. Its edges are relations, and co-mentions in a segment.
+"""The graph of entities for the search of communities. Its edges are relations, or co-mentions in a segment.
 
 It knows no database. Invariants: entities are ordered by normalised name, so the same memory gives the same graph in
 every namespace; each pair has at most one edge, with a weight above 0.
 
-Sources: GraphRAG (arXiv 2404.16130), section 3.1.3; the released code's fast variant for memories without relations.
+Sources: GraphRAG (arXiv 2404.16130), section 3.1.3; the released code's fast variant for memories without elements.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from memgraph_rag.systems.graphrag.hierarchical_leiden import Edges
-from memgraph_rag.types import Entity, IndexedSegment, Relation
+from memgraph_rag.types import Entity, IndexedSegment
 
-__all__ = ["MOST_NAMED", "EntityGraph", "count_pairs"]
+__all__ = ["MOST_NAMED", "EntityGraph"]
 
 MOST_NAMED = 64
 """A segment that names more entities is ignored: it is a list of names and says almost nothing about pairs."""
@@ -46,18 +46,12 @@ class EntityGraph:
     place_of: Mapping[str, int]
 
     @classmethod
-    def of(
-        cls, entities: Iterable[Entity], segments: Sequence[IndexedSegment], relations: Iterable[Relation]
-    ) -> EntityGraph:
-        """Build the graph of these entities.
+    def of_names(cls, entities: Iterable[Entity], segments: Sequence[IndexedSegment]) -> EntityGraph:
+        """Build the graph of these entities, joined by the segments that name both.
 
-        Echoes, relations with an end that is not among the entities, and co-mentions in a segment that names more than
-        ``MOST_NAMED`` entities are ignored.
-
-        With relations, the weight of an edge is the number of relations between its ends, plus 1 / (k - 1) for each
-        segment that names both and k entities in all, so a segment adds 1 to each of its entities (Newman, arXiv
-        cond-mat/0011144). Without relations, the weight is p(x, y) log2(p(x, y) / (p(x) p(y))). The two fifths of the
-        edges with the least weight are then removed, except the heaviest edge of each entity.
+        Echoes, and co-mentions in a segment that names more than ``MOST_NAMED`` entities, are ignored. The weight of an
+        edge is p(x, y) log2(p(x, y) / (p(x) p(y))). The two fifths of the edges with the least weight are then removed,
+        except the heaviest edge of each entity.
         """
         ordered = tuple(sorted(entities, key=lambda entity: (entity.normal, entity.id)))
         places = {entity.id: place for place, entity in enumerate(ordered)}
@@ -66,14 +60,7 @@ class EntityGraph:
             for segment in segments
             if not segment.echo
         }
-        related = [
-            (places[relation.source_id], places[relation.target_id])
-            for relation in relations
-            if relation.source_id in places and relation.target_id in places
-        ]
-        pairs = _pairs(named.values(), len(ordered))
-        ones = np.ones(len(related))
-        edges = _summed(pairs, related, ones, len(ordered)) if related else _by_information(pairs, named, len(ordered))
+        edges = _by_information(_pairs(named.values(), len(ordered)), named, len(ordered))
         return cls(ordered, edges, named, _degrees(edges, len(ordered)), places)
 
     @classmethod
@@ -86,7 +73,7 @@ class EntityGraph:
         ordered = tuple(sorted(entities, key=lambda entity: (entity.normal, entity.id)))
         places = {entity.id: place for place, entity in enumerate(ordered)}
         ends = [(places[source], places[target]) for source, target in related]
-        edges = _summed(_pairs((), len(ordered)), ends, np.array(list(related.values())), len(ordered))
+        edges = _summed(ends, np.array(list(related.values())), len(ordered))
         return cls(ordered, edges, {}, _degrees(edges, len(ordered)), places)
 
     def largest_component(self) -> EntityGraph:
@@ -99,50 +86,28 @@ class EntityGraph:
         return replace(self, edges=edges, degrees=_degrees(edges, size))
 
 
-def count_pairs(segments: Iterable[IndexedSegment]) -> int:
-    """Return the number of pairs of entities in all segments: an upper bound for edges that are not relations.
-
-    Echoes and segments that name more than ``MOST_NAMED`` entities do not count.
-    """
-    sizes = (len(segment.entities) for segment in segments if not segment.echo)
-    return sum(size * (size - 1) // 2 for size in sizes if size <= MOST_NAMED)
-
-
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """(m,) pairs coded as first × n + second, and (m,) their weights 1 / (k - 1). A pair may occur several times."""
-
-    codes: NDArray[np.int64]
-    shares: NDArray[np.float64]
-
-
-def _pairs(named: Iterable[Sequence[int]], entities: int) -> _Pairs:
+def _pairs(named: Iterable[Sequence[int]], entities: int) -> NDArray[np.int64]:
+    """Return (m,) the pairs that segments name, coded as first × n + second. A pair may occur several times."""
     codes: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
-    shares: list[NDArray[np.float64]] = [np.zeros(0)]
     for places in named:
-        if not 2 <= len(places) <= MOST_NAMED:
-            continue
-        of_segment = np.array(places, np.int64)
-        first, second = np.triu_indices(len(places), k=1)
-        codes.append(of_segment[first] * entities + of_segment[second])
-        shares.append(np.full(len(first), 1.0 / (len(places) - 1)))
-    return _Pairs(np.concatenate(codes), np.concatenate(shares))
+        if 2 <= len(places) <= MOST_NAMED:
+            of_segment = np.array(places, np.int64)
+            first, second = np.triu_indices(len(places), k=1)
+            codes.append(of_segment[first] * entities + of_segment[second])
+    return np.concatenate(codes)
 
 
-def _summed(pairs: _Pairs, related: Sequence[tuple[int, int]], strengths: NDArray[np.float64], entities: int) -> Edges:
-    """Return the edges of relations, in any direction, and co-mentions, with summed weights."""
+def _summed(related: Sequence[tuple[int, int]], strengths: NDArray[np.float64], entities: int) -> Edges:
+    """Return the edges of relations, in any direction, with summed strengths."""
     ends = np.sort(np.array(related, np.int64).reshape(-1, 2), axis=1)
     of_two = ends[:, 0] < ends[:, 1]
-    ends, strengths = ends[of_two], strengths[of_two]
-    codes = np.concatenate([pairs.codes, ends[:, 0] * entities + ends[:, 1]])
-    unique, places = np.unique(codes, return_inverse=True)
-    weights = np.bincount(places, np.concatenate([pairs.shares, strengths])).astype(np.float64)
-    return _edges(unique, weights, entities)
+    unique, places = np.unique(ends[of_two, 0] * entities + ends[of_two, 1], return_inverse=True)
+    return _edges(unique, np.bincount(places, strengths[of_two]).astype(np.float64), entities)
 
 
-def _by_information(pairs: _Pairs, named: Mapping[str, Sequence[int]], entities: int) -> Edges:
+def _by_information(pairs: NDArray[np.int64], named: Mapping[str, Sequence[int]], entities: int) -> Edges:
     """Return the edges of co-mentions, weighted by pointwise mutual information and pruned."""
-    codes, counts = np.unique(pairs.codes, return_counts=True)
+    codes, counts = np.unique(pairs, return_counts=True)
     if not len(codes):
         return _edges(codes, np.zeros(0), entities)
     mentions = np.bincount([place for places in named.values() for place in places], minlength=entities)

@@ -4,8 +4,7 @@ It knows no entity and no text; ``graspologic-native`` does the mathematics, as 
 node is in at most one community of each level; the children of a community, if it has some, hold each of its members
 once; the same edges in the same order, and the same seed, give the same hierarchy.
 
-Source: GraphRAG (arXiv 2404.16130), section 3.1.4; Leiden: Traag et al. (arXiv 1810.08473). Beyond the paper: known
-communities can be kept whole, so that only new nodes are divided.
+Source: GraphRAG (arXiv 2404.16130), section 3.1.4; Leiden: Traag et al. (arXiv 1810.08473).
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ __all__ = ["SEED", "Community", "Edges", "hierarchy", "require_leiden"]
 
 SEED = 0xDEADBEEF
 """The seed of the released code."""
-
-_NO_INNER_EDGE = 1e-6  # inner weight of a kept community that has lost all its inner edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,30 +73,27 @@ def require_leiden() -> None:
         )
 
 
-def hierarchy(
-    edges: Edges, *, kept: Sequence[Community] = (), most_members: int = 10, seed: int = SEED
-) -> list[Community]:
-    """Return the communities of all components, children before parents. The list begins with ``kept``.
+def hierarchy(edges: Edges, *, most_members: int = 10, seed: int = SEED) -> list[Community]:
+    """Return the communities of all components, children before parents.
 
     A community of more than ``most_members`` is divided again until Leiden finds no division. A star or a clique is
     never divided, so a lowest community may be larger. A node without an edge is in no community.
 
     Args:
         edges: the weighted edges of the graph.
-        kept: communities that stay unchanged, children before parents. Each top one of them takes part as one node. Its
-            inner edges count for its degree, so that the modularity is that of the whole graph.
-        most_members: a community of at most this many nodes and kept communities is not divided.
+        most_members: a community of at most this many nodes is not divided.
         seed: seed of Leiden.
 
     Cost: with graspologic-native 1.3, 4 s for 84,000 nodes and 672,000 edges on one core.
     """
-    uppermost = _uppermost(kept)
-    named = list(_between_units(edges, kept, uppermost))
-    communities = list(kept)
-    if named:
-        most_units = most_members * (2 if kept else 1)  # each kept one is two nodes
-        for nodes, places in _bottom_up(_leiden()(named, max_cluster_size=most_units, seed=seed)):
-            _add(communities, uppermost, nodes, places)
+    named = [
+        (str(first), str(second), weight)
+        for (first, second), weight in zip(edges.ends.tolist(), edges.weights.tolist(), strict=True)
+    ]
+    communities: list[Community] = []
+    uppermost: dict[int, int] = {}
+    for nodes in _bottom_up(_leiden()(named, max_cluster_size=most_members, seed=seed)) if named else ():
+        _add(communities, uppermost, nodes)
     return communities
 
 
@@ -117,56 +111,22 @@ def _leiden() -> Callable[..., list[_Cluster]]:
     return graspologic.hierarchical_leiden
 
 
-def _uppermost(kept: Sequence[Community]) -> dict[int, int]:
-    """Return the place of the highest kept community of each node."""
-    places = sorted(range(len(kept)), key=lambda place: kept[place].level)
-    return {node: place for place in places for node in kept[place].members}
-
-
-def _between_units(
-    edges: Edges, kept: Sequence[Community], uppermost: dict[int, int]
-) -> Iterator[tuple[str, str, float]]:
-    """Yield the edges of the graph in which each top kept community is one node.
-
-    The inner edges of a kept community become one edge to an extra node, which counts for modularity as they do. (The
-    library does not count an edge from a node to itself in that way.)
-    """
-    if not kept:
-        for (first, second), weight in zip(edges.ends.tolist(), edges.weights.tolist(), strict=True):
-            yield str(first), str(second), weight
-        return
-    weights: defaultdict[tuple[str, str], float] = defaultdict(float)
-    for place in dict.fromkeys(uppermost.values()):
-        weights[f"kept {place}", f"within {place}"] = 0.0
-    for (first, second), weight in zip(edges.ends.tolist(), edges.weights.tolist(), strict=True):
-        of_first, of_second = uppermost.get(first, -1), uppermost.get(second, -1)
-        if of_first == of_second >= 0:
-            weights[f"kept {of_first}", f"within {of_first}"] += weight
-        else:
-            start = str(first) if of_first < 0 else f"kept {of_first}"
-            end = str(second) if of_second < 0 else f"kept {of_second}"
-            weights[min(start, end), max(start, end)] += weight
-    yield from ((first, second, weight or _NO_INNER_EDGE) for (first, second), weight in weights.items())
-
-
-def _bottom_up(clusters: Iterable[_Cluster]) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the nodes and the kept communities of each cluster, lowest level first."""
-    units: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
+def _bottom_up(clusters: Iterable[_Cluster]) -> Iterator[list[int]]:
+    """Yield the nodes of each cluster, lowest level first."""
+    nodes: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for cluster in clusters:
-        units[-cluster.level, cluster.cluster].append(cluster.node)
-    for place in sorted(units):
-        nodes = sorted(int(name) for name in units[place] if name.isdecimal())
-        yield nodes, sorted(int(name.split()[1]) for name in units[place] if name.startswith("kept"))
+        nodes[-cluster.level, cluster.cluster].append(int(cluster.node))
+    for place in sorted(nodes):
+        yield sorted(nodes[place])
 
 
-def _add(communities: list[Community], uppermost: dict[int, int], nodes: Sequence[int], kept: Sequence[int]) -> None:
-    """Append the community of these nodes and kept communities, as the parent of their present communities.
+def _add(communities: list[Community], uppermost: dict[int, int], nodes: Sequence[int]) -> None:
+    """Append the community of these nodes, as the parent of their present communities.
 
     Nodes without a community form a further child together, so the children hold all members.
     """
     loose = [node for node in nodes if node not in uppermost]
-    holding = {uppermost[node] for node in nodes if node in uppermost}
-    children = sorted(holding | {uppermost[communities[place].members[0]] for place in kept})
+    children = sorted({uppermost[node] for node in nodes if node in uppermost})
     if loose:
         _append(communities, uppermost, Community(tuple(loose)))
         children.append(len(communities) - 1)

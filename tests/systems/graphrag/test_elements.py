@@ -15,7 +15,6 @@ import pytest
 from canned import ENTITIES, TEXTS, Canned, memory_parts, open_canned
 
 from memgraph_rag import Memory, Receipt
-from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.systems.graphrag import CommunitiesLayer, ElementsLayer, ElementSummariesLayer, GraphragLocal
 from memgraph_rag.systems.graphrag.communities import NO_SUMMARY
 from memgraph_rag.systems.graphrag.drift_search import GraphragDrift
@@ -205,13 +204,6 @@ def test_without_summaries_receipts_say_what_is_missing(memory: Memory) -> None:
     memory.add("Ben Ross leads the Leeds Honey Guild. Cleo Vane visits Ben Ross in Leeds every May.", key="b2")
     receipts = deepen(memory, ["elements", "communities"])
     assert receipts["communities"].notes[NO_SUMMARY] > 0
-
-
-def test_too_many_relations_are_refused_beforehand(memory: Memory) -> None:
-    deepen(memory, ["elements", "element_summaries"])
-    layer = CommunitiesLayer(most_bytes=1000)
-    with pytest.raises(SearchMemoryExceeded, match=r"most_bytes=\d+"):
-        list(layer.build(memory._parts.store, models=FakeModels()))
 
 
 def test_largest_component_alone_has_communities(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

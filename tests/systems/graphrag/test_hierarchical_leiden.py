@@ -1,4 +1,4 @@
-"""Hierarchies of communities: whole on every graph, the released package's own, and kept where they are known."""
+"""Hierarchies of communities: whole on every graph, and the released package's own."""
 
 from __future__ import annotations
 
@@ -60,21 +60,6 @@ def test_random_graphs_have_whole_hierarchies(count: int, chance: float, seed: i
     communities = hierarchy(edges(weights), most_members=5)
     assert_sound(communities, weights)
     assert communities == hierarchy(edges(weights), most_members=5)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(10, 60), st.floats(0.02, 0.3), st.integers(0, 9), st.sets(st.integers(0, 59), max_size=6))
-def test_kept_communities_stay_whole(count: int, chance: float, seed: int, touched: set[int]) -> None:
-    weights = graph(count, chance, seed)
-    before = hierarchy(edges(weights), most_members=5)
-    places = [place for place, community in enumerate(before) if touched.isdisjoint(community.members)]
-    kept = [
-        Community(before[place].members, tuple(map(places.index, before[place].children)), before[place].level)
-        for place in places
-    ]
-    after = hierarchy(edges(weights), kept=kept, most_members=5)
-    assert after[: len(kept)] == kept
-    assert_sound(after, weights)
 
 
 def test_communities_are_those_of_the_released_package() -> None:
