@@ -118,7 +118,7 @@ bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, a
 bench-runs: $(VENV)/.has-demo ## Do runs of neighbouring segments cover more than single ones, at equal tokens?
 	@$(BIN)/python benchmarks/segment_runs.py $(addprefix $(SETS)/,qasper quality fairytaleqa) --limit 100
 
-bench-library: $(VENV)/.has-demo ## What a library over 2,000 articles costs, and how much of the evidence is read from its root
+bench-library: $(VENV)/.has-demo ## What a library over 2,000 articles costs
 	@$(BIN)/python benchmarks/library.py $(addprefix $(SETS)/,hotpotqa musique) \
 	  --json benchmarks/results$(call apart,$(SETS)/musique)/library.json
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from heapq import nsmallest
 
 from memgraph_rag.contracts import GraphReader
-from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.types import Hit, Node, Vector
 
 __all__ = ["Candidates", "Weights"]
@@ -53,8 +52,6 @@ class Candidates:
     Args:
         weights: the weights of the parts.
         documents: ids of the documents that may be read; None allows all.
-        library: the library's frontier; its top overviews are candidates, and so are the nodes directly below each
-            overview that is read.
         falls_with_distance: whether attention falls with the distance to the question; it is then multiplied by the
             node's position, as in PECAN.
     """
@@ -65,13 +62,11 @@ class Candidates:
         weights: Weights,
         documents: Sequence[str] | None,
         *,
-        library: LibraryFrontier | None = None,
         falls_with_distance: bool = False,
     ) -> None:
         self._graph = graph
         self._weights = weights
         self._documents = documents
-        self._library = library
         self._falls_with_distance = falls_with_distance
         self._entry: dict[str, float] = {}
         self._similarity: dict[str, float] = {}
@@ -79,11 +74,10 @@ class Candidates:
         self._worth_after_last = 1.0  # the value of the rank after the last one of a search
         self._passed_down: dict[str, float] = {}
         self._passed_over: dict[str, float] = {}
-        self._via = dict.fromkeys((top.id for top in library.tops), library.note) if library else {}
+        self._via: dict[str, str] = {}
         self._largest = 0.0  # attention that a read node received
         self._nearest = 0.0  # cosine
         self._wanted: Vector | None = None
-        self._hits: Sequence[Hit] = ()  # in the documents of the scope
         self._scope: list[str] = []
         self._unread: dict[str, None] = {}
         self._read: set[str] = set()
@@ -94,9 +88,9 @@ class Candidates:
         """Add a search's nodes, best first, and the nodes of its first documents as candidates.
 
         The first documents are at most eight, of this search before those of earlier searches. Their segments and
-        points are added only if the similarity has a weight, and so are the reached nodes of the library. Nodes that
-        were read are not added. Call it again for another search: a node's values for its ranks add up, so nodes that
-        both searches found come first, and all cosines are replaced by those to ``wanted``, the new query's embedding.
+        points are added only if the similarity has a weight. Nodes that were read are not added. Call it again for
+        another search: a node's values for its ranks add up, so nodes that both searches found come first, and all
+        cosines are replaced by those to ``wanted``, the new query's embedding.
         """
         for rank, node in enumerate(nodes, 1):
             self._entry[node.id] = self._entry.get(node.id, 0.0) + _worth(rank)
@@ -107,14 +101,10 @@ class Candidates:
         self._scope = list(dict.fromkeys([*documents, *self._scope]))[:_MOST_DOCUMENTS]
         self._wanted = wanted
         if self._weights.similarity:
-            self._hits = self._graph.similarities(wanted, documents=self._scope) if self._scope else []
-            if self._library:
-                self._library.look_for(wanted)
-            self._compare()
+            self._compare(self._graph.similarities(wanted, documents=self._scope) if self._scope else [])
 
-    def _compare(self) -> None:
+    def _compare(self, hits: Sequence[Hit]) -> None:
         """Replace all cosines by those to the last query; a node without a cosine counts 0."""
-        hits = [*self._hits, *(self._library.hits() if self._library else ())]
         self._similarity = {hit.node_id: max(hit.score, 0.0) for hit in hits}
         self._points = {hit.node_id for hit in hits if hit.kind != "segment"}
         self._nearest = max(self._similarity.values(), default=0.0)
@@ -137,8 +127,6 @@ class Candidates:
             place = len(self._read) + 1 if self._falls_with_distance else 1  # the question is 1
             attention_by_id[node.id] = max(attended, 0.0) * place
         self._largest = max([self._largest, *attention_by_id.values()])
-        if self._library and self._library.descend(nodes) and self._weights.similarity and self._wanted is not None:
-            self._compare()
         self._pass_down({node.id: attention_by_id[node.id] for node in nodes if node.level})
         self._pass_over({node.id: attention_by_id[node.id] for node in nodes if not node.level})
 
@@ -214,7 +202,7 @@ class Candidates:
         return nearness if node_id in self._points else self._worth_after_last * nearness
 
     def via(self, node_id: str) -> str:
-        """Return the relation that passed the most to a node, or the library's note for its tops, or an empty text."""
+        """Return the relation that passed the most to a node, or an empty text."""
         return self._via.get(node_id, "")
 
     def ranked(self, most: int) -> list[Node]:

@@ -4,8 +4,7 @@ The module knows graph, session and embedder by their contracts only. Invariant:
 score of an unread node depends only on the nodes read before.
 
 Source: PECAN / GARLIC, section 3.2, and section 4.2 for its ablations; ``docs/pecan.md`` lists what differs. The
-ablation without graph needs another graph: ``PointsLayer(parents="one")``. In a memory with a library the walk starts
-at the library's root, which is our addition (``docs/decisions/library.md``).
+ablation without graph needs another graph: ``PointsLayer(parents="one")``.
 """
 
 from __future__ import annotations
@@ -17,12 +16,11 @@ from typing import ClassVar, Literal
 
 from memgraph_rag.contracts import GraphReader, ReadingContext, ReadingSession, query_vectors
 from memgraph_rag.strategies.attention import require_attention
-from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEVER, Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.token_budget import fits, start_set
-from memgraph_rag.types import Hit, Limits, Node, Overview, Step, StopReason, as_line
+from memgraph_rag.types import Hit, Limits, Node, Step, StopReason, as_line
 
 __all__ = ["Pecan"]
 
@@ -91,10 +89,9 @@ class Pecan:
         """Yield the start set, then one step a node; see ``Strategy.read``.
 
         The start set is the top-level nodes of the allowed documents. Without a limit on documents, these are all
-        documents if there are up to eight, else at most eight that a search finds. With a library and without a limit
-        on documents, it is the library's top overviews, and the top-level nodes of those documents that the library
-        lacks. If the nodes exceed the limits on the start set, the nodes most similar to the question are tried
-        first; a node that does not fit is skipped, and a smaller one may follow. There is no step if no node fits.
+        documents if there are up to eight, else at most eight that a search finds. If the nodes exceed the limits on
+        the start set, the nodes most similar to the question are tried first; a node that does not fit is skipped, and
+        a smaller one may follow. There is no step if no node fits.
 
         Raises:
             StrategyError: the session returns no attention.
@@ -111,7 +108,7 @@ class Pecan:
         lines = NodeLines(context).of if self._titles else _plain_lines
         attention = context.session.append(lines(start)).tolist()
         p_yes = context.session.probability_of_yes()
-        steps = [Step(node, 0.0, attended, via=walk.via(node)) for node, attended in zip(start, attention, strict=True)]
+        steps = [Step(node, 0.0, attended) for node, attended in zip(start, attention, strict=True)]
         steps[-1] = replace(steps[-1], p_yes=p_yes)
         reflection.hear(p_yes)
         walk.read(start, attention)
@@ -129,20 +126,11 @@ class Pecan:
             reflection.hear(p_yes)
 
     def _enter(self, question: str, context: ReadingContext) -> tuple[list[Node], _Walk]:
-        """Return the nodes that may be in the start set, and the walk before the first node is read.
-
-        With a library the start set holds its tops and the documents that are not in it, so the walk reads other nodes
-        only by choice. The nodes of documents that a search finds are candidates from the beginning.
-        """
+        """Return the nodes that may be in the start set, and the walk before the first node is read."""
         graph, vector = context.graph, query_vectors(context.embedder, [question])[0]
         scope = documents_to_walk(question, context)
         hits = graph.similarities(vector, documents=scope)
-        signals = self._signals(context.session)
-        library = LibraryFrontier(context, vector)
-        if library:
-            top = [*library.tops, *graph.top_nodes(library.lacking(scope))]
-            return top, _Walk(hits, signals, self._similarity_weight, graph, library)
-        return graph.top_nodes(scope), _Walk(hits, signals, self._similarity_weight, graph)
+        return graph.top_nodes(scope), _Walk(hits, self._signals(context.session), self._similarity_weight, graph)
 
     def _signals(self, session: ReadingSession) -> _Signals:
         """Return the attention's weight and position: as given, else from the session's calibration, else PECAN's."""
@@ -168,45 +156,21 @@ class _Signals:
 class _Walk:
     """The scores of all nodes that can still be read (steps 3 to 5).
 
-    Attention and similarity are each divided by their sum over all nodes, read and unread, as in the paper. With a
-    library they are divided by their largest value over the unread nodes: an overview passes attention to few nodes,
-    but there are many cosines, so with sums attention alone would decide.
+    Attention and similarity are each divided by their sum over all nodes, read and unread, as in the paper.
 
     Args:
-        hits: the cosines of the nodes that can be read from the beginning.
-        library: the library's frontier; its overviews and the nodes below them can be read, too.
+        hits: the cosines of the nodes that can be read.
     """
 
-    def __init__(
-        self,
-        hits: Sequence[Hit],
-        signals: _Signals,
-        similarity_weight: float,
-        graph: GraphReader,
-        library: LibraryFrontier | None = None,
-    ) -> None:
-        self.cosines: dict[str, float] = {}
-        self._similarity: dict[str, float] = {}
-        self._unread: set[str] = set()
+    def __init__(self, hits: Sequence[Hit], signals: _Signals, similarity_weight: float, graph: GraphReader) -> None:
+        self.cosines = {hit.node_id: hit.score for hit in hits}
+        self._similarity = {node_id: max(cosine, 0.0) for node_id, cosine in self.cosines.items()}
+        self._unread = set(self.cosines)
         self._signals = signals
         self._similarity_weight = similarity_weight
         self._graph = graph
-        self._library = library
-        self._largest = 0.0  # attention of a read node
         self._z: dict[str, float] = {}
         self.count = 0
-        self._add_candidates([*hits, *library.hits()] if library else hits)
-
-    def _add_candidates(self, hits: Sequence[Hit]) -> None:
-        """Add the nodes that are not yet known as candidates."""
-        new = {hit.node_id: hit.score for hit in hits if hit.node_id not in self.cosines}
-        self.cosines |= new
-        self._similarity |= {node_id: max(cosine, 0.0) for node_id, cosine in new.items()}
-        self._unread |= new.keys()
-
-    def via(self, node: Node) -> str:
-        """Return the library's note for an overview of the library in the start set, else an empty text."""
-        return self._library.note if self._library and isinstance(node, Overview) else ""
 
     def read(self, nodes: Sequence[Node], attention: Sequence[float]) -> None:
         """Mark nodes as read, and add their attention to the nodes that they summarise: z += r E (step 3)."""
@@ -216,9 +180,6 @@ class _Walk:
             self.count += 1
             factor = self.count + 1 if self._signals.is_linear else 1  # the question has position 1, the first node 2
             carried[node.id] = attended * factor
-        self._largest = max([self._largest, *carried.values()])
-        if self._library and self._library.descend(nodes):
-            self._add_candidates(self._library.hits())
         for edge in self._graph.successors([node.id for node in nodes]):
             if edge.target_id in self._similarity:
                 raised = carried[edge.source_id] * edge.weight
@@ -257,12 +218,8 @@ class _Walk:
         return dict(zip(("attention", "similarity"), self._weigh(node_id, self._wholes()), strict=True))
 
     def _wholes(self) -> tuple[float, float]:
-        """Return the divisors of z and of the similarity; 1 instead of 0. See the class."""
-        if self._library:
-            wholes = self._largest, max((self._similarity[node_id] for node_id in self._unread), default=0.0)
-        else:
-            wholes = sum(self._z.values()), sum(self._similarity.values())
-        return wholes[0] or 1.0, wholes[1] or 1.0
+        """Return the divisors of z and of the similarity; 1 instead of 0."""
+        return sum(self._z.values()) or 1.0, sum(self._similarity.values()) or 1.0
 
     def _weigh(self, node_id: str, wholes: tuple[float, float]) -> tuple[float, float]:
         attention = self._signals.attention_weight * self._z.get(node_id, 0.0) / wholes[0]

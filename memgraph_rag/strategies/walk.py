@@ -17,11 +17,10 @@ from dataclasses import replace
 
 from memgraph_rag.contracts import ReadingContext, ReadingSession, query_vectors
 from memgraph_rag.strategies.candidates import Candidates, Weights
-from memgraph_rag.strategies.library_frontier import LibraryFrontier
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
 from memgraph_rag.strategies.token_budget import START_TOKENS, cost, fits, is_spent, start_set
-from memgraph_rag.types import Limits, Node, Step, StopReason, Vector
+from memgraph_rag.types import Limits, Node, Step, StopReason
 
 __all__ = ["Walk"]
 
@@ -82,9 +81,9 @@ class Walk:
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield the first nodes of the start in one pass, then one step a node; see ``Strategy.read``.
 
-        The start is the best candidates after a graph search: segments, points and overviews of a library. Reading ends
-        if the model has enough, no candidate is left, the best candidate does not fit the window, or a limit of the
-        walk is reached. There is no step if none of the best candidates fits.
+        The start is the best candidates after a graph search: segments and points. Reading ends if the model has
+        enough, no candidate is left, the best candidate does not fit the window, or a limit of the walk is reached.
+        There is no step if none of the best candidates fits.
         """
         reflection = Reflection(
             context.session,
@@ -93,21 +92,19 @@ class Walk:
             most_reasons=self._reasons,
             request=NEXT_SEARCH,
         )
-        wanted = query_vectors(context.embedder, [question])[0]
-        library = LibraryFrontier(context, wanted)
         candidates = Candidates(
             context.graph,
             _trust_weights(self._weights, context.session),
             context.documents,
-            library=library,
             falls_with_distance=context.session.attends and context.session.calibration is None,
         )
 
-        def enter(query: str, wanted: Vector) -> None:
+        def enter(query: str) -> None:
             evidence_list = context.search.find(query, k=_ENTRY, documents=context.documents)
+            wanted = query_vectors(context.embedder, [query])[0]
             candidates.enter([evidence.segment for evidence in evidence_list], wanted)
 
-        enter(question, wanted)
+        enter(question)
         lines = NodeLines(context)
         start = self._choose_start(candidates, context.session, context.limits)
         if not start:
@@ -115,8 +112,6 @@ class Walk:
         first = start[: self._first_nodes]
         read = lines.of(first)
         steps = _read_nodes(first, read, candidates, context.session)
-        if library.is_stale:
-            steps[0] = replace(steps[0], via=steps[0].via or library.note)
         segments_left = self._most_segments - sum(not node.level for node in first)
         tokens_left = self._more_tokens + sum(map(cost, start[self._first_nodes :]))
         while True:
@@ -129,8 +124,7 @@ class Walk:
             if limit is None and not is_spent(context.limits, candidates.read_so_far, context.session):
                 reason = _ask_next_search(p_yes, reflection)
             if reason:
-                query = f"{question} {reason}"
-                enter(query, query_vectors(context.embedder, [query])[0])
+                enter(f"{question} {reason}")
             best = candidates.best()
             stop = _stop(reflection, best, limit, context.session)
             yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hand_made import HandMadeGraph, point, segment
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memgraph_rag.strategies.support import segments_under
-from memgraph_rag.types import Node, Step, Summarizes
+from memgraph_rag.types import Node, Overview, Step, Summarizes
 
 
 def step(node: Node, attention: float, score: float = 0.0) -> Step:
@@ -93,3 +95,29 @@ def test_forgotten_node_is_skipped() -> None:
 
 def test_empty_trace_has_no_support() -> None:
     assert segments_under([], HandMadeGraph([])) == []
+
+
+# ── overviews ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def overview(name: str, level: int, documents: Sequence[str]) -> Overview:
+    return Overview(name, "library", name, level, f"title of {name}", f"text of {name}", 10, tuple(documents))
+
+
+def test_overviews_rest_on_the_segments_below_them() -> None:
+    segments = [segment(f"s{number}", f"d{number}") for number in range(4)]
+    root, low, high = overview("root", 2, "abcd"), overview("low", 1, "ab"), overview("high", 1, "cd")
+    edges = [Summarizes("root", lower, 0.5) for lower in ("low", "high")]
+    edges += [Summarizes("low" if number < 2 else "high", f"s{number}", 0.5) for number in range(4)]
+    graph = HandMadeGraph([root, low, high, *segments], edges)
+    weights = {node.id: weight for node, weight in segments_under([Step(root, 0.0, 1.0)], graph)}
+    assert weights == pytest.approx(dict.fromkeys(["s0", "s1", "s2", "s3"], 0.25))
+
+
+def test_support_of_root_cites_heaviest_segments() -> None:
+    nodes = [segment(f"s{number}", f"d{number}") for number in range(3000)]
+    root = overview("root", 1, [node.document_id for node in nodes])
+    total = 3000 * 3001 / 2
+    edges = [Summarizes("root", node.id, (place + 1) / total) for place, node in enumerate(nodes)]
+    supported = segments_under([Step(root, 0.0, 1.0)], HandMadeGraph([root, *nodes], edges), most=3)
+    assert [node.id for node, _ in supported] == ["s2999", "s2998", "s2997"]
