@@ -128,17 +128,13 @@ def deepen(
     layer: LibraryLayer | None = None,
     *,
     most: int | None = None,
-    language: FakeLanguageModel | None = None,
-    notes: Counter[str] | None = None,
 ) -> int:
     """Store the layer's rows, at most ``most`` transactions, and return how many overviews were written."""
-    models = WithoutLanguage() if language is None else FakeModels(language, embedder=FakeEmbedder(DIMENSION))
+    models = WithoutLanguage()
     written = 0
     for rows in islice((layer or LibraryLayer(bounds=BOUNDS)).build(cast("MemoryGraph", shelves), models=models), most):
         shelves.store(rows)
         written += len(rows.overviews)
-        if notes is not None:
-            notes.update(rows.notes)
     return written
 
 
@@ -231,40 +227,6 @@ def test_two_documents_lie_under_one_overview() -> None:
         "document 0000: This is what document 0000 says.",
         "document 0001: This is what document 0001 says.",
     ]
-
-
-WITH_MODEL = LibraryLayer(bounds=BOUNDS, with_model=True)
-
-
-def test_a_model_writes_the_texts_where_it_is_wanted() -> None:
-    shelves = Shelves(random_vectors(2))
-    said = "Here it is:\nBoth documents, 0000 and 0001, say what they say."
-
-    assert deepen(shelves, WITH_MODEL, language=FakeLanguageModel([said])) == 1
-    check_shape(shelves)
-    ((root, edges),) = shelves.library.values()
-    assert root.text == "Both documents, 0000 and 0001, say what they say."
-    assert {edge.weight for edge in edges} == {0.5}, "by what is said at the tops, as without a model"
-    assert deepen(shelves, WITH_MODEL, language=FakeLanguageModel()) == 0
-
-
-@table("said", ["", "   ", "Penguins swam to Peru and married kings.", "Here it is:\n"])
-def test_prose_without_support_in_lines_is_not_used(said: str) -> None:
-    with_model, without = Shelves(random_vectors(9)), Shelves(random_vectors(9))
-    notes = Counter[str]()
-    deepen(with_model, WITH_MODEL, language=FakeLanguageModel([said] * 20), notes=notes)
-    assert notes["overview made of sentences: the model wrote none that holds"] == deepen(without)
-    assert with_model.library == without.library
-
-
-def test_without_a_model_that_is_large_enough_texts_are_sentences() -> None:
-    missing, small, without = (Shelves(random_vectors(9)) for _ in range(3))
-    notes = Counter[str]()
-    deepen(without)
-    deepen(missing, WITH_MODEL)
-    deepen(small, WITH_MODEL, language=FakeLanguageModel(window=20), notes=notes)
-    assert notes["overview made of sentences: the model's window is too small"] == len(without.library)
-    assert missing.library == small.library == without.library
 
 
 def test_many_equal_documents_are_divided() -> None:

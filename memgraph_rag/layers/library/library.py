@@ -2,10 +2,10 @@
 
 Similar documents share an overview, similar overviews share an overview of the next level, and so on. This continues
 PECAN's summary graph across documents, by similarity instead of order in a text. The layer needs no language model: an
-overview's text is the most central sentences below it, or a paragraph that a model writes about them. The module knows
-the graph by its contract. Invariants: each readable document is under exactly one overview of each level; the weights
-of an overview's edges sum to 1; without a model the same documents, added in the same steps, give the same library in
-every namespace and store; a second build changes nothing; a memory of one document has no library.
+overview's text is the most central sentences below it. The module knows the graph by its contract. Invariants: each
+readable document is under exactly one overview of each level; the weights of an overview's edges sum to 1; the same
+documents, added in the same steps, give the same library in every namespace and store; a second build changes nothing;
+a memory of one document has no library.
 
 ``tree`` decides which groups are formed again after a change.
 """
@@ -19,18 +19,17 @@ from typing import Literal
 
 import numpy as np
 
-from memgraph_rag.contracts import Embedder, LanguageModel, MemoryGraph, Models, Progress
+from memgraph_rag.contracts import Embedder, MemoryGraph, Models, Progress
 from memgraph_rag.layers.extracts import Line, central_lines
-from memgraph_rag.layers.library.prose import write_prose
 from memgraph_rag.layers.library.shelf import Shelf, cosine
 from memgraph_rag.layers.library.tree import Bounds, LibraryTree, Member, regroup
-from memgraph_rag.layers.optional_model import find_language
-from memgraph_rag.types import Node, Overview, OverviewRows, Summarizes, Usage, Vector, as_line, make_id, overview_id
+from memgraph_rag.types import Node, Overview, OverviewRows, Summarizes, Vector, as_line, make_id, overview_id
 
 __all__ = ["LibraryLayer"]
 
 _AT_ONCE = 32  # overviews in one transaction
-_WRITTEN_AT_ONCE = 8  # overviews in one transaction if a model writes them
+_TOKENS = 64  # of an overview's text, by the embedder's count
+_NODES_OF_DOCUMENT = 8  # central nodes of a document that get an edge from the overview above it
 _LEAST_COSINE = 0.01  # a smaller cosine counts as this
 
 
@@ -39,28 +38,15 @@ class LibraryLayer:
 
     Args:
         bounds: how many documents, or overviews, one overview covers.
-        tokens: token limit of an overview's text, by the embedder's count.
-        nodes_of_document: how many central nodes of a document get an edge from the overview above it.
-        with_model: whether the language model, if there is one, writes the texts; otherwise they are sentences.
     """
 
     name = "library"
     spans_documents: Literal[True] = True
-    needs_language = False  # it may use one
+    needs_language = False
     requires: Sequence[str] = ()
 
-    def __init__(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        tokens: int = 64,
-        nodes_of_document: int = 8,
-        with_model: bool = False,
-    ) -> None:
-        self._bounds = bounds or Bounds()
-        self._tokens = tokens
-        self._nodes_of_document = nodes_of_document
-        self._with_model = with_model
+    def __init__(self, *, bounds: Bounds = Bounds()) -> None:  # noqa: B008 - it is frozen
+        self._bounds = bounds
 
     def build(self, graph: MemoryGraph, *, models: Models, progress: Progress | None = None) -> Iterator[OverviewRows]:
         """Yield the missing overviews, level by level; see ``MemoryLayer.build``.
@@ -79,20 +65,16 @@ class LibraryLayer:
         tree = shelf.tree(overviews)
         torn = [overview.id for overview in overviews if overview.id not in tree.below]
         texts = {overview.id: overview.text for overview in overviews}
-        language = find_language(models) if self._with_model else None
-        builder = _OverviewBuilder(
-            graph, models.embedder, language, shelf, tree, texts, self._tokens, self._nodes_of_document
-        )
-        at_once = _AT_ONCE if language is None else _WRITTEN_AT_ONCE
+        builder = _OverviewBuilder(graph, models.embedder, shelf, tree, texts)
         level = 0
         while len(tree.levels[level]) > 1:
             formed, dissolved = regroup(tree.orphans(level), tree.groups(level), self._bounds)
             level += 1
             removed = (*torn, *tree.remove(level, dissolved))
-            for first in range(0, len(formed), at_once):
+            for first in range(0, len(formed), _AT_ONCE):
                 if progress is not None:
                     progress(f"library, level {level}", first, len(formed))
-                yield builder.rows(formed[first : first + at_once], level, removed=removed)
+                yield builder.rows(formed[first : first + _AT_ONCE], level, removed=removed)
                 removed, torn = (), []
 
 
@@ -136,43 +118,28 @@ class _OverviewBuilder:
 
     graph: MemoryGraph
     embedder: Embedder
-    language: LanguageModel | None
     shelf: Shelf
     tree: LibraryTree
     texts: dict[str, str]
-    tokens: int
-    nodes_of_document: int
 
     def rows(self, groups: Sequence[Sequence[Member]], level: int, *, removed: Sequence[str]) -> OverviewRows:
         """Return one overview with its edges for each group, and put it into the tree."""
         documents = [sorted(name for member in group for name in member.documents) for group in groups]
         centres = [self.shelf.centre(names) for names in documents]
         contents = (self._gather_documents if level == 1 else self._gather_overviews)(groups, centres)
-        written, notes, usage = self._write_texts(contents)
         overviews: list[Overview] = []
         edges: list[Summarizes] = []
-        for group, names, centre, content, prose in zip(groups, documents, centres, contents, written, strict=True):
+        for group, names, centre, content in zip(groups, documents, centres, contents, strict=True):
             if not content.cosines:  # all its documents were forgotten meanwhile
                 continue
-            chosen = central_lines(content.lines, centre, tokens=self.tokens, count_tokens=self.embedder.count_tokens)
-            text = prose or "\n".join(line.text for line in chosen)
-            overview = self._make_overview(group, names, centre, text, level)
+            chosen = central_lines(content.lines, centre, tokens=_TOKENS, count_tokens=self.embedder.count_tokens)
+            overview = self._make_overview(group, names, centre, "\n".join(line.text for line in chosen), level)
             overviews.append(overview)
             edges += [Summarizes(overview.id, target, weight) for target, weight in content.weights(chosen).items()]
             member = Member(overview.id, overview.key, overview.documents, centre)
             self.tree.put(level, member, [member.id for member in group])
             self.texts[overview.id] = overview.text
-        return OverviewRows(tuple(overviews), tuple(edges), tuple(removed), notes, usage)
-
-    def _write_texts(self, contents: Sequence[_Content]) -> tuple[list[str], Counter[str], Usage]:
-        """Return the model's text for each content; empty without a model or a usable text."""
-        if self.language is None:
-            return [""] * len(contents), Counter(), Usage()
-        lines = [[line.text for line in content.lines] for content in contents]
-        with_lines = [place for place, texts in enumerate(lines) if texts]
-        texts, notes, usage = write_prose(self.language, [lines[place] for place in with_lines], max_tokens=self.tokens)
-        by_place = dict(zip(with_lines, texts, strict=True))
-        return [by_place.get(place, "") for place in range(len(contents))], notes, usage
+        return OverviewRows(tuple(overviews), tuple(edges), tuple(removed))
 
     def _make_overview(
         self, group: Sequence[Member], documents: Sequence[str], centre: Vector, text: str, level: int
@@ -202,7 +169,7 @@ class _OverviewBuilder:
         content = _Content()
         for nodes in tops:
             cosines = [(cosine(vectors[node.id], centre), node) for node in nodes]
-            nearest = sorted(cosines, key=lambda pair: -pair[0])[: self.nodes_of_document]
+            nearest = sorted(cosines, key=lambda pair: -pair[0])[:_NODES_OF_DOCUMENT]
             content.cosines |= {node.id: score for score, node in nearest}
             content.lines += [self.shelf.line(node, vectors[node.id]) for _, node in nearest[:1]]
         return content
