@@ -18,10 +18,10 @@ PACKAGE = Path(memgraph_rag.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 73_600, 495
+MOST_LINES, MOST_MODULES = 73_160, 490
 """Of the package without its systems. The aim is 40,000 in 270. Raised by 8,700 for words and embedders of all
 languages, Markdown and programs, imports, the console, coding agents, and more question plans."""
-MOST_LINES_OF_SYSTEMS = 8_431
+MOST_LINES_OF_SYSTEMS = 8_073
 """Raised by 2,660 for what the papers have and was missing: GraphRAG's elements, triples, trees, compressors."""
 
 MOST_FILES = 25
