@@ -14,11 +14,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-import platformdirs
-
 from memgraph_rag.agents import hook
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.text.exports.agent_session import program_folder
 
 __all__ = ["CLIENTS", "SERVER", "Edit", "edits_of"]
 
@@ -78,9 +77,9 @@ def edits_of(client: str, *, home: Path, folder: Path) -> list[Edit]:
             value = {"type": "local", "command": command, "enabled": True}
             return [_member(_opencode_file(home), "mcp", value)]
         case "vscode":
-            return [_member(_config_dir(home, "Code") / "User" / "mcp.json", "servers", typed)]
+            return [_member(program_folder(home, "Code") / "User" / "mcp.json", "servers", typed)]
         case "claude-desktop":
-            return [_member(_config_dir(home, "Claude") / "claude_desktop_config.json", "mcpServers", plain)]
+            return [_member(program_folder(home, "Claude") / "claude_desktop_config.json", "mcpServers", plain)]
         case _:
             return [_member(home / ".codeium" / "windsurf" / "mcp_config.json", "mcpServers", plain)]
 
@@ -119,15 +118,6 @@ def _hook_command(folder: Path, client: str, event: str) -> str:
 def _opencode_file(home: Path) -> Path:
     folder = home / ".config" / "opencode"
     return next((path for path in (folder / "opencode.jsonc",) if path.exists()), folder / "opencode.json")
-
-
-def _config_dir(home: Path, program: str) -> Path:
-    """Return the folder of a program's settings on this system, below the given home folder."""
-    path = Path(platformdirs.user_config_dir(program, appauthor=False, roaming=True))
-    try:
-        return home / path.relative_to(Path.home())
-    except ValueError:  # a variable such as XDG_CONFIG_HOME leads elsewhere
-        return path
 
 
 def _skill() -> str:

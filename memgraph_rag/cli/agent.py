@@ -9,22 +9,24 @@ from __future__ import annotations
 import json
 import secrets
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import platformdirs
 import typer
 
 from memgraph_rag.agents import hook as fast_hook
 from memgraph_rag.agents.clients import CLIENTS, edits_of
-from memgraph_rag.agents.hook_service import LOGS, HookService, store_session
+from memgraph_rag.agents.hook_service import HookService, store_session
 from memgraph_rag.agents.projects import PERSON, find_project
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.agents import open_memories
 from memgraph_rag.cli.options import Json, Place, at_place
 from memgraph_rag.cli.sanitize import plain
 from memgraph_rag.display import show
-from memgraph_rag.errors import SettingsError, StoreUnavailable
+from memgraph_rag.errors import MemgraphRagError, SettingsError, StoreUnavailable
+from memgraph_rag.text.exports.formats import SESSION_LOGS
 
 try:
     from filelock import FileLock, Timeout
@@ -38,7 +40,7 @@ except ImportError as error:
         f'Expected the packages of the extra "agents", got none of {show(error.name)}. Install memgraph_rag[agents].'
     ) from error
 
-__all__ = ["app", "hook"]
+__all__ = ["app", "hook", "import_sessions"]
 
 app = typer.Typer(help="Connect coding agents to the memory.", no_args_is_help=True, rich_markup_mode="rich")
 
@@ -108,32 +110,6 @@ def status(*, folder: Folder = None, as_json: Json = False) -> None:
             typer.echo(f"    {plain(path)}")
 
 
-@app.command("import")
-@at_place
-def import_sessions(
-    place: Place,
-    client: Annotated[str, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(LOGS)}.")],
-    home: Home = None,
-    project: Annotated[Path | None, typer.Option(help="Only sessions of this folder's project.")] = None,
-) -> None:
-    """Store the sessions that a client kept, each in its project; a second call stores only what is new.
-
-    A Ladybug file is open in one process: while the local server runs, this command is refused.
-    """
-    logs = LOGS.get(client)
-    if logs is None:
-        raise SettingsError(f"Expected a client out of {', '.join(LOGS)}, got {show(client)}. Name one of them.")
-    wanted = None if project is None else find_project(project).namespace
-    with open_memories(place) as memories:
-        for path in logs.find_logs(home or Path.home()):
-            session = logs.read_session(path)
-            found = find_project(session.folder or Path.home())
-            if session.turns and not found.is_ignored and wanted in (None, found.namespace):
-                with memories.in_use(found.namespace):
-                    number = store_session(memories.get(found.namespace), session)
-                typer.echo(f"{number:5} new turns    {plain(found.namespace)}    {plain(session.id)}")
-
-
 @app.command(hidden=True)
 @at_place
 def serve(place: Place, folder: Folder = None, idle_s: float = _IDLE_S) -> None:
@@ -144,8 +120,8 @@ def serve(place: Place, folder: Folder = None, idle_s: float = _IDLE_S) -> None:
         lock.acquire(blocking=False)
     except Timeout:
         return
-    with open_memories(place) as memories:
-        service = HookService(memories.get)
+    with open_memories(place, redact="mask") as memories:
+        service = HookService(memories)
         secret = secrets.token_urlsafe(32)
 
         def answer(client: str, event: str, given: object) -> str:
@@ -187,6 +163,37 @@ def hook(
 ) -> None:
     """Answer an event of a coding agent, whose JSON is on standard input. Clients call it; errors go into a log."""
     fast_hook.main([str(_made(folder)), client, event])
+
+
+def import_sessions(place: Place, client: str, paths: Sequence[Path], *, as_json: bool) -> bool:
+    """Store the sessions that a client kept, each in its project, and return whether all could be read.
+
+    A Ladybug file is open in one process: while the local server runs, this is refused.
+
+    Args:
+        place: its namespace, if it has one, is the only project whose sessions are stored.
+        paths: the logs; those below the home folder by default.
+    """
+    stored: list[dict[str, Any]] = []
+    failures: list[dict[str, str]] = []
+    with open_memories(place, redact="mask") as memories:
+        for path in paths or SESSION_LOGS[client].find(Path.home()):
+            try:
+                for session in SESSION_LOGS[client].read(path):
+                    project = find_project(session.folder or Path.home())
+                    if not session.turns or project.is_ignored or place.namespace not in (None, project.namespace):
+                        continue
+                    with memories.in_use(project.namespace):
+                        number = store_session(memories.get(project.namespace), session)
+                    stored.append({"project": project.namespace, "session": session.id, "new_turns": number})
+                    if not as_json:
+                        typer.echo(f"{number:5} new turns    {plain(project.namespace)}    {plain(session.id)}")
+            except (OSError, MemgraphRagError) as error:
+                failures.append({"path": str(path), "error": str(error)})
+                typer.echo(f"failed     {plain(str(path))}: {plain(str(error))}", err=True)
+    if as_json:
+        json_output.write_json({"sessions": stored, "failures": failures})
+    return not failures
 
 
 def _answer_pending(path: Path, service: HookService) -> None:

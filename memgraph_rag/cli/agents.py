@@ -168,15 +168,16 @@ def _checked_settings(place: Place) -> Settings:
 
 
 @contextmanager
-def _memories(place: Place, layers: str | None, *, is_shared: bool) -> Iterator[Memories]:
+def _memories(place: Place, layers: str | None, *, is_shared: bool, **settings: Any) -> Iterator[Memories]:
     """Yield the memories of a server. Close them when the server ends, also after SIGTERM.
 
     Args:
         is_shared: whether clients of several namespaces reach the server.
+        settings: of each memory, in place of the person's.
     """
     given = layers_given(layers)
     at_once, later = _split(given["layers"] if given else _default_layers(place))
-    openings = _Openings(place, at_once, shares=is_shared)
+    openings = _Openings(place, at_once, shares=is_shared, **settings)
     memories = Memories(openings, later=later, idle_s=IDLE_S if is_shared else None)
     restore = signal.signal(signal.SIGTERM, lambda *_: _end(memories))  # over HTTP raised again by uvicorn, at its end
     try:
@@ -186,14 +187,17 @@ def _memories(place: Place, layers: str | None, *, is_shared: bool) -> Iterator[
         signal.signal(signal.SIGTERM, restore)
 
 
-def open_memories(place: Place) -> AbstractContextManager[Memories]:
+def open_memories(place: Place, **settings: Any) -> AbstractContextManager[Memories]:
     """Return the memories of a server of one person; see ``_memories``.
+
+    Args:
+        settings: of each memory, in place of the person's.
 
     Raises:
         SettingsError: the SDK is missing, or a setting is wrong.
     """
     _checked_settings(place)
-    return _memories(place, None, is_shared=True)
+    return _memories(place, None, is_shared=True, **settings)
 
 
 app.callback(invoke_without_command=True)(at_place(serve_agents))
@@ -306,17 +310,18 @@ class _Openings:
         place: the shared options of the command line.
         layers: the layers that the memory builds when it adds a document.
         shares: whether several namespaces are opened. They then share one embedder and one language model.
+        settings: of each memory, in place of the person's.
     """
 
-    def __init__(self, place: Place, layers: Sequence[str], *, shares: bool) -> None:
+    def __init__(self, place: Place, layers: Sequence[str], *, shares: bool, **settings: Any) -> None:
         self._place = place
-        self._layers = layers
+        self._given = {"layers": layers, **settings}
         self._shares = shares
         self._sharing = Lock()
         self._embedder: Embedder | None = None
 
     def __call__(self, namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-        more: dict[str, Any] = {"layers": self._layers, "progress": progress}
+        more: dict[str, Any] = {**self._given, "progress": progress}
         place = replace(self._place, namespace=namespace)
         if not self._shares:
             return place.open(**more)

@@ -153,7 +153,7 @@ COMMANDS = {
     "import": Command(
         "imports",
         "import_files",
-        "Import archives of this library, and chats, mail and notes that other programs exported.",
+        "Import archives of this library, what other programs exported, and the sessions of coding agents.",
     ),
     "models": Command(
         "models",

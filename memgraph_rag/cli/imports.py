@@ -1,4 +1,4 @@
-"""The command ``memgraph-rag import``: archives of this library, and exports of other programs.
+"""The command ``memgraph-rag import``: archives of this library, exports of other programs, sessions of agents.
 
 It knows no format of an export. Invariant: the same command again stores nothing twice, and continues an interrupted
 import.
@@ -18,7 +18,7 @@ from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.options import Json, Place
 from memgraph_rag.cli.progress import Bars, cost_lines
 from memgraph_rag.display import show
-from memgraph_rag.text.exports.formats import FORMATS, read_export
+from memgraph_rag.text.exports.formats import FORMATS, SESSION_LOGS, read_export
 from memgraph_rag.types import SESSION, USER, Document, Failure, Receipt
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def import_files(
         typer.Argument(
             metavar="FILES",
             help="Archives that 'export' wrote ('-' is standard input), or exports of other programs: files, folders, "
-            "zip archives. The name of a format may come first: import chatgpt FILE.",
+            "zip archives. The name of a format may come first: import chatgpt FILE. The name of a coding agent reads "
+            f"the sessions that it kept: {', '.join(SESSION_LOGS)}.",
         ),
     ],
     format_name: Annotated[
@@ -60,14 +61,23 @@ def import_files(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Import archives of this library, and chats, mail and notes that other programs exported.
+    """Import archives of this library, what other programs exported, and the sessions of coding agents.
 
     An archive is stored without a model, after the whole file is checked. Again, an unchanged conversation is skipped,
     and a conversation that has grown is replaced. If one cannot be read, the others are imported all the same, and the
     exit status is 1.
 
+    The sessions of a coding agent (import claude-code) go into the namespace of their project each; --namespace stores
+    only those of one project, and files name logs elsewhere.
+
     --bulk stops the local server, fills its empty database from one archive, and starts the server again.
     """
+    if sources[0] in SESSION_LOGS and not Path(sources[0]).exists():
+        from memgraph_rag.cli.agent import import_sessions
+
+        if not import_sessions(place, sources[0], [Path(source) for source in sources[1:]], as_json=as_json):
+            raise typer.Exit(1)
+        return
     if len(sources) > 1 and sources[0] in {_ARCHIVE, *FORMATS} and not Path(sources[0]).exists():
         format_name, sources = sources[0], sources[1:]
     if bulk:

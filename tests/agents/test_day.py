@@ -24,10 +24,11 @@ from memgraph_rag import Memory
 from memgraph_rag.cli import agents, main
 
 class Openings:
-    def __init__(self, place, layers, **_):
-        self.place = place
+    def __init__(self, place, layers, *, shares, **settings):
+        self.place, self.settings = place, settings
     def __call__(self, namespace, *, progress):
-        return Memory(self.place.store, namespace=namespace, progress=progress, **options(layers=(), embedder="auto"))
+        given = options(layers=(), embedder="auto", **self.settings)
+        return Memory(self.place.store, namespace=namespace, progress=progress, **given)
 
 agents._Openings = Openings
 sys.argv[0] = "memgraph-rag"
@@ -86,7 +87,7 @@ def test_third_session_begins_with_what_the_first_decided(player: Player) -> Non
     assert "We decided to cache prices" in started
     assert "- Always run ruff before a commit [" in started
     assert "Let's use SQLite" in recalled
-    assert run(player, "agent", "import", "claude-code").count("    0 new turns") == len(DAY)
+    assert run(player, "import", "claude-code").count("    0 new turns") == len(DAY)
     run(player, "agent", "disconnect", "claude-code", "--yes", "--folder", folder)
     after = {path: path.read_bytes() for path in before}
     assert after == before

@@ -34,7 +34,9 @@ EVENT = {"session_id": "1234567890abcdef", "source": "startup"}
 @pytest.fixture
 def memories(tmp_path: Path) -> Iterator[Memories]:
     def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-        return Memory(tmp_path / "agents.lbug", namespace=namespace, progress=progress, **options(layers=()))
+        return Memory(
+            tmp_path / "agents.lbug", namespace=namespace, progress=progress, **options(layers=(), redact="mask")
+        )
 
     opened = Memories(open_namespace)
     yield opened
@@ -43,7 +45,7 @@ def memories(tmp_path: Path) -> Iterator[Memories]:
 
 @pytest.fixture
 def service(memories: Memories) -> HookService:
-    return HookService(memories.get)
+    return HookService(memories)
 
 
 @pytest.fixture
@@ -134,6 +136,18 @@ def test_key_in_a_turn_is_stored_as_stars(service: HookService, memories: Memori
     service.wait()
     stored = memories.get(f"project:{shop}").get("session/me/claude-code-1234567890abc/0").text
     assert f"Use {'*' * len(key)} for the release." in stored
+
+
+def test_memory_stays_open_while_a_hook_uses_it(
+    service: HookService, memories: Memories, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uses, get = [], memories.get
+    monkeypatch.setattr(memories, "get", lambda name: (uses.append(memories._uses[name]), get(name))[1])
+    log = write_log(shop / "log.jsonl", ("user", "Let's use SQLite."))
+    for event in ("Stop", "SessionStart", "UserPromptSubmit"):
+        service.answer("claude-code", event, {**EVENT, "cwd": str(shop), "transcript_path": str(log), "prompt": "Hi?"})
+    service.wait()
+    assert uses == [1] * 5
 
 
 def test_cursor_hands_over_turns_in_its_events(service: HookService, memories: Memories, shop: Path) -> None:

@@ -1,9 +1,11 @@
-"""``memgraph-rag import`` of exports, on a real file."""
+"""``memgraph-rag import`` of exports and of agents' sessions, on a real file."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import pytest
 from export_samples import SAMPLES
 
 
@@ -41,3 +43,35 @@ def test_several_archives_and_exports_come_together(cli, fox, tmp_path) -> None:
 
     assert {each["key"] for each in outcome["receipts"]} == {"fox", "telegram/77/2024-05", "mail/1@a.b"}
     assert outcome["failures"] == []
+
+
+@pytest.fixture
+def codex_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The log of a session in a repository, below the home folder."""
+    home, shop = tmp_path / "home", tmp_path / "shop"
+    log = home / ".codex" / "sessions" / "2026" / "11" / "27" / "rollout-1.jsonl"
+    for folder in (log.parent, shop / ".git"):
+        folder.mkdir(parents=True)
+    records = [
+        {"type": "session_meta", "payload": {"id": "0199", "cwd": str(shop)}},
+        {"type": "event_msg", "payload": {"type": "user_message", "message": "My key is AKIAIOSFODNN7EXAMPLE."}},
+    ]
+    log.write_text("".join(json.dumps(each) + "\n" for each in records))
+    monkeypatch.setenv("HOME", str(home))
+    return log
+
+
+def test_sessions_of_an_agent_are_imported_into_their_project_once(cli, codex_log, tmp_path) -> None:
+    namespace = f"project:{tmp_path / 'shop'}"
+    first, again = (cli.json("import", "codex")["sessions"] for _ in range(2))
+    assert first == [{"project": namespace, "session": "0199", "new_turns": 1}]
+    assert again == [{"project": namespace, "session": "0199", "new_turns": 0}]
+    assert cli.json("import", "codex", "--namespace", "project:other")["sessions"] == []
+    (page,) = cli.json("search", "key", "--namespace", namespace)
+    assert "My key is ********************." in page["text"]
+
+
+def test_log_that_cannot_be_read_fails_alone(cli, codex_log) -> None:
+    outcome = cli.json("import", "codex", codex_log.with_name("gone.jsonl"), codex_log, status=1)
+    assert [each["session"] for each in outcome["sessions"]] == ["0199"]
+    assert "gone.jsonl" in outcome["failures"][0]["path"]

@@ -5,13 +5,16 @@ The module knows JSON Lines. Invariant: a log that is still being written can be
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["AgentSession", "AgentTurn", "read_lines"]
+import platformdirs
+
+__all__ = ["AgentSession", "AgentTurn", "as_mapping", "as_text", "program_folder", "read_lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,11 @@ class AgentTurn:
     role: str
     content: str
     time: str = ""
+
+    @classmethod
+    def of_words(cls, role: str, words: str, time: str = "") -> AgentTurn:
+        """Return a turn that its words identify, for a client whose log and hooks number turns differently."""
+        return cls(f"{role}/{hashlib.sha256(words.encode()).hexdigest()[:16]}", role, words, time)
 
     def as_message(self) -> dict[str, str]:
         """Return the turn as ``Session.add`` takes it."""
@@ -59,3 +67,27 @@ def read_lines(path: Path) -> Iterator[Mapping[str, Any]]:
                 continue
             if isinstance(form, Mapping):
                 yield form
+
+
+def program_folder(home: Path, program: str) -> Path:
+    """Return the folder of a program's settings on this system, below the given home folder."""
+    path = Path(platformdirs.user_config_dir(program, appauthor=False, roaming=True))
+    try:
+        return home / path.relative_to(Path.home())
+    except ValueError:  # a variable such as XDG_CONFIG_HOME leads elsewhere
+        return path
+
+
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """Return the value, or the object in it if it is JSON; an empty mapping for anything else."""
+    if isinstance(value, (str, bytes)):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_text(value: object) -> str:
+    """Return the value if it is a text, else an empty text."""
+    return value if isinstance(value, str) else ""

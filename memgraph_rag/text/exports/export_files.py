@@ -1,17 +1,22 @@
 """``ExportFiles``: the files of an export, which is one file, a folder, or a zip archive.
 
 It knows no format. Invariants: nothing is unpacked on the disk; only listed files are read, so a name inside an export
-never leads outside of it; links are not followed; the sizes that an archive declares are not trusted.
+never leads outside of it; links are not followed; the sizes that an archive declares are not trusted; a database is
+opened for reading only.
 """
 
 from __future__ import annotations
 
 import os
+import sqlite3
 import zipfile
 import zlib
+from collections.abc import Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import quote
 
 from pydantic_core import from_json
 
@@ -19,7 +24,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.paths import expand_home
 
-__all__ = ["ExportFiles"]
+__all__ = ["ExportFiles", "read_rows"]
 
 _MOST_BYTES = 2 * 1024**3  # that are read of one export, unpacked
 _MOST_FILES = 500_000
@@ -152,6 +157,24 @@ class ExportFiles:
         if len(names) > _MOST_FILES:
             raise ValueError(f"{len(names):,} files, more than {_MOST_FILES:,}")
         return sorted(names)
+
+
+def read_rows(path: Path, query: str, values: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return the rows of a query on a file of SQLite.
+
+    Raises:
+        DocumentError: the file is damaged, or has no such table.
+    """
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as connection:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(query, values)]
+    except sqlite3.Error as error:
+        raise DocumentError(
+            f"Expected a store that can be read, got {show(error)}: {show(path)}. Close the program that writes it, "
+            "and check the file.",
+            path=path,
+        ) from error
 
 
 def _is_zip(path: Path) -> bool:

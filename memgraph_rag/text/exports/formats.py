@@ -12,12 +12,25 @@ from typing import NamedTuple
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
-from memgraph_rag.text.exports import chatgpt, claude, discord, gemini, mail, slack, telegram, vault, whatsapp
+from memgraph_rag.text.exports import (
+    chatgpt,
+    claude,
+    discord,
+    editor_agents,
+    gemini,
+    mail,
+    slack,
+    telegram,
+    terminal_agents,
+    vault,
+    whatsapp,
+)
 from memgraph_rag.text.exports import other_memories as memories
+from memgraph_rag.text.exports.agent_session import AgentSession
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure
 
-__all__ = ["FORMATS", "Format", "read_export"]
+__all__ = ["FORMATS", "SESSION_LOGS", "Format", "SessionLogs", "read_export"]
 
 
 class Format(NamedTuple):
@@ -42,6 +55,23 @@ FORMATS = {
     "mail": Format(mail.matches, mail.read),
 }
 """The formats by name, in the order in which they are tried."""
+
+
+class SessionLogs(NamedTuple):
+    """The logs of a coding agent: the files below a home folder, and the sessions of a file."""
+
+    find: Callable[[Path], Iterator[Path]]
+    read: Callable[[Path], Iterator[AgentSession]]
+
+
+SESSION_LOGS = {
+    "claude-code": SessionLogs(terminal_agents.find_claude_code, terminal_agents.read_claude_code),
+    "codex": SessionLogs(terminal_agents.find_codex, terminal_agents.read_codex),
+    "cursor": SessionLogs(editor_agents.find_cursor, editor_agents.read_cursor),
+    "opencode": SessionLogs(terminal_agents.find_opencode, terminal_agents.read_opencode),
+    "vscode": SessionLogs(editor_agents.find_vscode, editor_agents.read_vscode),
+}
+"""The coding agents whose sessions are read, by the name under which they are connected."""
 
 
 def read_export(path: Path, name: str | None = None) -> tuple[str, Iterator[Document | Failure]]:

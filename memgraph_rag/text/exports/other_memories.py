@@ -1,22 +1,18 @@
 """Read the stores of other memories: mem0, LangGraph's ``SqliteStore`` (LangMem), and Graphiti's nodes as JSON.
 
-Each record is a document, with its user and time. Invariant: a SQLite file is opened for reading only. Source: files
-that the released packages wrote: mem0ai 2.2.1, langgraph-checkpoint-sqlite 3.1.2, graphiti-core 0.31.2.
+Each record is a document, with its user and time. Source: files that the released packages wrote: mem0ai 2.2.1,
+langgraph-checkpoint-sqlite 3.1.2, graphiti-core 0.31.2.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
 from typing import Any
-from urllib.parse import quote
 
 from memgraph_rag.display import show
-from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.exports.conversations import by_month, each, make_message
-from memgraph_rag.text.exports.export_files import ExportFiles
+from memgraph_rag.text.exports.export_files import ExportFiles, read_rows
 from memgraph_rag.types import SESSION, USER, Document, Failure, MetadataValue
 
 __all__ = ["is_graphiti", "is_langgraph", "is_mem0", "read_graphiti", "read_langgraph", "read_mem0"]
@@ -26,28 +22,11 @@ _OWN_NAMES = (USER, SESSION, "format", "time", "date", "echo")  # of metadata, w
 _TEXT_FIELDS = ("content", "text", "memory", "data")  # of a record of LangGraph, the first that has a text
 
 
-def _rows(files: ExportFiles, query: str) -> list[dict[str, Any]]:
-    """Return the rows of a query on the SQLite file.
-
-    Raises:
-        DocumentError: the file is damaged, or has no such table.
-    """
-    try:
-        with closing(sqlite3.connect(f"file:{quote(str(files.path.resolve()))}?mode=ro", uri=True)) as connection:
-            connection.row_factory = sqlite3.Row
-            return [dict(row) for row in connection.execute(query)]
-    except sqlite3.Error as error:
-        raise DocumentError(
-            f"Expected a store that can be read, got {show(error)}: {show(files.path)}. Close the program that writes "
-            "it, and check the file.",
-            path=files.path,
-        ) from error
-
-
 def _has_tables(files: ExportFiles, *tables: str) -> bool:
     if len(files.names) != 1 or not files.head(files.names[0]).startswith(_SQLITE):
         return False
-    return set(tables) <= {row["name"] for row in _rows(files, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+    rows = read_rows(files.path, "SELECT name FROM sqlite_master WHERE type = 'table'")
+    return set(tables) <= {row["name"] for row in rows}
 
 
 def _json_of(files: ExportFiles) -> Any:
@@ -86,7 +65,7 @@ def is_mem0(files: ExportFiles) -> bool:
 def read_mem0(files: ExportFiles) -> Iterator[Document | Failure]:
     """Yield a document for each memory. The history database knows no users; a deleted memory is left out."""
     if _has_tables(files, "history"):
-        rows = _rows(files, "SELECT * FROM history ORDER BY rowid")
+        rows = read_rows(files.path, "SELECT * FROM history ORDER BY rowid")
         last = {row["memory_id"]: row for row in rows}
         kept = [
             {**row, "id": row["memory_id"], "memory": row["new_memory"]}
@@ -116,7 +95,7 @@ def is_langgraph(files: ExportFiles) -> bool:
 
 def read_langgraph(files: ExportFiles) -> Iterator[Document | Failure]:
     """Yield a document for each item; its namespace is in the metadata."""
-    rows = _rows(files, "SELECT prefix, key, value, updated_at FROM store ORDER BY prefix, key")
+    rows = read_rows(files.path, "SELECT prefix, key, value, updated_at FROM store ORDER BY prefix, key")
     yield from each(rows, _convert_item, "langgraph item")
 
 
