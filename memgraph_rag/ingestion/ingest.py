@@ -21,7 +21,7 @@ from memgraph_rag.ingestion.planning import PendingDocument, Plan, Planner
 from memgraph_rag.ingestion.redaction import Redact, redact_document
 from memgraph_rag.ingestion.segmenting import CutSegments
 from memgraph_rag.ingestion.sources import Item, Loaded, Request, grouped
-from memgraph_rag.types import DocumentRecord, Failure, Receipt
+from memgraph_rag.types import Action, DocumentRecord, Failure, Receipt
 
 __all__ = ["Ingestion"]
 
@@ -81,23 +81,33 @@ class Ingestion:
         that are stored and reported first; then the error is raised.
         """
         final_errors: list[Exception] = []
-        notes: deque[Mapping[str, int]] = deque()  # of each request that is loaded and not reported yet
+        loaded: deque[tuple[Loaded | Failure, Mapping[str, int]]] = deque()  # not reported yet, with their notes
 
         def load_all() -> Iterator[Loaded | Failure]:
             for item in self._pool.load(_until_error(requests, final_errors)):
-                if isinstance(item, Loaded):
-                    unread = {UNREAD_TIMES: item.unread_times} if item.unread_times else {}
-                    redacted, secrets = redact_document(item, self._redact)
-                    notes.append({**unread, **secrets})
-                    yield redacted
-                else:
-                    notes.append({})
-                    yield item
+                secrets: Mapping[str, int] = {}
+                if isinstance(item, Loaded) and self._redact in ("mask", "refuse"):
+                    item, secrets = redact_document(item, self._redact)
+                loaded.append((item, secrets))
+                yield item
 
         for outcome in self._ingest(load_all()):
-            yield _with_notes(outcome, notes.popleft())
+            yield self._with_notes(outcome, *loaded.popleft())
         if final_errors:
             raise final_errors[0]
+
+    def _with_notes(
+        self, outcome: Receipt | Failure, item: Loaded | Failure, secrets: Mapping[str, int]
+    ) -> Receipt | Failure:
+        """Return the receipt with the notes of a request. Secrets are counted of a document that changed alone."""
+        if isinstance(outcome, Failure) or isinstance(item, Failure):
+            return outcome
+        if outcome.action not in (Action.ADDED, Action.REPLACED, Action.DESCRIBED):
+            secrets = {}
+        elif self._redact == "mark":
+            _, secrets = redact_document(item, self._redact)
+        unread = {UNREAD_TIMES: item.unread_times} if item.unread_times else {}
+        return replace(outcome, notes={**outcome.notes, **unread, **secrets}) if unread or secrets else outcome
 
     def deepen(self, records: Iterable[DocumentRecord]) -> Generator[Receipt | Failure, None, None]:
         """Build the layers that stored documents lack, and yield each outcome, in order; ``UNCHANGED`` if none."""
@@ -144,10 +154,3 @@ def _until_error(requests: Iterable[Request], final_errors: list[Exception]) -> 
         yield from requests
     except Exception as error:  # noqa: BLE001 - the user's own, whatever it is; it is raised when the rest is stored
         final_errors.append(error)
-
-
-def _with_notes(outcome: Receipt | Failure, notes: Mapping[str, int]) -> Receipt | Failure:
-    """Return the receipt with further notes."""
-    if not notes or isinstance(outcome, Failure):
-        return outcome
-    return replace(outcome, notes={**outcome.notes, **notes})

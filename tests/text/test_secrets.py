@@ -167,10 +167,17 @@ def test_document_and_turn_are_redacted_alike(redact: str, stored: str, notes: d
         first, again = memory.add(CARD, key="a"), memory.add(CARD, key="a")
         turns = memory.session(user="ann", session="1").add([{"role": "user", "content": CARD}])
         texts = [each.segment.text for each in memory.search("red fox", k=9)]
-    assert (first.notes, again.notes, again.action.value) == (notes, notes, "unchanged")
+    assert (first.notes, again.notes, again.action.value) == (notes, {}, "unchanged")
     assert turns.notes == notes
     assert stored in texts
     assert f"user: {stored}" in [text.strip() for text in texts]
+
+
+def test_unchanged_document_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_memory("mark") as memory:
+        memory.add(CARD, key="a")
+        monkeypatch.setattr("memgraph_rag.ingestion.redaction.find_secrets", None)
+        assert memory.add(CARD, key="a").action.value == "unchanged"
 
 
 def test_refused_secret_leaves_the_others() -> None:
