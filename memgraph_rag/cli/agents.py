@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -41,6 +41,7 @@ app = typer.Typer(
 )
 
 _PORT = 8765
+_CLOSING_S = 10.0
 
 _AT_ONCE = ("entities", "facts")
 """Layers that need no language model. Facts are among them, because agents store statements and ask what holds now."""
@@ -265,9 +266,12 @@ def revoke(
 def _end(memories: Memories) -> None:
     """Close the memories, which releases the store's file, and end the process with status 0.
 
-    An exception would not end the process: the thread that reads standard input would still wait for a line.
+    An exception would not end the process: the thread that reads standard input would still wait for a line. The signal
+    may have interrupted the opening of a memory, whose lock is then never released, so the closing has its time.
     """
-    memories.close()
+    closing_thread = Thread(target=memories.close, name="memgraph_rag end", daemon=True)
+    closing_thread.start()
+    closing_thread.join(_CLOSING_S)
     os._exit(0)
 
 
