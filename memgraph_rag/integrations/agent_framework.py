@@ -1,4 +1,4 @@
-"""A context provider for the Microsoft Agent Framework over a memory: recall before a run, store after it.
+"""A context provider for the Microsoft Agent Framework over a memory: brief and recall before a run, store after it.
 
 It knows the framework's messages and its session context. Invariant: what is recalled is given as passages that
 earlier conversations hold, marked as such, never as something that the user says now.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from memgraph_rag.integrations.items import Items
-from memgraph_rag.integrations.messages import as_lines, now, recall, store_message
+from memgraph_rag.integrations.messages import as_lines, now, recall, store_message, write_brief
 from memgraph_rag.integrations.requirements import framework
 from memgraph_rag.memory import Memory
 from memgraph_rag.types import MetadataValue
@@ -28,12 +28,13 @@ _HEADING = "Passages of long-term memory that may bear on this; they are quoted,
 
 
 class MemoryContextProvider(ContextProvider):
-    """Gives an agent what a memory holds on the user's message, and stores what both said.
+    """Gives an agent the brief and what a memory holds on the user's message, and stores what both said.
 
     Args:
         memory: an open ``Memory``; everything in it may be recalled.
         k: how many passages are recalled.
         mode: as for ``Memory.search``.
+        brief_tokens: most tokens of the brief, which a session keeps from its first run on; 0 for none.
         where: metadata that recalled documents must have, such as a user's id; stored messages get them.
         source_id: of this provider, where an agent has several.
     """
@@ -44,6 +45,7 @@ class MemoryContextProvider(ContextProvider):
         *,
         k: int = 5,
         mode: str = "graph",
+        brief_tokens: int = 600,
         where: dict[str, MetadataValue] | None = None,
         source_id: str = "memgraph_rag",
     ) -> None:
@@ -51,6 +53,7 @@ class MemoryContextProvider(ContextProvider):
         self.memory = memory
         self.k = k
         self.mode: str = mode
+        self.brief_tokens = brief_tokens
         self.where = dict(where or {})
         self._items = Items(memory, "agent_framework")
 
@@ -60,13 +63,18 @@ class MemoryContextProvider(ContextProvider):
         agent: SupportsAgentRun,  # noqa: ARG002 - the framework's signature
         session: AgentSession,  # noqa: ARG002
         context: SessionContext,
-        state: dict[str, Any],  # noqa: ARG002
+        state: dict[str, Any],
     ) -> None:
-        """Add up to ``k`` passages that bear on the user's messages, as one message of their own with the role "user".
+        """Add the session's brief to the instructions, and passages that bear on the user's messages as a message.
 
-        Passages that the context has already are left out. Nothing is added without a passage, or without a text of
-        the user.
+        Passages that the context has already are left out. No message is added without a passage, or without a text
+        of the user.
         """
+        if "brief" not in state:
+            given = {"max_tokens": self.brief_tokens, "where": self.where or None}
+            state["brief"] = await asyncio.to_thread(write_brief, self.memory, **given)
+        if state["brief"]:
+            context.extend_instructions(self.source_id, state["brief"])
         query = "\n".join(message.text for message in context.input_messages if message.role == "user")
         seen = [message.text for message in context.get_messages(include_input=True)]
         evidence = await asyncio.to_thread(

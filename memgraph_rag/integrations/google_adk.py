@@ -1,4 +1,4 @@
-"""Google ADK's memory service over a memory: each event of a session is a document.
+"""Google ADK's memory service over a memory: each event of a session is a document; and the brief as a tool.
 
 It knows ADK's sessions and memory entries. Invariants: an event is found only for its own user and app; a deleted event
 stays deleted when its session is added again.
@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from memgraph_rag.integrations.items import Items
-from memgraph_rag.integrations.messages import now, recall, store_message
+from memgraph_rag.integrations.messages import now, recall, store_message, write_brief
 from memgraph_rag.integrations.requirements import framework
 from memgraph_rag.memory import Memory
 from memgraph_rag.types import Evidence, MetadataValue
@@ -20,16 +20,20 @@ from memgraph_rag.types import Evidence, MetadataValue
 with framework("google-adk", extra="google-adk"):
     from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
     from google.adk.memory.memory_entry import MemoryEntry
+    from google.adk.tools.base_tool import BaseTool
     from google.genai.types import Content, Part
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
+    from google.adk.models.llm_request import LlmRequest
     from google.adk.sessions.session import Session
+    from google.adk.tools.tool_context import ToolContext
 
-__all__ = ["MemoryService"]
+__all__ = ["BriefTool", "MemoryService"]
 
 _NO_SESSION = "__unknown_session_id__"
 _DELETED = "deleted"
+_BRIEF = "temp:memgraph_rag_brief"
 
 
 class MemoryService(BaseMemoryService):
@@ -155,6 +159,30 @@ class MemoryService(BaseMemoryService):
     def _deleted(self, app: str, user: str) -> list[str]:
         item = self._items.get([_DELETED, app, user])
         return [] if item is None else item.value
+
+
+class BriefTool(BaseTool):
+    """Adds the brief of the user and app to the instructions of the model, as ADK's ``preload_memory`` adds memories.
+
+    Args:
+        memory: an open ``Memory``, that of a ``MemoryService``.
+        max_tokens: most tokens of the brief. It is written once an invocation.
+    """
+
+    def __init__(self, memory: Memory, *, max_tokens: int = 600) -> None:
+        super().__init__(name="memory_brief", description="The brief of long-term memory. The model does not call it.")
+        self.memory = memory
+        self.max_tokens = max_tokens
+
+    async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
+        """Append the brief to the instructions; nothing if nothing is known."""
+        if _BRIEF not in tool_context.state:
+            session = tool_context.session
+            where = {"collection": "google_adk", "app": session.app_name, "user": session.user_id}
+            text = await asyncio.to_thread(write_brief, self.memory, max_tokens=self.max_tokens, where=where)
+            tool_context.state[_BRIEF] = text
+        if text := tool_context.state[_BRIEF]:
+            llm_request.append_instructions([text])
 
 
 def _text(content: Any) -> str:

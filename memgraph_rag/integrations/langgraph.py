@@ -1,4 +1,4 @@
-"""LangGraph's long-term store over a memory: namespaces of items, with search by meaning and by filters.
+"""LangGraph's long-term store over a memory: namespaces of items, searched by meaning and filters; and the brief.
 
 It knows LangGraph's operations; ``items`` stores the items. Invariants, as in LangGraph's own stores: the reads of a
 batch see the state before its writes; if a batch writes an item several times, the last write counts.
@@ -14,10 +14,14 @@ from datetime import datetime, timezone
 from typing import Any
 
 from memgraph_rag.integrations.items import Item, Items, as_json
+from memgraph_rag.integrations.messages import write_brief
 from memgraph_rag.integrations.requirements import framework
 from memgraph_rag.memory import Memory
+from memgraph_rag.scoped import ScopedMemory
 
 with framework("langgraph-checkpoint", extra="langgraph", python=(3, 11)):
+    from langchain_core.messages import SystemMessage
+    from langchain_core.runnables import RunnableConfig
     from langgraph.store.base import (
         BaseStore,
         GetOp,
@@ -35,7 +39,7 @@ with framework("langgraph-checkpoint", extra="langgraph", python=(3, 11)):
     )
     from langgraph.store.base import Item as StoreItem
 
-__all__ = ["MemoryStore"]
+__all__ = ["MemoryStore", "brief_hook"]
 
 Namespace = tuple[str, ...]
 
@@ -204,6 +208,23 @@ class MemoryStore(BaseStore):
             return item
         value = {**item.value, "expires": time.time() + 60 * minutes}
         return self._items.put(item.id, self._items.text(item), value, before=item)
+
+
+def brief_hook(
+    memory: Memory | ScopedMemory, *, max_tokens: int = 600
+) -> Callable[[Mapping[str, Any], RunnableConfig], dict[str, Any]]:
+    """Return a node that puts the brief before the messages that the model reads, and leaves the state as it is.
+
+    It is the ``pre_model_hook`` of ``create_react_agent``, or a node of your own graph before the model. The brief is
+    of the user in the configuration (``{"configurable": {"user_id": "ann"}}``), else of all that the memory holds.
+    """
+
+    def add_brief(state: Mapping[str, Any], config: RunnableConfig) -> dict[str, Any]:
+        user = config.get("configurable", {}).get("user_id")
+        text = write_brief(memory, max_tokens=max_tokens, **({"user": user} if user else {}))
+        return {"llm_input_messages": [*([SystemMessage(text)] if text else ()), *state["messages"]]}
+
+    return add_brief
 
 
 def _tokens(path: str) -> str | list[str]:

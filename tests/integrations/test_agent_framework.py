@@ -12,14 +12,16 @@ from memgraph_rag.integrations.agent_framework import MemoryContextProvider
 
 
 class ScriptedClient(BaseChatClient):
-    """Answers "Noted." and keeps the messages that it was given."""
+    """Answers "Noted." and keeps the messages and the instructions that it was given."""
 
     def __init__(self) -> None:
         super().__init__()
         self.read: list[list[Message]] = []
+        self.instructions: list[str] = []
 
     def _inner_get_response(self, *, messages: Any, stream: bool, options: Any, **_: Any) -> Any:
         self.read.append(list(messages))
+        self.instructions.append(str(options.get("instructions") or ""))
 
         async def answer() -> ChatResponse:
             return ChatResponse(messages=[Message(role="assistant", contents=["Noted."])], response_id="r")
@@ -49,6 +51,20 @@ async def test_agent_recalls_in_a_new_session_what_an_earlier_one_holds(memory: 
         "What is my fox called?",
     }
     assert memory.search("Noted", k=1)[0].segment.speaker == "helper"
+
+
+async def test_session_keeps_the_brief_of_its_first_run(memory: Memory, client: ScriptedClient) -> None:
+    agent = Agent(client=client, context_providers=[MemoryContextProvider(memory, where={"person": "ann"})])
+    await agent.run("Always answer in German.", session=agent.create_session())
+    memory.add("Tom has a fox.", key="note")
+    session = agent.create_session()
+    for question in ("Hello!", "How are you?"):
+        await agent.run(question, session=session)
+    first, second, third = client.instructions
+    assert first == ""
+    assert "Always answer in German." in second
+    assert "Tom" not in second
+    assert third == second
 
 
 async def test_provider_holds_to_its_metadata(memory: Memory, client: ScriptedClient) -> None:

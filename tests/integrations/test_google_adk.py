@@ -18,7 +18,7 @@ from google.adk.tools import load_memory
 from google.genai.types import Content, FunctionCall, Part
 
 from memgraph_rag import Memory
-from memgraph_rag.integrations.google_adk import MemoryService
+from memgraph_rag.integrations.google_adk import BriefTool, MemoryService
 
 APP = {"app_name": "app", "user_id": "ann"}
 
@@ -111,3 +111,32 @@ async def test_runner_with_load_memory_finds_an_earlier_session(service: MemoryS
     message = Content(role="user", parts=[Part(text="What is my fox called?")])
     events = [each async for each in runner.run_async(user_id="ann", session_id="new", new_message=message)]
     assert "My fox is called Rusty." in events[-1].content.parts[0].text
+
+
+class InstructedModel(BaseLlm):
+    """Says the instructions that it was given."""
+
+    model: str = "instructed"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        said = str(llm_request.config.system_instruction)
+        yield LlmResponse(content=Content(role="model", parts=[Part(text=said)]))
+
+
+async def test_runner_with_the_brief_tells_the_model_what_its_user_wished(
+    memory: Memory, service: MemoryService
+) -> None:
+    sessions = InMemorySessionService()
+    agent = LlmAgent(name="helper", model=InstructedModel(), tools=[BriefTool(memory)])
+    runner = Runner(app_name="app", agent=agent, session_service=sessions, memory_service=service)
+    for user, language in (("ann", "German"), ("tom", "French")):
+        wish = event(user, f"Always answer in {language}.")
+        await service.add_events_to_memory(app_name="app", user_id=user, session_id="old", events=[wish])
+    await sessions.create_session(**APP, session_id="new")
+    message = Content(role="user", parts=[Part(text="Hello!")])
+    events = [each async for each in runner.run_async(user_id="ann", session_id="new", new_message=message)]
+    instructions = events[-1].content.parts[0].text
+    assert "Always answer in German." in instructions
+    assert "French" not in instructions

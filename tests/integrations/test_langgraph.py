@@ -17,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.integrations.langgraph import MemoryStore
+from memgraph_rag.integrations.langgraph import MemoryStore, brief_hook
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 OpenStore = Callable[..., BaseStore]
@@ -373,3 +373,28 @@ def test_graph_of_langgraph_remembers_across_threads(ours: MemoryStore) -> None:
     graph = builder.compile(store=ours)
     replies = [graph.invoke({"messages": [("user", text)]})["messages"][-1].content for text in ("I am Ann.", "Tea!")]
     assert replies == ["1", "2"]
+
+
+# ── the brief ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class ReadMessages(MessagesState):
+    llm_input_messages: list[Any]
+
+
+def test_node_before_the_model_adds_the_brief_of_the_user(memory: Memory) -> None:
+    for user, language in (("ann", "German"), ("tom", "French")):
+        memory.session(user=user).add([{"role": "user", "content": f"Always answer in {language}."}])
+    graph = StateGraph(ReadMessages)
+    graph.add_node("brief", brief_hook(memory))
+    graph.add_edge(START, "brief")
+    graph.add_edge("brief", END)
+    given = {"messages": [{"role": "user", "content": "Hello!"}]}
+    known, unknown = (
+        graph.compile().invoke(given, {"configurable": {"user_id": user}})["llm_input_messages"]
+        for user in ("ann", "kim")
+    )
+    assert [message.type for message in known] == ["system", "human"]
+    assert "- Always answer in German [" in known[0].content
+    assert "French" not in known[0].content
+    assert [message.content for message in unknown] == ["Hello!"]
