@@ -118,6 +118,119 @@ def test_facts_of_graphiti_tell_their_validity(tmp_path: Path) -> None:
     assert (metadata["time"], metadata["until"]) == ("2023-01-01T00:00:00Z", "2024-05-01T00:00:00Z")
 
 
+LIGHTRAG_GRAPH = """<?xml version='1.0' encoding='utf-8'?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d12" for="edge" attr.name="created_at" attr.type="long" />
+  <key id="d9" for="edge" attr.name="keywords" attr.type="string" />
+  <key id="d8" for="edge" attr.name="description" attr.type="string" />
+  <key id="d2" for="node" attr.name="description" attr.type="string" />
+  <key id="d1" for="node" attr.name="entity_type" attr.type="string" />
+  <key id="d0" for="node" attr.name="entity_id" attr.type="string" />
+  <graph edgedefault="undirected">
+    <node id="Ann"><data key="d0">Ann</data><data key="d1">person</data>
+      <data key="d2">Ann lives in Paris.&lt;SEP&gt;Ann keeps a fox.</data></node>
+    <node id="Paris"><data key="d0">Paris</data><data key="d2" /></node>
+    <edge source="Ann" target="Paris"><data key="d8">Ann has lived in Paris since 2023.</data>
+      <data key="d9">residence</data><data key="d12">1795835852</data></edge>
+  </graph>
+</graphml>"""
+
+
+def test_folder_of_lightrag_gives_documents_and_descriptions(tmp_path: Path) -> None:
+    """lightrag-hku 1.5.7, cut to some fields."""
+    full = {"content": "Ann lives in Paris.", "file_path": "ann.txt", "create_time": 1795835852, "_id": "doc-ann"}
+    (tmp_path / "kv_store_full_docs.json").write_text(json.dumps({"doc-ann": full}))
+    (tmp_path / "graph_chunk_entity_relation.graphml").write_text(LIGHTRAG_GRAPH)
+    name, documents = read(tmp_path)
+    time = "2026-11-28T03:17:32+00:00"
+    assert (name, documents) == (
+        "lightrag",
+        {
+            "lightrag/doc-ann": ("Ann lives in Paris.", {"format": "lightrag", "time": time, "file": "ann.txt"}),
+            "lightrag/graph/Ann": (
+                "Ann: Ann lives in Paris.\nAnn keeps a fox.",
+                {"format": "lightrag", "kind": "person"},
+            ),
+            "lightrag/graph/Ann - Paris": (
+                "Ann - Paris: Ann has lived in Paris since 2023.",
+                {"format": "lightrag", "time": time, "kind": "residence"},
+            ),
+        },
+    )
+
+
+def test_graph_of_lightrag_from_neo4j_is_read_alike(tmp_path: Path) -> None:
+    path = tmp_path / "graph.json"
+    node = {"entity_id": "Ann", "entity_type": "person", "description": "Ann keeps a fox.", "created_at": 1795835852}
+    edge = {"source": "Ann", "target": "Paris", "description": "Ann lives in Paris.", "keywords": "residence"}
+    path.write_text(json.dumps({"nodes": [node], "edges": [edge]}))
+    name, documents = read(path)
+    assert (name, [text for text, _ in documents.values()]) == (
+        "lightrag",
+        ["Ann: Ann keeps a fox.", "Ann - Paris: Ann lives in Paris."],
+    )
+
+
+# ── Letta ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+LETTA_MESSAGES = [
+    {"role": "system", "content": [{"type": "text", "text": "You are Sam."}], "created_at": ADDED},
+    {"role": "user", "content": [{"type": "text", "text": '{"type": "login", "last_login": "never"}'}]},
+    {"role": "user", "content": [{"type": "text", "text": '{"type": "user_message", "message": "I am Ann."}'}]},
+    {"role": "assistant", "content": [], "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "send_message", "arguments": '{"message": "Hi Ann."}'}}]},
+    {"role": "tool", "content": [{"type": "text", "text": '{"status": "OK"}'}], "tool_call_id": "c1"},
+    {"role": "user", "content": [{"type": "text", "text": "I like tea."}], "created_at": CHANGED},
+    {"role": "assistant", "content": [{"type": "text", "text": "Noted."}], "created_at": CHANGED},
+]  # fmt: skip
+BLOCK = {"label": "human", "value": "Her name is Ann.", "limit": 2000}
+LETTA = {
+    "today": {
+        "agents": [{"id": "agent-0", "name": "Sam", "block_ids": ["block-0"], "messages": LETTA_MESSAGES}],
+        "blocks": [{"id": "block-0", **BLOCK}],
+        "files": [{"id": "file-0", "file_name": "tea.txt", "content": "Tea is green."}],
+    },
+    "older": {"name": "Sam", "version": "0.6.47", "core_memory": [BLOCK], "messages": LETTA_MESSAGES},
+}
+
+
+@pytest.mark.parametrize("version", LETTA)
+def test_agent_file_of_letta_gives_words_and_blocks(tmp_path: Path, version: str) -> None:
+    path = tmp_path / "sam.af"
+    path.write_text(json.dumps(LETTA[version]))
+    name, documents = read(path)
+    said = ["user: I am Ann.", "Sam: Hi Ann.", f"user ({CHANGED}): I like tea.", f"Sam ({CHANGED}): Noted."]
+    assert name == "letta"
+    assert documents["letta/Sam/messages"][0].strip().split("\n\n") == said
+    assert documents["letta/Sam/human"][0] == "Her name is Ann."
+    assert (documents.get("letta/file/tea.txt") is not None) == (version == "today")
+
+
+def test_records_of_neo4j_agent_memory_keep_session_and_validity(tmp_path: Path) -> None:
+    """The properties that the queries of neo4j-agent-memory 0.8.0 write."""
+    path = tmp_path / "memory.json"
+    form = {
+        "messages": [
+            {"id": "m1", "session_id": "s1", "role": "user", "content": "I moved to Paris.", "timestamp": ADDED},
+            {"id": "m2", "session_id": "s1", "role": "assistant", "content": "Nice.", "timestamp": CHANGED},
+        ],
+        "facts": [{"id": "f1", "subject": "Ann", "predicate": "LIVES_IN", "object": "Paris", "valid_from": ADDED}],
+        "preferences": [
+            {"id": "p1", "category": "drink", "preference": "Likes tea", "context": None, "created_at": ADDED}
+        ],
+    }
+    path.write_text(json.dumps(form))
+    name, documents = read(path)
+    assert name == "agent-memory"
+    said = [f"user ({ADDED}): I moved to Paris.", f"assistant ({CHANGED}): Nice."]
+    assert documents["agent-memory/s1/2026-11"][0].strip().split("\n\n") == said
+    assert documents["agent-memory/f1"][0] == "Ann LIVES_IN Paris (since 2026-11-27)"
+    assert documents["agent-memory/p1"] == (
+        "Likes tea",
+        {"format": "agent-memory", "time": ADDED, "category": "drink"},
+    )
+
+
 def test_damaged_store_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.write_bytes(b"SQLite format 3\x00" + b"\xff" * 5_000)

@@ -1,7 +1,8 @@
-"""Read the stores of other memories: mem0, LangGraph's ``SqliteStore`` (LangMem), and Graphiti's nodes as JSON.
+"""Read the stores of other memories: mem0, LangGraph (LangMem), Graphiti, Letta, LightRAG and neo4j-agent-memory.
 
 Each record is a document, with its user and time. Source: files that the released packages wrote: mem0ai 2.2.1,
-langgraph-checkpoint-sqlite 3.1.2, graphiti-core 0.31.2.
+langgraph-checkpoint-sqlite 3.1.2, graphiti-core 0.31.2, lightrag-hku 1.5.7; the queries of neo4j-agent-memory 0.8.0;
+Letta's ``schemas/agent_file.py``.
 """
 
 from __future__ import annotations
@@ -9,14 +10,29 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from xml.etree import ElementTree
 
 from memgraph_rag.display import show
-from memgraph_rag.text.exports.conversations import by_month, each, make_message
+from memgraph_rag.text.exports.conversations import by_month, chat_document, each, make_message, utc_time
 from memgraph_rag.text.exports.export_files import ExportFiles, read_rows
 from memgraph_rag.types import SESSION, USER, Document, Failure, MetadataValue
 
-__all__ = ["is_graphiti", "is_langgraph", "is_mem0", "read_graphiti", "read_langgraph", "read_mem0"]
+__all__ = [
+    "is_agent_memory",
+    "is_graphiti",
+    "is_langgraph",
+    "is_letta",
+    "is_lightrag",
+    "is_mem0",
+    "read_agent_memory",
+    "read_graphiti",
+    "read_langgraph",
+    "read_letta",
+    "read_lightrag",
+    "read_mem0",
+]
 
+_LONGEST_KEY = 480
 _SQLITE = b"SQLite format 3\x00"
 _OWN_NAMES = (USER, SESSION, "format", "time", "date", "echo")  # of metadata, which a foreign record may not set
 _TEXT_FIELDS = ("content", "text", "memory", "data")  # of a record of LangGraph, the first that has a text
@@ -31,7 +47,11 @@ def _has_tables(files: ExportFiles, *tables: str) -> bool:
 
 def _json_of(files: ExportFiles) -> Any:
     """Return the content of a single JSON file; None for anything else."""
-    return files.json(files.names[0]) if len(files.names) == 1 and files.names[0].endswith(".json") else None
+    return files.json(files.names[0]) if len(files.names) == 1 and files.names[0].endswith((".json", ".af")) else None
+
+
+def _has_lists(content: Any, *names: str) -> bool:
+    return isinstance(content, dict) and all(isinstance(content.get(name), list) for name in names)
 
 
 def _document(origin: str, record_id: object, text: object, time: object, **metadata: object) -> Iterator[Document]:
@@ -42,7 +62,7 @@ def _document(origin: str, record_id: object, text: object, time: object, **meta
         kept: dict[str, MetadataValue] = {"format": origin}
         kept |= {"time": time} if isinstance(time, str) and time else {}
         kept |= {name: value for name, value in metadata.items() if isinstance(value, (str, int, float, bool))}
-        yield Document(text, f"{origin}/{record_id}", metadata=kept)
+        yield Document(text, f"{origin}/{record_id}"[:_LONGEST_KEY], metadata=kept)
 
 
 # ── mem0 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -122,12 +142,7 @@ def _find_text(value: Any) -> str:
 
 def is_graphiti(files: ExportFiles) -> bool:
     """Whether the file is an object with lists of Graphiti's episodes and edges."""
-    content = _json_of(files)
-    return (
-        isinstance(content, dict)
-        and isinstance(content.get("episodes"), list)
-        and isinstance(content.get("edges"), list)
-    )
+    return _has_lists(_json_of(files), "episodes", "edges")
 
 
 def read_graphiti(files: ExportFiles) -> Iterator[Document | Failure]:
@@ -150,10 +165,171 @@ def _convert_episodes(group: str, episodes: Iterable[Mapping[str, Any]]) -> Iter
     yield from by_month("graphiti", group, group, messages)
 
 
-def _convert_edge(edge: Mapping[str, Any]) -> Iterator[Document]:
+def _convert_edge(edge: Mapping[str, Any], origin: str = "graphiti") -> Iterator[Document]:
     """Yield a fact; its validity is in its text, so that a reader sees it, and in its metadata."""
     since, until = edge.get("valid_at"), edge.get("invalid_at") or edge.get("expired_at")
     days = [f"{word} {str(time)[:10]}" for word, time in (("since", since), ("until", until)) if time]
     text = f"{edge['fact']} ({', '.join(days)})" if days else edge["fact"]
     more = {"since": since, "until": until, "group": edge.get("group_id")}
-    yield from _document("graphiti", edge["uuid"], text, since or edge.get("created_at"), **more)
+    yield from _document(origin, edge["uuid"], text, since or edge.get("created_at"), **more)
+
+
+# ── Letta ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_letta(files: ExportFiles) -> bool:
+    """Whether the file is an agent file (``.af``) of Letta, of one agent (older) or of several."""
+    content = _json_of(files)
+    return _has_lists(content, "agents", "blocks") or _has_lists(content, "core_memory", "messages")
+
+
+def read_letta(files: ExportFiles) -> Iterator[Document | Failure]:
+    """Yield a document for each agent's messages, each block of core memory, and each file.
+
+    Ids in an agent file are numbers within it, so a key is made of the agent's name.
+    """
+    content = _json_of(files)
+    blocks = {block.get("id"): block for block in content.get("blocks") or ()}
+    for agent in content.get("agents") or [content]:
+        name = agent.get("name") or "agent"
+        own = agent.get("core_memory") or [blocks[key] for key in agent.get("block_ids") or () if key in blocks]
+        yield from each([(name, agent)], lambda pair: _convert_agent(*pair), "letta agent")
+        yield from each([(name, block) for block in own], lambda pair: _convert_block(*pair), "letta block")
+    yield from each(content.get("files") or (), _convert_file, "letta file")
+
+
+def _convert_agent(name: str, agent: Mapping[str, Any]) -> Iterator[Document]:
+    messages = [
+        make_message(name if message["role"] == "assistant" else message["role"], text, message.get("created_at"))
+        for message in agent.get("messages") or ()
+        for text in _said_in_letta(message)
+    ]
+    yield from chat_document("letta", f"{name}/messages", name, messages)
+
+
+def _convert_block(name: str, block: Mapping[str, Any]) -> Iterator[Document]:
+    yield from _document("letta", f"{name}/{block['label']}", block["value"], block.get("updated_at"), agent=name)
+
+
+def _convert_file(file: Mapping[str, Any]) -> Iterator[Document]:
+    yield from _document("letta", f"file/{file['file_name']}", file.get("content"), file.get("created_at"))
+
+
+def _said_in_letta(message: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a person or the agent said: texts, and what the agent sends by its tool ``send_message``.
+
+    A message of a person may be JSON with its kind; one of the system (heartbeat, login) is left out.
+    """
+    if message["role"] not in ("user", "assistant"):
+        return
+    content = message.get("content") or message.get("text") or ()
+    parts = [content] if isinstance(content, str) else [part.get("text") for part in content]
+    for part in filter(None, parts):
+        form = _loads(part)
+        if form is None or form.get("type") == "user_message":
+            yield part if form is None else form.get("message")
+    for call in message.get("tool_calls") or ():
+        function = call.get("function") or {}
+        if function.get("name") == "send_message":
+            yield (_loads(function.get("arguments")) or {}).get("message")
+
+
+def _loads(text: Any) -> Mapping[str, Any] | None:
+    """Return the object that a text is in JSON; None for any other text."""
+    try:
+        form = json.loads(text)
+    except (TypeError, ValueError):
+        return None
+    return form if isinstance(form, dict) else None
+
+
+# ── LightRAG ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_DOCUMENTS, _GRAPH = "kv_store_full_docs.json", "graph_chunk_entity_relation.graphml"
+_GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
+
+
+def is_lightrag(files: ExportFiles) -> bool:
+    """Whether the files are a working folder of LightRAG, or its graph as JSON with "nodes" and "edges"."""
+    return bool(files.named(_DOCUMENTS) or files.named(_GRAPH)) or _has_lists(_json_of(files), "nodes", "edges")
+
+
+def read_lightrag(files: ExportFiles) -> Iterator[Document | Failure]:
+    """Yield the documents, and one for each description of an entity or a relation, which a model wrote."""
+    content = _json_of(files)
+    if _has_lists(content, "nodes", "edges"):
+        nodes, edges = content["nodes"], content["edges"]
+    else:
+        for name in files.named(_DOCUMENTS):
+            yield from each(files.json(name).items(), lambda pair: _convert_full_document(*pair), "lightrag document")
+        graphs = [_read_graphml(files.read(name)) for name in files.named(_GRAPH)]
+        nodes, edges = ([item for graph in graphs for item in graph[place]] for place in (0, 1))
+    yield from each(nodes, _convert_described, "lightrag entity")
+    yield from each(edges, _convert_described, "lightrag relation")
+
+
+def _convert_full_document(document_id: str, record: Mapping[str, Any]) -> Iterator[Document]:
+    yield from _document(
+        "lightrag", document_id, record["content"], utc_time(record.get("create_time")), file=record.get("file_path")
+    )
+
+
+def _convert_described(item: Mapping[str, Any]) -> Iterator[Document]:
+    name = item.get("entity_id") or f"{item['source']} - {item['target']}"
+    described = "\n".join((item.get("description") or "").split("<SEP>"))
+    more = {"kind": item.get("entity_type") or item.get("keywords"), "file": item.get("file_path")}
+    yield from _document(
+        "lightrag", f"graph/{name}", described and f"{name}: {described}", utc_time(item.get("created_at")), **more
+    )
+
+
+def _read_graphml(content: bytes) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the nodes and the edges of a GraphML file, each as its data by name."""
+    root = ElementTree.fromstring(content)  # noqa: S314 - expat limits entities; the file is of the person's own store
+    names = {key.get("id"): key.get("attr.name") for key in root.iter(f"{_GRAPHML}key")}
+    nodes, edges = (
+        [
+            {**item.attrib, **{names[data.get("key")]: data.text for data in item.iter(f"{_GRAPHML}data")}}
+            for item in root.iter(f"{_GRAPHML}{kind}")
+        ]
+        for kind in ("node", "edge")
+    )
+    return nodes, edges
+
+
+# ── neo4j-agent-memory ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_agent_memory(files: ExportFiles) -> bool:
+    """Whether the file has what the query in docs/coming-from.md returns of neo4j-agent-memory."""
+    return _has_lists(_json_of(files), "messages", "facts", "preferences")
+
+
+def read_agent_memory(files: ExportFiles) -> Iterator[Document | Failure]:
+    """Yield a document for each month of a conversation, each fact with its validity, and each preference."""
+    content = _json_of(files)
+    sessions: dict[str, list[Mapping[str, Any]]] = {}
+    for message in content["messages"]:
+        sessions.setdefault(str(message.get("session_id")), []).append(message)
+    yield from each(sessions.items(), lambda pair: _convert_session(*pair), "agent-memory conversation")
+    for fact in content["facts"]:
+        named = {"uuid": fact.get("id"), "valid_at": fact.get("valid_from"), "invalid_at": fact.get("valid_until")}
+        words = " ".join(str(fact.get(name) or "") for name in ("subject", "predicate", "object"))
+        yield from each([{**fact, **named, "fact": words}], _convert_agent_fact, "agent-memory fact")
+    yield from each(content["preferences"], _convert_preference, "agent-memory preference")
+
+
+def _convert_session(session_id: str, messages: Iterable[Mapping[str, Any]]) -> Iterator[Document]:
+    said = [make_message(each["role"], each["content"], each.get("timestamp")) for each in messages]
+    yield from by_month("agent-memory", session_id, session_id, said)
+
+
+def _convert_agent_fact(fact: Mapping[str, Any]) -> Iterator[Document]:
+    yield from _convert_edge(fact, origin="agent-memory")
+
+
+def _convert_preference(preference: Mapping[str, Any]) -> Iterator[Document]:
+    more = {name: preference.get(name) for name in ("category", "context")}
+    yield from _document(
+        "agent-memory", preference["id"], preference["preference"], preference.get("created_at"), **more
+    )
