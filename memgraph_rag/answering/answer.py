@@ -23,7 +23,7 @@ from memgraph_rag.answering.lacking_layers import find_lacking_layers
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session, cite_value, finish
 from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, solve
-from memgraph_rag.answering.question_plans.values import holds, says_yes
+from memgraph_rag.answering.question_plans.values import holds, says_yes_or_no
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_parts, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
 from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY, answer_from_turns, trace_turns
@@ -305,7 +305,7 @@ class Reading:
             return nothing
         last = yield from parts.answer(rewritten, asked.style, max_tokens=self._answer_tokens)
         short = last.written.short
-        if not short or says_yes(short) is not None or not asked.has_stored(parts.trace):
+        if not short or says_yes_or_no(short) or not asked.has_stored(parts.trace):
             return nothing
         refusal = rules.apply(rewritten, last.evidence)
         if refusal is None and (

@@ -64,24 +64,6 @@ def find_phrases():
             ("How many bees does Ann Lee have?", "How many bees does Bo Ray have?"),
         ),
         (
-            "Which poet is American, Ann Lee or Bo Ray?",
-            "only",
-            ("Is it true that Ann Lee is American?", "Is it true that Bo Ray is American?"),
-        ),
-        (
-            "Are Ann Lee and Bo Ray both members of the choir?",
-            "both",
-            ("Is it true that Ann Lee is a member of the choir?", "Is it true that Bo Ray is a member of the choir?"),
-        ),
-        (
-            "Are both Kim Po and Jo Ash located in the United States?",
-            "both",
-            (
-                "Is it true that Kim Po is located in the United States?",
-                "Is it true that Jo Ash is located in the United States?",
-            ),
-        ),
-        (
             "Are Ann Lee and Bo Ray of the same nationality?",
             "same",
             ("What is the nationality of Ann Lee?", "What is the nationality of Bo Ray?"),
@@ -115,6 +97,8 @@ def test_role_is_asked_for_first() -> None:
         "Did Ann Lee and Bo Ray meet?",
         "Who keeps bees and hens?",
         "Does Ann Lee keep bees and hens?",
+        "Which poet is American, Ann Lee or Bo Ray?",
+        "Are Ann Lee and Bo Ray both members of the choir?",
     ],
 )
 def test_other_questions_are_no_comparison(question: str) -> None:
@@ -216,11 +200,6 @@ def test_time_to_a_day_that_is_not_known_is_not_counted() -> None:
         ("larger", "12 km", "9,000 metres", "Solaris"),
         ("smaller", "two", "3 million", "Solaris"),
         ("larger", "red", "3", None),
-        ("both", "Yes", "No.", "No"),
-        ("both", "Yes", "Yes", "Yes"),
-        ("both", "Yes", "a film", None),
-        ("only", "No", "Yes", "Kite"),
-        ("only", "Yes", "Yes", None),
     ],
 )
 def test_values_decide_or_there_is_no_answer(how: Any, first: str, second: str, short: str | None) -> None:
@@ -230,7 +209,7 @@ def test_values_decide_or_there_is_no_answer(how: Any, first: str, second: str, 
 
 
 def test_longer_life_is_counted_from_two_dates() -> None:
-    plan = find_comparison("Who lived longer, Ann Lee or Bo Ray?", lambda: TITLES)
+    plan = find_comparison("Who lived a longer life, Ann Lee or Bo Ray?", lambda: TITLES)
     assert plan is not None
     values = {
         "When was Ann Lee born?": "1900", "When did Ann Lee die?": "3 May 1950",

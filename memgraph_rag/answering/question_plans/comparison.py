@@ -22,16 +22,15 @@ class Comparison:
 
     Attributes:
         things: as the question writes them, in its order.
-        how: which thing is the answer: the one with the earlier or the later date, the larger or the smaller quantity,
-            or the only one of which a statement holds ("only"); or yes, if both values are the same ("same"), or if the
-            statement holds of both ("both").
+        how: which thing is the answer: the one with the earlier or the later date, or the larger or the smaller
+            quantity; or yes, if both values are the same.
         asked: the question for a thing, with ``{}`` in its place.
         until: the question for the second date of a thing, if the time between its two dates is compared; else empty.
         role: the role that stands between thing and question, such as "director"; empty if there is none.
     """
 
     things: tuple[str, str]
-    how: Literal["earlier", "later", "larger", "smaller", "only", "same", "both"]
+    how: Literal["earlier", "later", "larger", "smaller", "same"]
     asked: str
     role: str = ""
     until: str = ""
@@ -82,9 +81,7 @@ _DATED = (
     ),
     _Template(_words("(?:came|come|was|is) first"), "In which year was {}?", takes_role=False),
 )  # fmt: skip
-_LESS = _words(
-    "small(?:er|est)", "short(?:er|est)", "low(?:er|est)", "light(?:er|est)", "few(?:er|est)", "less", "least"
-)
+_LESS = _words("small(?:er|est)", "short(?:er|est)", "low(?:er|est)", "few(?:er|est)", "less", "least")
 _COUNTED = re.compile(
     r"\b(?:has|have|had)\s+(?:the\s+|a\s+)?(?:more|most|less|least|(?:few|larg|bigg|small|high|low)\w+)\s+"
     r"(?P<counted>[\w\s]+?)(?=,|:|$|\sthan\b)",
@@ -93,16 +90,11 @@ _COUNTED = re.compile(
 _MEASURED = (
     (_COUNTED, "How {many} {counted} does {{}} have?"),
     (_words("taller", "tallest", "higher", "highest", "lower", "lowest"), "How high is {{}}?"),
-    (_words("longer", "longest", "shorter", "shortest"), "How long is {{}}?"),
-    (_words("heavier", "heaviest", "lighter", "lightest"), "How heavy is {{}}?"),
-    (_words("deeper", "deepest"), "How deep is {{}}?"),
-    (_words("larger", "largest", "bigger", "biggest", "smaller", "smallest"), "How large is {{}}?"),
-)  # fmt: skip
+)
 _SAME = re.compile(r"\bsame\s+(?:\w+\s+)??(?P<noun>[a-z]+)\b|\b(?P<nationality>nationality)\b", re.IGNORECASE)
 _COUNTRY = {"country", "nation", "nationality", "countries"}
 _LOCATED = _words("located", "situated")
 _OR, _JOINED = _words("or"), _words("and", "or")
-_QUESTION_WORD = _words("which", "what", "who", "whose")
 _YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|have|has|had|can|could)\b", re.IGNORECASE)
 _BETWEEN = re.compile(
     r"\s*(?:\([^)]*\))?,?\s*(?P<word>and|or)\s+(?:(?:the|a|an|of|film|movie|song|album|book|director|directors)\s+)*",
@@ -117,17 +109,8 @@ _LISTED = re.compile(
 _NAME = r"[A-Z][\w.’'-]*(?:\s+[A-Z][\w.’'-]*)*"
 _NAMES = re.compile(rf"(?P<first>{_NAME})\s+(?P<word>and|or)\s+(?P<second>{_NAME})")
 _BRACKETS = re.compile(r"\s*\([^)]*\)\s*$")
-_BOTH = re.compile(r"^(?P<verb>is|are|was|were|do|does|have|has)\b.*\bboth\b", re.IGNORECASE)
-_SINGULAR = {"are": "is", "is": "is", "were": "was", "was": "was", "do": "", "does": "", "have": "has", "has": "has"}
-_WHICH = re.compile(
-    r"^(?:which|what|who)\b(?:\s+of\s+the\s+\w+)?(?:\s+\w+){0,3}?\s+(?P<said>(?:is|was|has|had)\s.+)$", re.IGNORECASE
-)
-_PLURAL = re.compile(
-    r"(?P<words>[\w\s-]*?[^s\W])(?P<end>ies|s)(?P<rest>(?:\s(?:in|on|at|from|by|of|to|for|with)\s.*)?)$"
-)
-_NO_NOUNS = ("in ", "on ", "at ", "from ", "located ", "situated ", "based ", "born ", "known ", "made ", "named ")
 _HAPPENED_FIRST = _words("first", "earlier", "later", "last", "(?:more|most) recent(?:ly)?")
-_LIVED_LONGER = _words("(?:lived|live) (?:longer|longest)")
+_LIVED_LONGER = _words("(?:lived|live) (?:a |the )?(?:longer|longest)")
 
 
 def find_comparison(question: str, find_titles: Callable[[], Sequence[str]]) -> Comparison | None:
@@ -143,9 +126,9 @@ def find_comparison(question: str, find_titles: Callable[[], Sequence[str]]) -> 
     text = " ".join(question.split()).rstrip("?.! ")
     is_yes_or_no = _YES_OR_NO.match(text) is not None and not _OR.search(text)
     if is_yes_or_no:
-        may_compare = _SAME.search(text) or _BOTH.match(text)
+        may_compare = _SAME.search(text)
     else:
-        may_compare = _ORDER.search(text) or (_QUESTION_WORD.match(text) and _OR.search(text))
+        may_compare = any(words.search(text) for words in (_ORDER, _LIVED_LONGER, *(each for each, _ in _MEASURED)))
     if not _JOINED.search(text) or not may_compare:
         return None
     things = _find_things(text, find_titles(), joined_by="and" if is_yes_or_no else "or")
@@ -154,14 +137,11 @@ def find_comparison(question: str, find_titles: Callable[[], Sequence[str]]) -> 
     role = match[1].lower() if (match := _ROLE.search(text)) and not any(map(_ROLE.search, things)) else ""
     if not is_yes_or_no:
         return _order(text, things, role)
-    if _SAME.search(text):
-        return Comparison(things, "same", _same_attribute(text, has_role=bool(role)), role)
-    said = _said_of_both(text, things)
-    return Comparison(things, "both", f"Is it true that {{}} {said}?") if said else None
+    return Comparison(things, "same", _same_attribute(text, has_role=bool(role)), role)
 
 
 def _order(text: str, things: tuple[str, str], role: str) -> Comparison | None:
-    """Return the comparison of two things by a date, by a quantity, or by what holds of one of them."""
+    """Return the comparison of two things by a date or by a quantity; None if they are compared by another thing."""
     if template := _find_template(text):
         how = "later" if _LATER.search(text) else "earlier"
         return Comparison(things, how, template.asked, role if template.takes_role else "")
@@ -175,26 +155,7 @@ def _order(text: str, things: tuple[str, str], role: str) -> Comparison | None:
             counted = match["counted"].strip() if "counted" in words.groupindex else ""
             many = "many" if counted.endswith("s") else "much"
             return Comparison(things, how, asked.format(many=many, counted=counted))
-    said = _WHICH.match(text[: text.index(things[0])].rstrip(" ,:"))
-    return Comparison(things, "only", f"Is it true that {{}} {said['said']}?") if said else None
-
-
-def _said_of_both(text: str, things: tuple[str, str]) -> str:
-    """Return what a question says of both things, in the singular: "is a magazine"; empty if it says nothing.
-
-    >>> _said_of_both("Are Ann and Bo both American directors", ("Ann", "Bo"))
-    'is an American director'
-    """
-    match = _BOTH.match(text)
-    said = text[text.index(things[1]) + len(things[1]) :].strip(" ,").removeprefix("both ")
-    if match is None or not said:
-        return ""
-    plural = _PLURAL.match(said)
-    plural = None if said.startswith(_NO_NOUNS) else plural
-    if plural and _SINGULAR[match["verb"].lower()] in ("is", "was"):
-        said = plural["words"] + ("y" if plural["end"] == "ies" else "") + plural["rest"]
-        said = f"{'an' if said[0].lower() in 'aeiou' else 'a'} {said}"
-    return f"{_SINGULAR[match['verb'].lower()]} {said}".strip()
+    return None
 
 
 def _find_template(text: str) -> _Template | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from memgraph_rag.answering.answer_style import WrittenAnswer, extract_phrase, write_answer
 from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence
-from memgraph_rag.answering.question_plans.values import drop_restatement, find_day, holds, says_yes, words_of
+from memgraph_rag.answering.question_plans.values import drop_restatement, find_day, holds, words_of
 from memgraph_rag.contracts import GraphReader, Models, ReadingContext, ReadingSession
 from memgraph_rag.lexical.timestamps import day_of
 from memgraph_rag.strategies.top_k import TopK
@@ -90,7 +90,7 @@ class PartReading:
                     part = ask_session(session, question, evidence.quotes)
                 self.usage += session.usage
             read = {word for segment in evidence.segments for word in words_of(segment.text).split()}
-            if says_yes(part.value) is None and not read.intersection(words_of(part.value).split()):
+            if not read.intersection(words_of(part.value).split()):
                 part = Part(question, "")
             if wants_day and part.value:
                 part = replace(part, value=_find_day_meant(part, evidence))

@@ -20,7 +20,6 @@ from memgraph_rag.answering.question_plans.values import (
     find_day,
     holds,
     is_same,
-    says_yes,
     words_of,
 )
 from memgraph_rag.contracts import FindPhrases
@@ -90,8 +89,6 @@ def solve_comparison(plan: Comparison, ask: AskPart) -> Generator[Step | Part, N
 def _compare(plan: Comparison, values: Sequence[str]) -> str:
     """Return the thing that fits, or Yes or No; empty if a value is missing or the values do not decide."""
     first, second = values
-    if plan.how in ("both", "only"):
-        return _compare_verdicts(plan, says_yes(first), says_yes(second))
     if plan.how == "same":
         are_values = all(words_of(value) not in _NO_VALUES for value in values)
         return ("Yes" if is_same(first, second) else "No") if are_values else ""
@@ -103,13 +100,6 @@ def _compare(plan: Comparison, values: Sequence[str]) -> str:
     if not order:
         return ""
     return plan.things[0] if (order < 0) == (plan.how in ("earlier", "smaller")) else plan.things[1]
-
-
-def _compare_verdicts(plan: Comparison, first: bool | None, second: bool | None) -> str:
-    """Return Yes or No for a statement about both things, or the only thing of which it holds."""
-    if plan.how == "both":
-        return "No" if False in (first, second) else "Yes" if first and second else ""
-    return plan.things[second is True] if {first, second} == {True, False} else ""
 
 
 def solve_elapsed(plan: Elapsed, ask: AskPart) -> Generator[Step | Part, None, Solved | None]:

@@ -17,7 +17,7 @@ __all__ = [
     "find_day",
     "holds",
     "is_same",
-    "says_yes",
+    "says_yes_or_no",
     "words_of",
 ]
 
@@ -33,13 +33,10 @@ _LITTLE_WORDS = {"a", "an", "and", "in", "is", "of", "the", "film", "director", 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _UNITS = {
-    "mm": 1e-3, "cm": 1e-2, "m": 1.0, "metre": 1.0, "meter": 1.0, "km": 1e3, "kilometre": 1e3, "kilometer": 1e3,
-    "foot": 0.3048, "feet": 0.3048, "ft": 0.3048, "inch": 0.0254, "inches": 0.0254, "yard": 0.9144, "mile": 1609.344,
-    "mi": 1609.344, "g": 1e-3, "kg": 1.0, "kilogram": 1.0, "pound": 0.45359, "lb": 0.45359, "tonne": 1e3, "ton": 1e3,
-    "second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0, "month": 2629746.0,
-    "year": 31556952.0,
+    "cm": 0.01, "m": 1.0, "metre": 1.0, "meter": 1.0, "km": 1e3, "foot": 0.3048, "feet": 0.3048, "ft": 0.3048,
+    "inch": 0.0254, "inches": 0.0254, "mile": 1609.344,
 }  # fmt: skip
-"""How many metres, kilograms or seconds one of each unit is. Quantities of other units are compared as numbers."""
+"""How many metres each unit is. Quantities of other units are compared as numbers."""
 _QUANTITY = re.compile(
     rf"(?P<number>\d[\d,]*(?:\.\d+)?|\b(?:{'|'.join(_WORDS)})\b)"
     rf"(?:[ -](?P<scale>{'|'.join(_SCALES)}))?(?:[ -](?P<unit>[a-z]+))?",
@@ -113,7 +110,7 @@ def find_day(text: str) -> date | None:
 def compare_quantities(first: str, second: str) -> Literal[-1, 0, 1] | None:
     """Return -1 if the first text tells a smaller quantity than the second, 0 for the same, 1 for a larger one.
 
-    The first number of each text counts, with its unit of length, mass or time; None if a text has no number.
+    The first number of each text counts, with its unit of length; None if a text has no number.
 
     >>> compare_quantities("12 km", "9,000 metres"), compare_quantities("three", "2 million")
     (1, -1)
@@ -135,9 +132,9 @@ def _parse_quantity(text: str) -> float | None:
     return number * scale * _UNITS.get(unit, _UNITS.get(unit.removesuffix("s"), 1.0))
 
 
-def says_yes(value: str) -> bool | None:
-    """Return whether a value begins with yes (True) or no (False); None for any other value."""
-    return {"yes": True, "no": False}.get(next(iter(words_of(value).split()), ""))
+def says_yes_or_no(value: str) -> bool:
+    """Return whether a value begins with yes or no."""
+    return words_of(value).partition(" ")[0] in ("yes", "no")
 
 
 def is_same(first: str, second: str) -> bool:
