@@ -8,7 +8,6 @@
 #   make fault-tests SHARE=0.05      a twentieth of everything; ONLY="kills crowd" and ENGINES=ladybug choose among it
 #   make bench-retrieval SETS=DIR    the full question sets in DIR/musique …, not the samples in benchmarks/data
 #   make bench-retrieval DATA=DIR    one folder of questions
-#   make bench-walks LIMIT=20 KEPT=DIR   fewer questions, and where store and the model's numbers are kept
 #   make bench STORE=FILE TEXT=FILE  another text, and where its points are kept; ROWS="capture ask" measures only these
 #   make gpu DEVICE=cpu              the GPU's benchmark in small, on a CPU; STEPS="kernels models" runs only these
 #   UV_TORCH_BACKEND=cpu make …      that build of torch, whatever GPU there is (see uv's documentation)
@@ -21,11 +20,8 @@ STORE ?= $(HOME)/.cache/memgraph_rag/benchmarks/alice.lbug
 SETS ?= benchmarks/data
 DATA ?= $(wildcard $(addprefix $(SETS)/,musique hotpotqa 2wiki 2wiki_hipporag locomo beam longmemeval_mini qasper quality \
   fairytaleqa qmsum covidqa xquad_* fastapi_*))
-WALKS ?= $(addprefix $(SETS)/,musique hotpotqa 2wiki)
-LIMIT ?= 50
 # Figures, stores and outcomes of a sample lie apart from those of the full sets.
 apart = $(if $(filter benchmarks/data/%,$(1)),/sample)
-KEPT ?= $(HOME)/.cache/memgraph_rag/benchmarks$(call apart,$(WALKS))
 WORKERS ?= 2
 DEVICE ?= cuda
 CHECKED = $(addprefix tests/,test_architecture.py test_docs.py test_fakes.py test_settings.py text lexical strategies search evaluation)
@@ -37,7 +33,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick-tests test tests test-all test-rest full-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-library bench-expansion bench-extraction bench-walks bench-turns bench-updates bench-whole
+.PHONY: help demo check quick-tests test tests test-all test-rest full-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-turns bench-updates
 .PHONY: release-check gpu scorecard scorecard-full bench-answers bench-systems clean distclean
 
 help: ## This list
@@ -115,38 +111,12 @@ $(STORE): | $(VENV)/.has-bench
 bench-retrieval: $(VENV)/.has-demo ## How much of the evidence a search finds, and how fast; fails where another mode beats the default
 	@$(BIN)/python benchmarks/retrieval.py $(DATA) --json benchmarks/results$(call apart,$(DATA))/retrieval.json
 
-bench-runs: $(VENV)/.has-demo ## Do runs of neighbouring segments cover more than single ones, at equal tokens?
-	@$(BIN)/python benchmarks/segment_runs.py $(addprefix $(SETS)/,qasper quality fairytaleqa) --limit 100
-
-bench-library: $(VENV)/.has-demo ## What a library over 2,000 articles costs
-	@$(BIN)/python benchmarks/library.py $(addprefix $(SETS)/,hotpotqa musique) \
-	  --json benchmarks/results$(call apart,$(SETS)/musique)/library.json
-
-bench-whole: $(VENV)/.has-demo ## How much of what a whole says is read for a question about it, within the same number of tokens
-	@$(BIN)/python benchmarks/whole_questions.py --corpus $(addprefix $(SETS)/,hotpotqa musique) \
-	  $(if $(wildcard $(SETS)/qmsum),--texts $(wildcard $(addprefix $(SETS)/,qmsum squality)) --threshold-from $(SETS)/qmsum) \
-	  --json benchmarks/results$(call apart,$(SETS)/musique)/whole_questions.json
-
-bench-expansion: $(VENV)/.has-demo ## How long one step over relations takes, in graphs of two sizes
-	@$(BIN)/python benchmarks/expansion.py --json benchmarks/results/expansion.json
-
-bench-extraction: $(VENV)/.has-demo ## Entities and relations against GPT-3.5's, in about 10 minutes
-	@$(BIN)/python benchmarks/extraction.py $(SETS)/musique_tune --text $(TEXT) --questions 2 \
-	  --json benchmarks/results$(call apart,$(SETS)/musique_tune)/extraction.json
-
 bench-turns: $(VENV)/.has-demo ## How long a turn takes to store beside 50,000 others; fills a file for ten minutes
 	@$(BIN)/python benchmarks/session_turns.py --json benchmarks/results/session_turns.json
 
 bench-updates: $(VENV)/.has-demo ## Does the memory say what holds now, as of a day, and what contradicts it
 	@$(BIN)/python benchmarks/updates.py
 	@$(BIN)/python benchmarks/what_holds.py
-
-bench-walks: $(VENV)/.has-demo ## How much of the evidence the strategies find that a model leads; on a CPU for hours
-	@mkdir -p $(KEPT)
-	@$(BIN)/python benchmarks/walks.py $(WALKS) --limit $(LIMIT) --store $(KEPT)/walks.lbug \
-	  --numbers $(KEPT)/numbers.jsonl --json benchmarks/results$(call apart,$(WALKS))/walks.json
-	@$(BIN)/python benchmarks/abstention.py $(WALKS) --limit $(LIMIT) --store $(KEPT)/walks.lbug \
-	  --numbers $(KEPT)/numbers.jsonl
 
 # The settings of both stand in the tables that they write. A second run does only what is missing.
 EVALUATE = $(BIN)/memgraph-rag evaluate
