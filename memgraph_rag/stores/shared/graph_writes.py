@@ -29,7 +29,7 @@ from memgraph_rag.stores.shared import (
     rows,
     write_checks,
 )
-from memgraph_rag.stores.shared.document_reader import read_graphs
+from memgraph_rag.stores.shared.document_reader import count_graph_rows, read_graphs
 from memgraph_rag.stores.shared.graph_reads import Run, count_rows, read_mentions, read_relations
 from memgraph_rag.stores.shared.overview_writes import check_overviews, remove_overviews_of_documents, write_overviews
 from memgraph_rag.stores.shared.relation_writes import FindNear
@@ -109,7 +109,11 @@ class WrittenGraph(StoredGraph):
             lambda run, create: replace(run, create, self._find_near, graphs),
             row_bytes=sum(map(size, graphs)),
         )
-        return self._receipts(graphs, outcomes)
+        # Each document was stored as a whole, so the graph itself has the counts of its stored rows.
+        return [
+            Receipt(graph.document.id, graph.document.key, action, count_graph_rows(graph), stale_questions=stale)
+            for graph, (action, stale) in zip(graphs, outcomes, strict=True)
+        ]
 
     @override
     def revise(self, graph: DocumentGraph, *, before: str, kept: int = 0) -> Action:
@@ -132,15 +136,11 @@ class WrittenGraph(StoredGraph):
             lambda run, create: extend(run, create, self._find_near, graphs, layers=layers, namespace=self._namespace),
             row_bytes=sum(map(size, graphs)),
         )
-        return self._receipts(graphs, [(Action.DEEPENED, stale[graph.document.id]) for graph in graphs])
-
-    def _receipts(self, graphs: Sequence[DocumentGraph], outcomes: Sequence[tuple[Action, int]]) -> list[Receipt]:
-        """Return the receipts of a write with its ``outcomes``, and with counts that are read back from the store."""
         documents = [graph.document for graph in graphs]
-        counts_by_id = self.counts_of([document.id for document in documents])
+        counts_by_id = self.counts_of([document.id for document in documents])  # of the other layers too
         return [
-            Receipt(document.id, document.key, action, counts_by_id[document.id], stale_questions=stale)
-            for document, (action, stale) in zip(documents, outcomes, strict=True)
+            Receipt(each.id, each.key, Action.DEEPENED, counts_by_id[each.id], stale_questions=stale[each.id])
+            for each in documents
         ]
 
     @override
