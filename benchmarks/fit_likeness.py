@@ -93,8 +93,8 @@ def collect(memory: Memory, hand: str, histories: Sequence[History]) -> Iterator
     for each, day, right, spoken in days_asked(histories):
         kept: list[Candidates] = []
 
-        def record(*found: Any) -> Candidates | None:
-            kept.extend(filter(None, [find_candidates(*found)]))  # noqa: B023
+        def record(*found: Any, **named: Any) -> Candidates | None:
+            kept.extend(filter(None, [find_candidates(*found, **named)]))  # noqa: B023
             return None
 
         with patch("memgraph_rag.facts.told.find_candidates", record):
