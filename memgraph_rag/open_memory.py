@@ -55,7 +55,6 @@ def open_settled(settings: Settings, *, read_only: bool = False) -> GraphStore:
         user=settings.neo4j.user,
         password=settings.neo4j.password,
         database=settings.neo4j.database,
-        database_per_namespace=settings.neo4j.database_per_namespace,
         read_only=settings.read_only or read_only,
     )
 

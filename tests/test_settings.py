@@ -81,7 +81,6 @@ FROM_TEXT: dict[str, tuple[str, Any]] = {
     "search_memory_mib": ("100", 100),
     "neo4j.user": ("ann", "ann"),
     "neo4j.database": ("stories", "stories"),
-    "neo4j.database_per_namespace": ("true", True),
     "reader": ("auto", "auto"),
     "endpoint.requests": ("2", 2),
     "endpoint.seconds": ("9.5", 9.5),
@@ -120,7 +119,7 @@ def test_argument_beats_environment_unless_it_is_none(monkeypatch: pytest.Monkey
         ("neo4j.database", ["MEMGRAPH_RAG_NEO4J_DATABASE", "NEO4J_DATABASE"]),
         (
             "endpoint.openai_key",
-            ["MEMGRAPH_RAG_ENDPOINT_OPENAI_KEY", "MEMGRAPH_RAG_OPENAI_API_KEY", "OPENAI_API_KEY"],
+            ["MEMGRAPH_RAG_ENDPOINT_OPENAI_KEY", "OPENAI_API_KEY"],
         ),
     ],
 )
@@ -137,11 +136,6 @@ def test_argument_beats_own_variable_which_beats_those_of_others(
         assert text(Settings.load(**given(name, "given"))) == "given"
 
 
-def test_former_variable_of_databases_goes_on_working(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMGRAPH_RAG_NAMESPACE_AS_DATABASE", "true")
-    assert Settings.load().neo4j.database_per_namespace
-
-
 def test_other_variables_of_neo4j_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_AUTH", "neo4j/sesame")
     monkeypatch.setenv("NEO4J_PLUGINS", "[]")
@@ -154,7 +148,6 @@ def test_other_variables_of_neo4j_are_left_alone(monkeypatch: pytest.MonkeyPatch
         ("neo4j.password", "NEO4J_PASSWORD"),
         ("neo4j.password", "MEMGRAPH_RAG_NEO4J_PASSWORD"),
         ("endpoint.openai_key", "OPENAI_API_KEY"),
-        ("endpoint.openai_key", "MEMGRAPH_RAG_OPENAI_API_KEY"),
         ("endpoint.key", "MEMGRAPH_RAG_ENDPOINT_KEY"),
     ],
 )
@@ -235,34 +228,12 @@ def test_segments_of_half_the_window_are_allowed() -> None:
         ("neo4j.pasword", "Did you mean 'neo4j.password'"),
         ("endpoint.second", "Did you mean 'endpoint.seconds'"),
         ("neo4j_pasword", "Did you mean 'neo4j.password'"),
-        ("neo4j_password", "It is neo4j={'password': …} now"),
-        ("neo4j_user", "It is neo4j={'user': …} now"),
-        ("neo4j_database", "It is neo4j={'database': …} now"),
-        ("namespace_as_database", "It is neo4j={'database_per_namespace': …} now"),
-        ("openai_api_key", "It is endpoint={'openai_key': …} now"),
-        ("endpoint_key", "It is endpoint={'key': …} now"),
-        ("endpoint_requests", "It is endpoint={'requests': …} now"),
-        ("endpoint_seconds", "It is endpoint={'seconds': …} now"),
-        ("endpoint_body", "It is endpoint={'body': …} now"),
-        ("stanza_dir", ".*STANZA_RESOURCES_DIR"),
-        ("pool_questions", r".*RelationsLayer\(pool_questions=3\)"),
-        ("checks_names", "Set checks to 'speaker', or to 'none'"),
-        ("checks_speaker", "Set checks to 'names', or to 'none'"),
     ],
 )
 def test_unknown_setting_is_named_with_similar_one(name: str, message: str) -> None:
     with pytest.raises(SettingsError, match=f"There is no setting '{name}'. {message}") as caught:
         Settings.load(**given(name, "x"))
     assert caught.value.setting == name
-
-
-@pytest.mark.parametrize("name", ["stanza_dir", "pool_questions", "checks_names", "checks_speaker"])
-def test_variable_of_removed_setting_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    variable = f"MEMGRAPH_RAG_{name.upper()}"
-    monkeypatch.setenv(variable, "false")
-    with pytest.raises(SettingsError, match=f"no setting '{name}' .variable {variable}.") as raised:
-        Settings.load()
-    assert (raised.value.setting, raised.value.variable) == (name, variable)
 
 
 def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,8 +257,6 @@ OTHER_VARIABLES = [
     ("neo4j.user", "NEO4J_USER"),
     ("neo4j.password", "NEO4J_PASSWORD"),
     ("neo4j.database", "NEO4J_DATABASE"),
-    ("neo4j.database_per_namespace", "MEMGRAPH_RAG_NAMESPACE_AS_DATABASE"),
-    ("endpoint.openai_key", "MEMGRAPH_RAG_OPENAI_API_KEY"),
     ("endpoint.openai_key", "OPENAI_API_KEY"),
 ]
 VARIABLES = [(name, f"MEMGRAPH_RAG_{name.replace('.', '_').upper()}") for name in NAMES] + OTHER_VARIABLES

@@ -62,9 +62,6 @@ class Neo4j(BaseModel):
     user: str = "neo4j"
     password: SecretStr | None = None
     database: str | None = Field(default=None, description="By default the user's home database.")
-    database_per_namespace: bool = Field(
-        default=False, description="Neo4j Enterprise and Aura: each namespace in a database of its own."
-    )
 
 
 class Endpoint(BaseModel):
@@ -215,27 +212,8 @@ NAMES = [
 SECRETS = {"neo4j.password", "endpoint.key", "endpoint.openai_key", "endpoint.body", *GROUPS}
 """Settings whose value is never shown. A body may contain a key, and a mistaken value of a group may be a secret."""
 
-_FORMER = {
-    **{name.replace(".", "_"): name for name in NAMES if "." in name},
-    "namespace_as_database": "neo4j.database_per_namespace",
-    "openai_api_key": "endpoint.openai_key",
-}
-"""The current name of each setting by its name before the settings were grouped."""
-
-_REMOVED = {
-    "checks_names": "Set checks to 'speaker', or to 'none'.",
-    "checks_speaker": "Set checks to 'names', or to 'none'.",
-    **dict.fromkeys(
-        ("max_seconds", "max_tokens", "max_nodes"), "Give them with a question: ask(…, limits=Limits(seconds=10))."
-    ),
-    "pool_questions": "Give it to the layer: layers=(memgraph_rag.layers.relations.RelationsLayer(pool_questions=3),).",
-    "stanza_dir": "Set stanza's own variable STANZA_RESOURCES_DIR.",
-}
-"""Removed settings, each with what to do instead."""
-
 _VARIABLES = {
-    **{f"{_PREFIX}{name.replace('.', '_').upper()}": name for name in (*NAMES, *_REMOVED)},
-    **{f"{_PREFIX}{former.upper()}": name for former, name in _FORMER.items()},
+    **{f"{_PREFIX}{name.replace('.', '_').upper()}": name for name in NAMES},
     "NEO4J_USERNAME": "neo4j.user",
     "NEO4J_USER": "neo4j.user",
     "NEO4J_PASSWORD": "neo4j.password",
@@ -344,16 +322,9 @@ def _list_facts(origin: Origin) -> dict[str, Any]:
 
 
 def _unknown_name_error(name: str, origin: Origin) -> SettingsError:
-    """Return the error for a name that is not a setting, with its replacement or a similar name."""
+    """Return the error for a name that is not a setting, with a similar name."""
     near = get_close_matches(name[:_MOST_COMPARED], NAMES, n=1)
-    if name in _REMOVED:
-        hint = _REMOVED[name]
-    elif name in _FORMER:
-        group, _, field = _FORMER[name].partition(".")
-        form = f"the key {field} of the table [{group}]" if origin.kind == "file" else f"{group}={{'{field}': …}}"
-        hint = f"It is {form} now."
-    else:
-        hint = f"Did you mean '{near[0]}'?" if near else f"The settings are {', '.join(NAMES)}."
+    hint = f"Did you mean '{near[0]}'?" if near else f"The settings are {', '.join(NAMES)}."
     given = "" if origin.kind == "argument" else f" ({origin})"
     return SettingsError(f"There is no setting {show(name)}{given}. {hint}", setting=name, **_list_facts(origin))
 

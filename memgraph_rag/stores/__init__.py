@@ -33,7 +33,6 @@ def open_store(
     user: str | None = None,
     password: str | SecretStr | None = None,
     database: str | None = None,
-    database_per_namespace: bool = False,
     connect_timeout_s: float = 5.0,
     read_only: bool = False,
 ) -> GraphStore:
@@ -48,14 +47,11 @@ def open_store(
             By default, user and password are those of the server that ``memgraph-rag neo4j start`` runs at this
             address, if it generated the password; else the password is empty.
         database: for Neo4j; None is the user's home database.
-        database_per_namespace: for Neo4j Enterprise and Aura; the namespace has its own database, which is created if
-            it does not exist.
         connect_timeout_s: for Neo4j; how long to try to connect, in seconds.
         read_only: refuse all writes. Several processes may then read one file at the same time.
 
     Raises:
-        SettingsError: the scheme, the host or the port of the address is invalid; or ``database_per_namespace`` is
-            given for a file, or together with ``database``.
+        SettingsError: the scheme, the host or the port of the address is invalid.
         StoreUnavailable: no server answered.
         StoreAccessDenied: wrong user, password or database, or no permission to write the file.
         StoreLocked: another process has the file open for writing, or has it open at all if this one wants to write.
@@ -63,12 +59,6 @@ def open_store(
     """
     where = str(address)
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", where)
-    if database_per_namespace and (scheme is None or database is not None):
-        got = f"the file {show(where)}" if scheme is None else f"the database {show(database)} too"
-        raise SettingsError(
-            f"Expected the address of a Neo4j alone, for database_per_namespace, got {got}. Leave one of the two out.",
-            setting="database_per_namespace",
-        )
     if scheme is None:
         from memgraph_rag.stores.ladybug.file import open_file
         from memgraph_rag.stores.ladybug.store import LadybugStore
@@ -88,7 +78,6 @@ def open_store(
         )
     _check_host(where)
     from memgraph_rag.stores.neo4j.connection import connect
-    from memgraph_rag.stores.neo4j.databases import connect_to_namespace
     from memgraph_rag.stores.neo4j.store import Neo4jStore
 
     if password is None:
@@ -97,12 +86,7 @@ def open_store(
         user, password = credentials_for(where) or (user, None)
     secret = password if isinstance(password, SecretStr) else SecretStr(password or "")
     auth = None if user is None else (user, secret)
-    if database_per_namespace:
-        connection = connect_to_namespace(
-            where, auth=auth, namespace=namespace, timeout_s=connect_timeout_s, read_only=read_only
-        )
-    else:
-        connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s, read_only=read_only)
+    connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s, read_only=read_only)
     with ExitStack() as on_failure:
         on_failure.callback(connection.close)
         store = Neo4jStore(connection, namespace=namespace, read_only=read_only)

@@ -33,7 +33,7 @@ from memgraph_rag.errors import MemgraphRagError, StoreAccessDenied, StoreError,
 from memgraph_rag.stores.shared import queries
 from memgraph_rag.stores.shared.process_guard import OpeningProcess, keep_for_ever
 
-__all__ = ["Execute", "Neo4jConnection", "connect", "run_alone"]
+__all__ = ["Execute", "Neo4jConnection", "connect"]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -97,35 +97,6 @@ def connect(
         raise
 
 
-def run_alone(
-    statement: queries.Statement,
-    parameters: Mapping[str, Any],
-    address: str,
-    *,
-    auth: tuple[str, SecretStr] | None,
-    database: str,
-    timeout_s: float,
-) -> None:
-    """Run one statement that commits by itself, such as an administration command that waits; never retry it.
-
-    Args:
-        database: may be "system", to which ``connect`` cannot connect.
-
-    Raises:
-        StoreError: as ``connect`` raises it, or the server refused the statement with ``code``.
-    """
-    try:
-        with (
-            _in_our_words(address, database, time.monotonic()),
-            _driver(address, auth, timeout_s) as driver,
-            driver.session(database=database) as session,
-        ):
-            session.run(_query(statement.text, statement.name, WRITE_TIMEOUT_S), dict(parameters)).consume()
-    except StoreError as error:
-        _forget_frames(error.__cause__)
-        raise
-
-
 def _forget_frames(error: BaseException | None) -> None:
     """Drop the frames of the driver's errors: their variables hold the password, and some tools display variables."""
     while error is not None:
@@ -168,10 +139,10 @@ def _driver(address: str, auth: tuple[str, SecretStr] | None, timeout_s: float) 
     )
 
 
-def _query(text: str, operation: str, timeout_s: float = READ_TIMEOUT_S) -> neo4j.Query:
+def _query(text: str, operation: str) -> neo4j.Query:
     metadata = {"app": APPLICATION, "op": operation}
     # The driver's types ask for literal texts; ours come from files of this package.
-    return neo4j.Query(text, metadata=metadata, timeout=timeout_s)  # pyright: ignore[reportArgumentType]
+    return neo4j.Query(text, metadata=metadata, timeout=READ_TIMEOUT_S)  # pyright: ignore[reportArgumentType]
 
 
 class Neo4jConnection:
