@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from own_graph import Database
-from own_store import OwnStore
 
+from memgraph_rag.contracts import GraphStore
 from memgraph_rag.ingestion import all_overviews
 from memgraph_rag.ingestion.memory_layers import documents_without, layers_there
 from memgraph_rag.maintenance import archive_overviews
 from memgraph_rag.maintenance.archive import Archive, export_documents
 from memgraph_rag.maintenance.archive_overviews import encode_all
+from memgraph_rag.stores import open_store
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 from memgraph_rag.testing.store_suite.overviews import edges, overview
@@ -20,9 +20,9 @@ from memgraph_rag.types import OverviewRows
 
 
 @pytest.fixture
-def store() -> OwnStore:
+def store() -> GraphStore:
     """With two overviews of two documents each, and one over both and a fifth document."""
-    store = OwnStore(Database(), namespace="n")
+    store = open_store(":memory:", namespace="n")
     store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
     graphs = [make_graph("n", key, levels=(2, 1)) for key in "abcde"]
     store.write_many(graphs)
@@ -39,7 +39,7 @@ def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive_overviews, "_RECORDS_TOGETHER", 1)
 
 
-def test_lowest_overviews_come_first_with_their_nodes(store: OwnStore) -> None:
+def test_lowest_overviews_come_first_with_their_nodes(store: GraphStore) -> None:
     encoded = list(encode_all(store, None, as_of=store.version()))
 
     assert [(row["level"], row["key"]) for row in encoded] == [(1, "1"), (1, "2"), (2, "0")]
@@ -48,14 +48,14 @@ def test_lowest_overviews_come_first_with_their_nodes(store: OwnStore) -> None:
     assert [[key for _, key, _ in row["overviews"]] for row in encoded] == [[], [], ["1", "2"]]
 
 
-def test_overviews_read_in_small_batches_are_the_same(store: OwnStore, request: pytest.FixtureRequest) -> None:
+def test_overviews_read_in_small_batches_are_the_same(store: GraphStore, request: pytest.FixtureRequest) -> None:
     together = list(encode_all(store, None, as_of=store.version()))
     request.getfixturevalue("one_at_a_time")
     assert list(encode_all(store, None, as_of=store.version())) == together
     assert list(encode_all(store, store.document_ids()[:0], as_of=store.version())) == []
 
 
-def test_no_layer_is_read_as_a_whole(store: OwnStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_layer_is_read_as_a_whole(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "overviews", None)
     assert len(list(encode_all(store, None, as_of=store.version()))) == 3
     assert documents_without(store) == {"library": 0}
@@ -63,7 +63,7 @@ def test_no_layer_is_read_as_a_whole(store: OwnStore, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("one_at_a_time")
-def test_overview_removed_meanwhile_is_left_out(store: OwnStore) -> None:
+def test_overview_removed_meanwhile_is_left_out(store: GraphStore) -> None:
     encoded = encode_all(store, None, as_of=store.version())
     assert next(encoded)["key"] == "1"
 
@@ -73,7 +73,7 @@ def test_overview_removed_meanwhile_is_left_out(store: OwnStore) -> None:
 
 
 def test_documents_written_meanwhile_have_no_overview_in_it(
-    store: OwnStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A document is added, and another replaced, behind the last document of the archive; a library goes over both."""
     list_overviews = store.overview_ids

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from own_graph import Database
-from own_store import OwnStore
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import StoreError
+from memgraph_rag.stores import open_store
 from memgraph_rag.stores.shared import document_reader
 from memgraph_rag.stores.shared.document_reader import iterate_graphs
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
@@ -88,7 +87,7 @@ def test_error_names_document_written_during_each_try(store: GraphStore, monkeyp
 def test_reader_groups_have_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_reader, "DOCUMENTS_TOGETHER", 4)
     monkeypatch.setattr(document_reader, "SEGMENTS_TOGETHER", 6)
-    store = OwnStore(Database(), namespace="n")
+    store = open_store(":memory:", namespace="n")
     store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
     lengths = (2, 3, 9, 1, 1, 1, 1, 1)
     graphs = [make_graph("n", str(place), ("Alice.",) * length) for place, length in enumerate(lengths)]

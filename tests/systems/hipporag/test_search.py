@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from own_graph import Database
-from own_store import OwnStore
 from tables import table
 
+from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.search.segments import SegmentSearch
+from memgraph_rag.stores import open_store
 from memgraph_rag.systems.hipporag import FactWalk, NameWalk
 from memgraph_rag.systems.hipporag.name_graph import Edges
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex
@@ -33,9 +34,18 @@ documents_drawn = st.lists(
 )
 
 
-def opened(database: Database | None = None, namespace: str = "n") -> OwnStore:
-    store = OwnStore(database or Database(), namespace=namespace)
+@cache
+def in_memory() -> GraphStore:
+    store = open_store(":memory:", namespace="n")
     store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
+    return store
+
+
+def opened(namespace: str = "n") -> GraphStore:
+    """The one store of this module, with nothing in that namespace."""
+    store = in_memory().beside(namespace)
+    for document_id in store.document_ids():
+        store.forget(document_id)
     return store
 
 
@@ -46,7 +56,7 @@ def document(key: str, texts: Sequence[str], *, related: bool, namespace: str = 
     return make_relations(namespace, graph) if related else graph
 
 
-def search_of(store: OwnStore) -> SegmentSearch:
+def search_of(store: GraphStore) -> SegmentSearch:
     return SegmentSearch(store, FakeEmbedder(DIMENSION, name=EMBEDDER), FakeRecognizer())
 
 
@@ -91,7 +101,6 @@ class Plain:
                 self.named[mention.segment_id].add(mention.entity_id)
         self.joined = {end for pairs in self.facts.values() for pair in pairs for end in pair}
         store = search._graph
-        assert isinstance(store, OwnStore)
         self.synonyms = [(p.source_id, p.target_id, p.score) for p in store.similar(sorted(self.joined))]
         self.names = sorted(self.joined.union(*self.named.values()))
         self.vectors = {end: row for g in graphs for end, row in zip(g.ends, g.end_embeddings, strict=False)}
@@ -254,8 +263,7 @@ def test_names_of_a_model_take_the_place_of_the_recognizers() -> None:
 
 @table("mode", HIPPO)
 def test_other_documents_and_namespaces_play_no_part(mode: str) -> None:
-    database = Database()
-    store, other = opened(database), opened(database, "m")
+    store, other = opened(), opened("m")
     for key, texts in {"a": ["Ann met Bob.", "Bob met Eve."], "b": ["Eve met Zoe."]}.items():
         store.write(document(key, texts, related=True))
     alone = [(item.segment.id, item.score) for item in search_of(store).find("Ann?", k=9, mode=mode)]
