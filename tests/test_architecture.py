@@ -97,7 +97,6 @@ OWNERS = {
     "typer": "cli",
     "rich": "cli",
     "jinja2": "cli",
-    "matplotlib": "evaluation",
     "mcp": "server",
     "uvicorn": "server",
     "starlette": "server",

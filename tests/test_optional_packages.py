@@ -12,7 +12,6 @@ import pytest
 from memgraph_rag import Memory
 from memgraph_rag.calls import telemetry
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound, SettingsError
-from memgraph_rag.evaluation.plots import draw
 from memgraph_rag.evaluation.scores import rouge_l
 from memgraph_rag.layers.question_pool import require_rouge
 from memgraph_rag.layers.relations import RelationsLayer
@@ -47,7 +46,6 @@ USES: list[tuple[str, str, type[MemgraphRagError], Callable[[Path], object]]] = 
     ("umap", "clusters", SettingsError, lambda _: ClustersLayer()),
     ("sklearn", "clusters", SettingsError, lambda folder: Memory(folder / "m.lbug", layers=["clusters"], **FAKES)),
     ("graspologic_native", "communities", SettingsError, lambda _: CommunitiesLayer()),
-    ("matplotlib", "evaluation", SettingsError, lambda folder: draw([], folder)),
     ("openai", "endpoints", ModelNotFound, lambda _: Endpoint(parse_address("http://localhost/v1#m"))),
     ("mcp", "mcp", SettingsError, lambda _: require_sdk()),
     ("ray", "ray", SettingsError, lambda folder: Memory(folder / "m.lbug", **FAKES).add_many([], ray="auto")),

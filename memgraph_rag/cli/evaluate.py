@@ -29,7 +29,6 @@ from memgraph_rag.evaluation.dataset import Folder, closed, read_folder
 from memgraph_rag.evaluation.machine import machine_line, model_line, version_line
 from memgraph_rag.evaluation.methods import Build, Method, builds_of
 from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes
-from memgraph_rag.evaluation.plots import draw, require_matplotlib
 from memgraph_rag.evaluation.report import Scorecard, intervals_line
 from memgraph_rag.evaluation.runs import Run
 from memgraph_rag.evaluation.scores import require_metrics
@@ -109,8 +108,7 @@ def evaluate(
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many tokens.")] = None,
     max_nodes: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many nodes.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for outcomes, summary, table and plots.")] = Path("evaluation"),
-    plots: Annotated[bool, typer.Option(help="Draw quality against tokens and seconds.")] = True,
+    out: Annotated[Path, typer.Option(help="Folder for outcomes, summary and table.")] = Path("evaluation"),
     as_json: Json = False,
 ) -> None:
     """Score searches and strategies on folders of questions. A second run does only the missing work.
@@ -128,7 +126,8 @@ def evaluate(
     else:
         methods = _methods(strategies or (), modes or (), ablate or (), changes or (), layers)
     asks = any(method.strategy for method in methods)
-    _check_packages(with_answers=asks, with_plots=plots)
+    if asks:
+        require_metrics()
     folders = of_paper.folders(data) if of_paper else [read_folder(path) for path in data]
     judging = None
     if of_paper is not None and of_paper.win_rates is not None:
@@ -152,7 +151,7 @@ def evaluate(
         if of_paper is not None
         else "\n".join(card.markdown() for card in scorecards)
     )
-    _write(scorecards, f"```\n{headers[0]}\n```\n\n{shown}", out, name, with_plots=plots)
+    _write(scorecards, f"```\n{headers[0]}\n```\n\n{shown}", out, name)
     if as_json:
         json_output.write_json([row for scorecard in scorecards for row in scorecard.rows()])
     else:
@@ -272,14 +271,6 @@ def _check(folder: Folder, methods: Sequence[Method], *, asks: bool) -> None:
         )
 
 
-def _check_packages(*, with_answers: bool, with_plots: bool) -> None:
-    """Check, before any question is asked, that the packages for scores and plots are installed."""
-    if with_answers:
-        require_metrics()
-    if with_plots:
-        require_matplotlib()
-
-
 @dataclass(frozen=True)
 class _Evaluation:
     """What all folders of one call of the command share."""
@@ -362,10 +353,8 @@ def _header(memory: Memory, limits: Limits, *, with_model: bool) -> str:
     return "\n".join([*lines, model_line(memory), intervals_line()])
 
 
-def _write(scorecards: list[Scorecard], shown: str, out: Path, name: str, *, with_plots: bool) -> None:
-    """Write the figures to ``NAME.json`` and the Markdown to ``NAME.md``, and the plots beside them."""
+def _write(scorecards: list[Scorecard], shown: str, out: Path, name: str) -> None:
+    """Write the figures to ``NAME.json`` and the Markdown to ``NAME.md``."""
     rows = [row for scorecard in scorecards for row in scorecard.rows()]
     (out / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     (out / f"{name}.md").write_text(shown, encoding="utf-8")
-    if with_plots:
-        draw(rows, out)

@@ -56,7 +56,6 @@ def test_searches_and_strategies_are_scored_and_kept(cli, story: Path, tmp_path:
     assert "| pecan (3) |" in table
     assert "Building, a document: " in table
     assert "| ours | metric | best of the others |" in table
-    assert {path.name for path in out.glob("*.png")} == {"story-tokens.png", "story-seconds.png"}
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("it was asked again")
@@ -69,7 +68,7 @@ def test_searches_and_strategies_are_scored_and_kept(cli, story: Path, tmp_path:
 
 
 def test_what_changed_is_asked_again(cli, story: Path, tmp_path: Path):
-    options = ("--data", story, "--set", "top_k.mode=keywords", "--out", tmp_path / "out", "--no-plots")
+    options = ("--data", story, "--set", "top_k.mode=keywords", "--out", tmp_path / "out")
     kept = tmp_path / "out" / "outcomes.jsonl"
     cli("evaluate", *options)
     cli("evaluate", *options, "--max-nodes", 2)
@@ -81,7 +80,7 @@ def test_what_changed_is_asked_again(cli, story: Path, tmp_path: Path):
 
 
 def test_a_reader_and_read_only_reach_the_memory(cli, story: Path, tmp_path: Path, opened):
-    options = ("--data", story, "--set", "top_k.mode=keywords", "--out", tmp_path / "out", "--no-plots")
+    options = ("--data", story, "--set", "top_k.mode=keywords", "--out", tmp_path / "out")
     cli("evaluate", *options, "--reader", "auto")
     assert opened[-1]["reader"] == "auto"
     assert cli("evaluate", *options, "--read-only", status=1).stderr.startswith("StoreReadOnly")
@@ -89,7 +88,7 @@ def test_a_reader_and_read_only_reach_the_memory(cli, story: Path, tmp_path: Pat
 
 
 def test_layers_that_a_strategy_reads_are_built(cli, story: Path, tmp_path: Path, opened):
-    options = ("--data", story, "--out", tmp_path / "out", "--no-plots")
+    options = ("--data", story, "--out", tmp_path / "out")
     cli("evaluate", *options, "--strategies", "pecan", "--strategies", "graphrag_global")
     assert opened[-1]["layers"] == ("entities", "points")
     status = cli.json("status", "--store", tmp_path / "out" / "memories.lbug", "--namespace", "story")
@@ -103,7 +102,7 @@ def test_given_layers_without_one_that_is_read_are_refused(cli, story: Path, tmp
 
 
 def test_argument_of_a_layer_builds_a_memory_of_its_own(cli, story: Path, tmp_path: Path, opened):
-    options = ("--data", story, "--out", tmp_path / "out", "--no-plots", "--strategies", "qrmem")
+    options = ("--data", story, "--out", tmp_path / "out", "--strategies", "qrmem")
     cli("evaluate", *options, "--set", "relations.pool_questions=3")
     assert [layer._pool_questions for layer in opened[-1]["layers"] if not isinstance(layer, str)] == [3]
     assert opened[-1]["namespace"].startswith("story ")
@@ -135,7 +134,7 @@ mode = "keywords"
 
 def test_table_of_a_paper_stands_beside_our_figures(cli, story: Path, tmp_path: Path, opened):
     (tmp_path / "own.toml").write_text(TABLE)
-    options = ("--data", story, "--table", tmp_path / "own.toml", "--out", tmp_path / "out", "--no-plots")
+    options = ("--data", story, "--table", tmp_path / "own.toml", "--out", tmp_path / "out")
     lines = cli("evaluate", *options).stdout.splitlines()
     assert "| method (questions) | F1 | paper | ROUGE-L | nodes | tokens read | model calls | TFLOP | s |" in lines
     (pecan,) = [line for line in lines if line.startswith("| PECAN (2) |")]
@@ -186,7 +185,7 @@ def test_searches_alone_need_no_language_model_and_are_of_every_mode(cli, story:
 def test_a_memory_with_other_documents_is_refused(cli, story: Path, tmp_path: Path):
     rows = [json.loads(line) for line in (story / "questions.jsonl").read_text().splitlines()]
     (story / "questions.jsonl").write_text("".join(json.dumps(row | {"doc_ids": []}) + "\n" for row in rows))
-    options = ("--data", story, "--out", tmp_path / "out", "--no-plots")
+    options = ("--data", story, "--out", tmp_path / "out")
     cli("evaluate", *options)
     docs = (story / "docs.jsonl").read_text().splitlines()
     (story / "docs.jsonl").write_text(docs[0])
@@ -197,7 +196,7 @@ def test_questions_without_answers_are_not_asked_and_nothing_is_built(cli, story
     rows = [json.loads(line) for line in (story / "questions.jsonl").read_text().splitlines()]
     rows = [row | {"answers": [], "unanswerable": False} for row in rows]
     (story / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = ("--data", story, "--out", tmp_path / "out", "--no-plots")
+    options = ("--data", story, "--out", tmp_path / "out")
     assert "Leave out --strategies" in cli("evaluate", *options, "--strategies", "walk", status=1).stderr
     assert not (tmp_path / "out").exists()
     assert "search graph" in cli("evaluate", *options).stdout
@@ -212,13 +211,11 @@ def test_what_is_no_setting_or_folder_is_refused(cli, story: Path, tmp_path: Pat
     assert "full_context" in failed.stderr
 
 
-ANSWERS = ("--set", "top_k.mode=keywords", "--no-plots")
-
-
-@pytest.mark.parametrize(("package", "options"), [("rouge_score", ANSWERS), ("sacrebleu", ANSWERS), ("matplotlib", ())])
-def test_missing_packages_are_refused_before_anything_is_asked(cli, story, tmp_path, monkeypatch, package, options):
+@pytest.mark.parametrize("package", ["rouge_score", "sacrebleu"])
+def test_missing_packages_are_refused_before_anything_is_asked(cli, story, tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    result = cli("evaluate", "--data", story, "--out", tmp_path / "out", *options, status=1)
+    options = ("--set", "top_k.mode=keywords", "--out", tmp_path / "out")
+    result = cli("evaluate", "--data", story, *options, status=1)
     assert 'pip install "memgraph_rag[evaluation]"' in " ".join(result.stderr.split())
     assert not (tmp_path / "out").exists()
 
@@ -231,7 +228,7 @@ def test_table_with_win_rates_is_judged_by_the_named_model(cli, story: Path, tmp
     )
     rates = '[win_rates]\nagainst = "PECAN"\ncriteria = ["diversity"]\n'
     (tmp_path / "own.toml").write_text(f"{TABLE}\n{rates}")
-    options = ("--data", story, "--table", tmp_path / "own.toml", "--out", tmp_path / "out", "--no-plots")
+    options = ("--data", story, "--table", tmp_path / "own.toml", "--out", tmp_path / "out")
     lines = cli("evaluate", *options, "--judge", "large").stdout.splitlines()
     assert asked == ["large"]
     (row,) = [line for line in lines if line.startswith("| Whole keep=end (") and "[" in line and line.count("|") == 4]

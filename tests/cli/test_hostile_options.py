@@ -40,7 +40,7 @@ GIVEN = {
     "forget": ["nobody"],
     "export": ["all.jsonl"],
     "import": ["all.jsonl"],
-    "evaluate": ["--data", "data", "--no-plots"],
+    "evaluate": ["--data", "data"],
 }
 """What a command needs beside the option that is tried."""
 
