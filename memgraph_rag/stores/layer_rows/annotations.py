@@ -129,14 +129,8 @@ class AnnotationRows(RowKind):
 
 
 def _columns(annotations: Sequence[Annotation]) -> rows.Columns:
-    return {
-        "id": [item.id for item in annotations],
+    return rows.field_columns(annotations, "id", "document_id", "layer", "index", "kind", "text") | {
         "name": [rows.caption(item.text) for item in annotations],
-        "document_id": [item.document_id for item in annotations],
-        "layer": [item.layer for item in annotations],
-        "index": [item.index for item in annotations],
-        "kind": [item.kind for item in annotations],
-        "text": [item.text for item in annotations],
         "properties": [rows.encode_scalars(item.properties) for item in annotations],
         "segments": [len(item.segment_ids) for item in annotations],
     }

@@ -116,19 +116,9 @@ def _columns(sections: Sequence[Section], leaves: Sequence[Leaf]) -> rows.Column
     parts = dict.fromkeys((section.id for section in sections), 0)
     for parent_id in (*(leaf.section_id for leaf in leaves), *(item.parent_id for item in sections if item.parent_id)):
         parts[parent_id] += 1
-    return {
-        "id": [item.id for item in sections],
-        "name": [rows.caption(item.name) for item in sections],
-        "document_id": [item.document_id for item in sections],
-        "index": [item.index for item in sections],
-        "level": [item.level for item in sections],
-        "title": [item.title for item in sections],
-        "start": [item.start for item in sections],
-        "end": [item.end for item in sections],
-        "parent_id": [item.parent_id for item in sections],
-        "is_abstract": [item.is_abstract for item in sections],
-        "parts": list(parts.values()),
-    }
+    names = ("id", "document_id", "index", "level", "title", "start", "end", "parent_id", "is_abstract")
+    captions = [rows.caption(item.name) for item in sections]
+    return rows.field_columns(sections, *names) | {"name": captions, "parts": list(parts.values())}
 
 
 def _edge_columns(edges: Sequence[tuple[str, str, int, int]]) -> rows.Columns:

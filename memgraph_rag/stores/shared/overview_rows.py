@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores.shared.rows import Columns, Row, caption
+from memgraph_rag.stores.shared.rows import Columns, Row, caption, field_columns
 from memgraph_rag.types import Finding, Overview, Span, Summarizes
 
 __all__ = ["decode_overview", "is_torn", "overview_columns"]
@@ -20,15 +20,8 @@ __all__ = ["decode_overview", "is_torn", "overview_columns"]
 def overview_columns(overviews: Sequence[Overview], edges: Iterable[Summarizes]) -> Columns:
     """Return the nodes of overviews as columns; ``parts`` is the number of SUMMARIZES edges that leave each node."""
     parts = Counter(edge.source_id for edge in edges)
-    return {
-        "id": [item.id for item in overviews],
+    return field_columns(overviews, "id", "layer", "key", "level", "title", "text", "tokens") | {
         "name": [caption(item.title or item.text) for item in overviews],
-        "layer": [item.layer for item in overviews],
-        "key": [item.key for item in overviews],
-        "level": [item.level for item in overviews],
-        "title": [item.title for item in overviews],
-        "text": [item.text for item in overviews],
-        "tokens": [item.tokens for item in overviews],
         "documents": [list(item.documents) for item in overviews],
         "entities": [list(item.entities) for item in overviews],
         "findings": [_encode_findings(item.findings) for item in overviews],

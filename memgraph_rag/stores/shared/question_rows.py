@@ -13,7 +13,7 @@ from dataclasses import astuple
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores.shared.rows import Columns, Row, caption
+from memgraph_rag.stores.shared.rows import Columns, Row, caption, field_columns
 from memgraph_rag.types import (
     Action,
     Answer,
@@ -108,7 +108,7 @@ def read_columns(question: Question, kind: str) -> Columns:
     """Return READ edges to the nodes of one kind as columns; ``order`` counts all nodes of the trace, from 1."""
     read = [(order, step) for order, step in enumerate(question.answer.trace, 1) if step.node.kind == kind]
     steps = [step for _, step in read]
-    return {
+    return field_columns(steps, "via", "reason") | {
         "question_id": [question.id] * len(read),
         "node_id": [step.node.id for step in steps],
         "order": [order for order, _ in read],
@@ -116,8 +116,6 @@ def read_columns(question: Question, kind: str) -> Columns:
         "attention": [float(step.attention) for step in steps],
         "p_yes": [_NOT_ASKED if step.p_yes is None else float(step.p_yes) for step in steps],
         "sources": [json.dumps(dict(step.sources), default=float) for step in steps],
-        "via": [step.via for step in steps],
-        "reason": [step.reason for step in steps],
         "stop": ["" if step.stop is None else step.stop.value for step in steps],
         "dropped": [list(step.dropped) for step in steps],
     }

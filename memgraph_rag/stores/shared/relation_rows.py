@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from memgraph_rag.stores.shared.rows import Columns, Row
+from memgraph_rag.stores.shared.rows import Columns, Row, field_columns
 from memgraph_rag.types import DocumentGraph, IndexedName, IndexedRelation, Matrix, Neighbour, Relation, Similar, Vector
 
 __all__ = [
@@ -30,13 +30,8 @@ def relation_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the RELATES_TO edges of these graphs as columns."""
     owned = [(graph.document.id, relation) for graph in graphs for relation in graph.relations]
     relations = [relation for _, relation in owned]
-    return {
-        "id": [relation.id for relation in relations],
+    return field_columns(relations, "id", "source_id", "target_id", "segment_id", "description") | {
         "document_id": [document_id for document_id, _ in owned],
-        "source_id": [relation.source_id for relation in relations],
-        "target_id": [relation.target_id for relation in relations],
-        "segment_id": [relation.segment_id for relation in relations],
-        "description": [relation.description for relation in relations],
         "embedding": _stack([row for graph in graphs if graph.relations for row in graph.relation_embeddings]),
     }
 
@@ -51,12 +46,7 @@ def embedded_columns(entity_ids: Sequence[str], vectors: Sequence[Vector]) -> Co
 
 def similar_columns(pairs: Iterable[Similar]) -> Columns:
     """Return SIMILAR_TO edges as columns."""
-    listed = list(pairs)
-    return {
-        "source_id": [pair.source_id for pair in listed],
-        "target_id": [pair.target_id for pair in listed],
-        "score": [pair.score for pair in listed],
-    }
+    return field_columns(list(pairs), "source_id", "target_id", "score")
 
 
 def without_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentGraph:

@@ -61,6 +61,7 @@ __all__ = [
     "edge_counts",
     "encode_scalars",
     "entity_columns",
+    "field_columns",
     "link_columns",
     "mention_columns",
     "namespace_id",
@@ -123,45 +124,38 @@ def caption(text: str) -> str:
     return line if len(line) <= CAPTION_CHARACTERS else f"{line[: CAPTION_CHARACTERS - 1]}…"
 
 
-def _pair_with_owners(
+def field_columns(records: Sequence[object], *names: str) -> Columns:
+    """Return these fields of records as columns."""
+    return {name: [getattr(record, name) for record in records] for name in names}
+
+
+def _pair_with_documents(
     graphs: Sequence[DocumentGraph], rows_of: Callable[[DocumentGraph], Sequence[T]]
-) -> tuple[list[str], list[T]]:
-    """Return the document ids and the rows of these graphs, as two lists in the same order."""
-    pairs = [(graph.document.id, row) for graph in graphs for row in rows_of(graph)]
-    return [document_id for document_id, _ in pairs], [row for _, row in pairs]
+) -> tuple[list[DocumentRecord], list[T]]:
+    """Return the documents and the rows of these graphs, as two lists in the same order."""
+    pairs = [(graph.document, row) for graph in graphs for row in rows_of(graph)]
+    return [document for document, _ in pairs], [row for _, row in pairs]
 
 
 def document_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the nodes of documents as columns, one row for each graph, in order. The text is not among them."""
     records = [graph.document for graph in graphs]
-    return {
-        "id": [record.id for record in records],
+    return field_columns(
+        records,
+        *("id", "key", "title", "source", "sha256", "added_at", "characters", "segments", "model", "recognizer"),
+        *("echoes", "language"),
+    ) | {
         "name": [record.title or record.key for record in records],
-        "key": [record.key for record in records],
-        "title": [record.title for record in records],
-        "source": [record.source for record in records],
-        "sha256": [record.sha256 for record in records],
-        "added_at": [record.added_at for record in records],
-        "characters": [record.characters for record in records],
-        "segments": [record.segments for record in records],
         "layers": [list(record.layers) for record in records],
-        "model": [record.model for record in records],
         "metadata": [encode_scalars(record.metadata) for record in records],
-        "recognizer": [record.recognizer for record in records],
-        "echoes": [record.echoes for record in records],
         "text_sha256": [text_hash("".join(segment.text for segment in graph.segments)) for graph in graphs],
-        "language": [record.language for record in records],
     }
 
 
 def description_columns(records: Sequence[DocumentRecord], before: Sequence[str]) -> Columns:
     """Return the metadata and hashes of documents as columns, with the hash that each must have before."""
-    return {
-        "id": [record.id for record in records],
-        "before": list(before),
-        "sha256": [record.sha256 for record in records],
-        "metadata": [encode_scalars(record.metadata) for record in records],
-    }
+    metadata = [encode_scalars(record.metadata) for record in records]
+    return field_columns(records, "id", "sha256") | {"before": list(before), "metadata": metadata}
 
 
 def built_columns(built: Mapping[str, tuple[Sequence[str], str, str]]) -> Columns:
@@ -187,39 +181,22 @@ def are_distinct(keys: Iterable[Hashable]) -> bool:
 
 def segment_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the segments of documents as columns, each with the title of its document, else its key, and language."""
-    titles = {graph.document.id: graph.document.title or graph.document.key for graph in graphs}
-    languages = {graph.document.id: graph.document.language for graph in graphs}
-    owners, segments = _pair_with_owners(graphs, lambda graph: graph.segments)
-    return {
-        "id": [segment.id for segment in segments],
-        "document_id": owners,
+    documents, segments = _pair_with_documents(graphs, lambda graph: graph.segments)
+    return field_columns(segments, "id", "index", "text", "start", "end", "tokens", "speaker", "time", "echo") | {
+        "document_id": [document.id for document in documents],
         "name": [caption(segment.text) for segment in segments],
-        "title": [titles[document_id] for document_id in owners],
-        "index": [segment.index for segment in segments],
-        "text": [segment.text for segment in segments],
-        "start": [segment.start for segment in segments],
-        "end": [segment.end for segment in segments],
-        "tokens": [segment.tokens for segment in segments],
+        "title": [document.title or document.key for document in documents],
         "embedding": _concatenate([graph.segment_embeddings for graph in graphs if graph.segments]),
-        "speaker": [segment.speaker for segment in segments],
-        "time": [segment.time for segment in segments],
-        "echo": [segment.echo for segment in segments],
-        "language": [languages[document_id] for document_id in owners],
+        "language": [document.language for document in documents],
     }
 
 
 def point_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the information points of documents as columns."""
-    owners, points = _pair_with_owners(graphs, lambda graph: graph.points)
-    return {
-        "id": [point.id for point in points],
-        "document_id": owners,
+    documents, points = _pair_with_documents(graphs, lambda graph: graph.points)
+    return field_columns(points, "id", "layer", "level", "index", "text", "tokens") | {
+        "document_id": [document.id for document in documents],
         "name": [caption(point.text) for point in points],
-        "layer": [point.layer for point in points],
-        "level": [point.level for point in points],
-        "index": [point.index for point in points],
-        "text": [point.text for point in points],
-        "tokens": [point.tokens for point in points],
         "embedding": _concatenate([graph.point_embeddings for graph in graphs if graph.points]),
     }
 
@@ -239,35 +216,20 @@ def edge_columns(pairs: Iterable[tuple[str, str]]) -> Columns:
 def link_columns(edges: Iterable[Summarizes]) -> Columns:
     """Return SUMMARIZES edges as columns."""
     listed = list(edges)
-    return {
-        "source_id": [edge.source_id for edge in listed],
-        "target_id": [edge.target_id for edge in listed],
-        "weight": [float(edge.weight) for edge in listed],
-    }
+    return field_columns(listed, "source_id", "target_id") | {"weight": [float(edge.weight) for edge in listed]}
 
 
 def mention_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the MENTIONS edges of documents as columns."""
-    owners, mentions = _pair_with_owners(graphs, lambda graph: graph.mentions)
-    return {
-        "document_id": owners,
-        "segment_id": [mention.segment_id for mention in mentions],
-        "entity_id": [mention.entity_id for mention in mentions],
-        "surface": [mention.surface for mention in mentions],
-        "kind": [mention.kind for mention in mentions],
-        "start": [mention.start for mention in mentions],
-        "end": [mention.end for mention in mentions],
-    }
+    documents, mentions = _pair_with_documents(graphs, lambda graph: graph.mentions)
+    columns = field_columns(mentions, "segment_id", "entity_id", "surface", "kind", "start", "end")
+    return columns | {"document_id": [document.id for document in documents]}
 
 
 def title_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     """Return the TITLED edges of documents as columns."""
-    owners, titles = _pair_with_owners(graphs, lambda graph: graph.titles)
-    return {
-        "document_id": owners,
-        "entity_id": [title.entity_id for title in titles],
-        "surface": [title.surface for title in titles],
-    }
+    documents, titles = _pair_with_documents(graphs, lambda graph: graph.titles)
+    return field_columns(titles, "entity_id", "surface") | {"document_id": [document.id for document in documents]}
 
 
 def writings(graphs: Iterable[DocumentGraph]) -> Writings:
