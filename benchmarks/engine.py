@@ -49,8 +49,8 @@ from engine_question import question
 from engines import ENGINES, find_weights
 from machine import machine_line
 from ratios import COLUMNS, Ratio, table_row, write_json
+from samples import TEXT
 from setting import FULL, QUICK, Setting, plain_format
-from take_sample import TEXT
 
 from memgraph_rag import __version__
 from memgraph_rag.cli.progress import Bars

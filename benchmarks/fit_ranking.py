@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from samples import DATA_HELP
 from scipy.optimize import minimize
 from sides import evidence_sides
-from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars

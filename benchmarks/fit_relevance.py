@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from logistic import fit_logistic
 from numpy.typing import NDArray
-from take_sample import DATA_HELP
+from samples import DATA_HELP
 
 from memgraph_rag import Evidence, Memory
 from memgraph_rag.cli.progress import Bars

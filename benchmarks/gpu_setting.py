@@ -18,8 +18,8 @@ from architectures import write_checkpoint
 from cards import Card
 from engines import Weights
 from random_model import LLAMA_8B, QWEN_1_5B, TINY, RandomModel, write_shape
+from samples import TEXT
 from setting import FULL, QUICK, Setting, plain_format
-from take_sample import TEXT
 
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import ModelNotFound

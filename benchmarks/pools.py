@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 from machine import header
+from samples import DATA_HELP
 from search_speed import ORIGINAL, namespace_of
-from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars

@@ -38,8 +38,8 @@ from typing import Any
 
 import numpy as np
 from machine import header, peak_memory
+from samples import DATA_HELP
 from sides import evidence_sides
-from take_sample import DATA_HELP
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.progress import Bars

@@ -32,7 +32,7 @@ from typing import Any, get_args
 
 import numpy as np
 from machine import header, memory_now, peak_memory
-from take_sample import DATA_HELP
+from samples import DATA_HELP
 
 from memgraph_rag import Document, Memory
 from memgraph_rag.cli.progress import Bars

@@ -10,8 +10,8 @@ import engine_question
 import pytest
 from architectures import write_checkpoint
 from engines import Weights
+from samples import TEXT
 from setting import QUICK, Setting
-from take_sample import TEXT
 
 from memgraph_rag import Memory
 

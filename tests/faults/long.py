@@ -38,7 +38,6 @@ from fault_crowd import crowd  # noqa: E402
 from fault_disk import full, limits, may_mount  # noqa: E402
 from fault_fuzz import FUZZERS  # noqa: E402
 from fault_growth import growths, works  # noqa: E402
-from fault_injections import injections  # noqa: E402
 from fault_kills import kills  # noqa: E402
 from fault_leaders import changed_leaders  # noqa: E402
 from fault_load import loaded  # noqa: E402
@@ -186,7 +185,7 @@ def growth(name: str, seconds: float) -> Tally:
 
 def main() -> int:
     """Run the parts and sum up."""
-    names = [part.name for part in PARTS] + [*OF_A_SERVER, "fuzz", "growth", "suites", "ray-models", "injections"]
+    names = [part.name for part in PARTS] + [*OF_A_SERVER, "fuzz", "growth", "suites"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--share", type=float, default=1.0, help="how much of everything")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
@@ -226,12 +225,6 @@ def main() -> int:
             add("growth", name, lambda name=name: growth(name, given.fuzz_seconds * given.share))
     if "suites" in given.only:
         add("suites", ", ".join(given.engines), lambda: suites(given.share, given.engines))
-    if "ray-models" in given.only:
-        for count, layer in ((200, "points"), (40, "relations")):
-            told = str(many(count, given.share)), "entities", layer
-            add("ray-models", f"ladybug, {layer}", lambda told=told: _on_ray("fault_ray_models", *told))
-    if "injections" in given.only:
-        add("injections", "ladybug", lambda: injections(many(6, given.share)))
     print(f"faults: {total}")
     return not total.is_clean
 
