@@ -1,22 +1,19 @@
-"""``Memory`` asked and searched from end to end, by threads too, on real stores, with models that need no weights."""
+"""``Memory`` asked and searched from end to end, on real stores, with models that need no weights."""
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from all_strategies import STRATEGIES
-from memories import FOX, LONG, QUESTION, RIVER, OpenMemory, graph_of, options
+from memories import FOX, QUESTION, RIVER, OpenMemory, graph_of, options
 
-from memgraph_rag import Action, Answer, InformationPoint, Limits, Memory, Segment, Step, StopReason
+from memgraph_rag import Answer, InformationPoint, Limits, Memory, Segment, Step, StopReason
 from memgraph_rag.errors import (
     DocumentNotFound,
     SettingsError,
 )
-from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Usage
@@ -54,27 +51,6 @@ def test_the_same_question_gets_the_same_answer(memory: Memory) -> None:
     answers = [memory.ask(QUESTION) for _ in range(3)]
     same = [replace(answer, usage=replace(answer.usage, seconds=0.0)) for answer in answers]
     assert same[0] == same[1] == same[2]
-
-
-@pytest.mark.data
-def test_both_stores_give_the_same_graph_and_the_same_trace(memory: Memory, tmp_path: Path) -> None:
-    with Memory(tmp_path / "other.lbug", namespace=memory.namespace, **options()) as other:
-        for each in (memory, other):
-            each.add(FOX, key="fox")
-            each.add(LONG, key="long")
-        assert graph_of(memory) == graph_of(other)
-        for strategy in ("pecan", TopK("vector"), "full_context"):
-            answer, other_answer = (each.ask(QUESTION, strategy=strategy) for each in (memory, other))
-            assert [step.node for step in answer.trace] == [step.node for step in other_answer.trace]
-            assert [step.score for step in answer.trace] == pytest.approx(
-                [step.score for step in other_answer.trace], abs=1e-6
-            )
-            assert (answer.text, answer.stop_reason) == (other_answer.text, other_answer.stop_reason)
-            assert [citation.quote for citation in answer.citations] == [
-                citation.quote for citation in other_answer.citations
-            ]
-        for query in (QUESTION, "stone bridge", "What did Tom build for the fox?"):
-            assert memory.search(query, k=50) == other.search(query, k=50)
 
 
 def test_a_stream_is_steps_then_text_then_the_answer(memory: Memory) -> None:
@@ -224,45 +200,3 @@ def test_documents_limit_a_question_by_key_or_id(memory: Memory) -> None:
     with pytest.raises(SettingsError, match="list of keys"):
         memory.ask(QUESTION, documents="fox")
     assert memory.ask(QUESTION, documents=[]).stop_reason is StopReason.NOTHING_FOUND
-
-
-@pytest.mark.data
-def test_namespaces_are_walls(open_memory: OpenMemory) -> None:
-    mine, yours = open_memory(namespace="-mine"), open_memory(namespace="-yours")
-    receipt = mine.add(FOX, key="fox")
-    assert yours.documents() == []
-    assert yours.search("fox") == []
-    assert yours.ask(QUESTION).abstained
-    with pytest.raises(DocumentNotFound):
-        yours.get(next(iter(graph_of(mine)["nodes"])))
-    with pytest.raises(DocumentNotFound):
-        yours.forget(receipt.document_id)
-    yours.add(RIVER, key="fox")
-    before = graph_of(mine)
-    yours.forget("fox")
-    assert graph_of(mine) == before
-
-
-# ── threads ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.data
-def test_two_threads_may_ask_while_a_third_adds(memory: Memory) -> None:
-    memory.add(FOX, key="fox")
-    alone = memory.ask(QUESTION, documents=["fox"]).trace
-    together = threading.Barrier(3)
-
-    def ask(_: int) -> list[tuple[Step, ...]]:
-        together.wait(10)
-        return [memory.ask(QUESTION, documents=["fox"]).trace for _ in range(5)]
-
-    def add() -> list[Action]:
-        together.wait(10)
-        return [memory.add(RIVER + f" {number}", key=f"river {number}").action for number in range(5)]
-
-    with ThreadPoolExecutor(3) as threads:
-        adding = threads.submit(add)
-        asked = list(threads.map(ask, range(2)))
-        assert adding.result() == [Action.ADDED] * 5
-    assert asked == [[alone] * 5] * 2
-    assert len(memory.documents()) == 6

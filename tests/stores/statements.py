@@ -22,7 +22,6 @@ ABOUT_THE_STORE = {  # these concern no namespace
     "read/neo4j/list_index_progress",
     "read/neo4j/list_index_states",
     "read/neo4j/list_vector_indexes",
-    "write/neo4j/ensure_database",
     "write/neo4j/drop_constraint",
     "write/neo4j/drop_index",
     "write/neo4j/hold_schema",

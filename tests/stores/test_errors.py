@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import shutil
-import signal
 import socket
-import stat
 import subprocess
 import sys
 import time
@@ -28,13 +25,12 @@ from memgraph_rag.errors import (
     SettingsError,
     StoreAccessDenied,
     StoreError,
-    StoreLocked,
     StoreUnavailable,
 )
 from memgraph_rag.stores import open_store
 from memgraph_rag.stores.ladybug import errors as ladybug_errors
 from memgraph_rag.stores.neo4j import connection as neo4j_connection
-from memgraph_rag.stores.shared import queries, schema
+from memgraph_rag.stores.shared import schema
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 
 SECRET = "not-the-password"
@@ -157,23 +153,6 @@ def test_every_exception_of_the_driver_becomes_ours(kind: type[Exception]) -> No
 # ── Ladybug: the file ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_file_open_in_another_process_is_locked(file: Path) -> None:
-    store = opened(file)
-    program = (
-        "import sys; from memgraph_rag.stores import open_store\n"
-        "try: open_store(sys.argv[1], namespace='n')\n"
-        "except Exception as error: print(type(error).__name__, error)"
-    )
-
-    said = run_python(program, str(file)).stdout
-
-    assert said.startswith("StoreLocked")
-    assert f"process {os.getpid()} has it open" in said
-    store.close()
-    assert run_python(program, str(file)).stdout == ""
-    assert issubclass(StoreLocked, StoreError)
-
-
 def test_one_process_opens_a_file_once_and_shares_it(file: Path) -> None:
     alice, bob = opened(file, "alice"), opened(file.parent / "." / file.name, "bob")
     for store in (alice, bob):
@@ -231,18 +210,6 @@ def test_permission_error_of_engine_becomes_access_denied() -> None:
     assert isinstance(error, StoreAccessDenied)
 
 
-def test_only_the_owner_may_read_the_files(file: Path) -> None:
-    store = opened(file)
-    for number in range(3):
-        store.write(make_graph("n", f"{number}"))
-        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in file.parent.iterdir()}
-        assert modes.keys() >= {"notes.lbug", "notes.lbug.wal", "notes.lbug.shadow"}
-        assert set(modes.values()) == {0o600}
-    store.close()
-    assert [path.name for path in file.parent.iterdir()] == ["notes.lbug"]
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-
-
 def test_reading_before_migrate_is_refused(file: Path) -> None:
     store = open_store(file, namespace="n")
     assert store.schema == {}
@@ -264,18 +231,6 @@ def test_newer_schema_is_refused(file: Path) -> None:
     store.close()
 
 
-def test_older_schema_is_updated(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = queries.migrations("ladybug")
-    older = dict(list(steps.items())[:-1])
-    with monkeypatch.context() as patch:
-        patch.setattr(queries, "migrations", lambda _: older)
-        opened(file).close()
-    store = opened(file)
-    assert store.schema["version"] == len(steps)
-    assert store.write(make_graph("n", levels=(1,))).counts["SUMMARIZES"] == 3
-    store.close()
-
-
 def test_error_of_other_embedder_names_both() -> None:
     stored = {"version": 1, "embedder": "mini", "dimension": 384}
     with pytest.raises(SchemaMismatch, match=r"mini \(384 dimensions\), got large \(1024\)"):
@@ -291,63 +246,6 @@ def test_full_disk_is_noticed_before_write(file: Path, monkeypatch: pytest.Monke
             store.write(make_graph("n", "other"))
     assert store.statistics()["Document"] == 1
     store.close()
-
-
-FILL = """
-import os, resource, sys
-from memgraph_rag.testing.sample_graphs import make_graph
-from memgraph_rag.stores import open_store
-store = open_store(sys.argv[1], namespace="n")
-store.migrate(embedder="fake", dimension=8)
-resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
-try:
-    for number in range(99):
-        store.write(make_graph("n", str(number), ("x" * 5000, "y" * 5000)))
-except Exception as error:
-    print(type(error).__name__, number, error)
-sys.stdout.flush()
-os._exit(0)  # the engine aborts where it cannot write its log on closing
-"""
-
-
-def test_disk_that_fills_during_write_raises_store_error(file: Path) -> None:
-    said = run_python(FILL, str(file)).stdout
-
-    assert said.startswith("StoreError")
-    assert "no space to write" in said
-    store = opened(file)
-    assert [document.segments for document in store.documents()] == [2] * int(said.split()[1])
-    store.close()
-
-
-def test_torn_write_is_dropped_with_warning(file: Path, caplog: pytest.LogCaptureFixture) -> None:
-    store = opened(file)
-    for key in "ab":
-        store.write(make_graph("n", key))
-    torn = file.with_name("torn.lbug")
-    shutil.copy(file, torn)
-    log = file.with_name("notes.lbug.wal").read_bytes()
-    torn.with_name("torn.lbug.wal").write_bytes(log[:-40])
-    store.close()
-
-    with caplog.at_level(logging.WARNING):
-        store = opened(torn)
-
-    assert [document.key for document in store.documents()] == ["a"]
-    assert "cut off" in caplog.text
-    store.close()
-
-
-WRITE = """
-import itertools, sys
-from memgraph_rag.testing.sample_graphs import make_graph
-from memgraph_rag.stores import open_store
-store = open_store(sys.argv[1], namespace="n")
-store.migrate(embedder="fake", dimension=8)
-for number in itertools.count():
-    store.write(make_graph("n", str(number % 7), tuple(f"{number} {i}" for i in range(40)), levels=(4, 1)))
-    print(number, flush=True)
-"""
 
 
 INTERRUPTED = """
@@ -383,22 +281,3 @@ def test_ctrl_c_in_python_code_that_the_engine_calls_stays_ctrl_c(file: Path) ->
     assert done.returncode == 0, done.stderr
     pressed, documents = map(int, done.stdout.split())
     assert (pressed > 3, documents) == (True, 1)
-
-
-def test_a_killed_process_leaves_whole_documents(file: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    with subprocess.Popen([sys.executable, "-c", WRITE, str(file)], stdout=subprocess.PIPE, env=environment) as child:
-        assert child.stdout is not None
-        while child.stdout.readline() != b"9\n":
-            pass
-        time.sleep(0.013)
-        child.send_signal(signal.SIGKILL)
-
-    store = opened(file)
-    documents = store.documents()
-    assert len(documents) == 7
-    for document in documents:
-        counts = store.counts_of([document.id])[document.id]
-        assert (counts["Segment"], counts["NEXT"], counts["SUMMARIZES"]) == (40, 39, 44)
-        assert len({segment.text.split()[0] for segment in store.segments_of(document.id)}) == 1
-    store.close()

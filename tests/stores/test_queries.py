@@ -75,9 +75,6 @@ ROW: dict[str, Any] = {
 }  # fmt: skip
 
 
-REFUSED = {"write/ensure_database"}
-"""What Neo4j's community edition does not even plan; test_neo4j_databases.py holds that it understands it."""
-
 NOT_FOR: dict[Dialect, set[str]] = {"neo4j_5": {"read/find_near_neighbours"}}
 """What a dialect has no text of, because the store asks another way there."""
 
@@ -199,7 +196,7 @@ def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: d
         return
     dialect = dialect_of(engine)
     with GraphDatabase.driver(place["address"], auth=(place["user"], place["password"])) as driver:
-        for name in sorted(set(names_used(dialect)) - REFUSED):
+        for name in names_used(dialect):
             statement = queries.statement(name, dialect)
             query = Query(explain(statement.text))  # pyright: ignore[reportArgumentType]
             driver.execute_query(query, parameters(statement, dialect), database_="neo4j")
