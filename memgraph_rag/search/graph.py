@@ -153,11 +153,15 @@ class GraphSearch:
         self._embedder = embedder
         self._recognizer = recognizer
 
-    def find(self, question: str, view: View, *, k: int) -> list[SegmentMatch]:
-        """Return the k best segments of the view, best first; fewer only if the view has fewer.
+    def find(self, question: str, view: View, *, k: int, by_words: int = 0) -> list[SegmentMatch]:
+        """Return the k best segments of the view, best first, then further candidates that match the words best.
 
+        There are fewer than k only if the view has fewer.
         The scores are those of a graph search in ``SegmentSearch.find``. Several segments may have the score 0 and are
         still in order. The caller holds the index's lock.
+
+        Args:
+            by_words: the largest rank by words of a further candidate.
         """
         if not len(view.rows):
             return []
@@ -166,11 +170,15 @@ class GraphSearch:
         kinds = self.index.kinds(view)
         if len(kinds) == 1:
             order = self._order(question, named, vector, view, k=k)
-            best = [(order, at, score) for at, score in enumerate(order.scores[:k])]
+            best = [(order, at, score) for at, score in enumerate(order.scores)]
         else:
             orders = [self._order(question, named, vector, kind, k=max(k, CANDIDATES)) for kind in kinds]
-            best = _merge_kinds(orders, k, cosine_scale(self._embedder))
-        return [self._build_match(order, at, score) for order, at, score in best]
+            best = _merge_kinds(orders, cosine_scale(self._embedder))
+        return [
+            self._build_match(order, at, score)
+            for place, (order, at, score) in enumerate(best)
+            if place < k or order.ranks["keywords"].get(order.places[at], by_words + 1) <= by_words
+        ]
 
     def _order(self, question: str, named: Sequence[str], vector: Vector, view: View, *, k: int) -> _Order:
         """Return at least k segments of a view of one kind, or all segments of a smaller view."""
@@ -358,8 +366,8 @@ class GraphSearch:
         return "" if flows[most] < 0 else str(view.ids[places[most]])
 
 
-def _merge_kinds(kinds: Sequence[_Order], k: int, scale: CosineScale) -> list[tuple[_Order, int, float]]:
-    """Return the k best of conversations and other texts as (order, position in the order, score); ties by id.
+def _merge_kinds(kinds: Sequence[_Order], scale: CosineScale) -> list[tuple[_Order, int, float]]:
+    """Return the segments of conversations and other texts as (order, position in the order, score); ties by id.
 
     The score is 10 / (10 + position), times the square of the order's ``nearness``.
     """
@@ -372,7 +380,7 @@ def _merge_kinds(kinds: Sequence[_Order], k: int, scale: CosineScale) -> list[tu
         order, at, score = item
         return -round(score, 9), str(order.view.ids[order.places[at]])
 
-    return sorted(weighted, key=rank)[:k]
+    return sorted(weighted, key=rank)
 
 
 def _order_candidates(view: View, candidates: _Places, scores: Scores) -> tuple[list[int], list[float]]:

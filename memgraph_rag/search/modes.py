@@ -1,19 +1,25 @@
 """The search modes by name: those of the core and those of installed systems.
 
-Invariant: the search reaches a system's mode only through this table and the contract ``SearchMode``. Users may pass
-their own mode object.
+Invariants: the search reaches a system's mode only through this table and the contract ``SearchMode``; everything that
+the context of a mode returns is within the documents and the time span of the call. Users may pass their own mode.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import MutableMapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from memgraph_rag.contracts import MODES, SearchMode
+from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.plugins import find_parts, make_part
+from memgraph_rag.search.graph import SegmentMatch
+from memgraph_rag.search.segment_index import SegmentIndex, View
+from memgraph_rag.types import Evidence
 
-__all__ = ["find_mode", "known_modes"]
+__all__ = ["ModeContext", "find_mode", "known_modes"]
 
 
 def known_modes() -> tuple[str, ...]:
@@ -40,3 +46,29 @@ def find_mode(mode: object, **arguments: Any) -> SearchMode:
         f"{show(mode)}.",
         mode=mode,
     )
+
+
+class _Look(Protocol):
+    def __call__(self, query: str | None = None) -> AbstractContextManager[tuple[SegmentIndex, View]]: ...
+
+
+class _Ranked(Protocol):
+    def __call__(self, query: str, *, k: int, mode: str = "graph") -> list[Evidence]: ...
+
+
+class _AddSegments(Protocol):
+    def __call__(self, matches: Sequence[SegmentMatch]) -> list[Evidence]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModeContext:
+    """The context of one call; ``contracts.SearchContext`` documents each attribute."""
+
+    graph: SearchedGraph
+    embedder: Embedder
+    recognizer: EntityRecognizer
+    most_bytes: int
+    kept: MutableMapping[str, Any]
+    look: _Look
+    ranked: _Ranked
+    evidence: _AddSegments

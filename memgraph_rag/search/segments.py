@@ -33,11 +33,11 @@ from memgraph_rag.search.as_of import AsOf, Within, as_of, best_hits
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import GraphSearch, SegmentMatch, drop_nested_names
 from memgraph_rag.search.index import NamespaceIndex
-from memgraph_rag.search.mode_context import ModeContext
-from memgraph_rag.search.modes import find_mode
+from memgraph_rag.search.modes import ModeContext, find_mode
 from memgraph_rag.search.name_coverage import check_names, correct_name, select_checked_part
 from memgraph_rag.search.pool import PoolReader, ids_within
 from memgraph_rag.search.segment_index import SegmentIndex, View
+from memgraph_rag.search.verbatim import BEST_BY_WORDS, order_verbatim
 from memgraph_rag.types import Carrier, Evidence, Extent, Hit, RelevanceCurve, Segment, Vector
 
 __all__ = ["SegmentSearch"]
@@ -121,13 +121,13 @@ class SegmentSearch:
     ) -> list[Evidence]:
         """Return the k best segments of an extent, best first; fewer if fewer match.
 
-        The score of a graph search is a probability among the candidates that ``ranking`` compares, 0 for segments
-        after them, and a fused reciprocal rank in texts without names and speakers. If conversations and other texts
-        are searched together, the score falls with the rank among the segments of the same kind and grows with the
-        nearness of the kind to the query. The other scores are fused reciprocal ranks (hybrid), BM25 (keywords) and
-        cosines (vector). A system's mode has its own scores. ``why`` holds the segment's rank in each list, ``path``
-        the entities over which a graph search reached the segment, and ``relevance`` the calibrated cosine if the
-        embedder has a ``relevance_curve``.
+        A graph search puts those first that hold the query word for word. Its score is a probability among the
+        candidates that ``ranking`` compares, 0 for segments after them, and a fused reciprocal rank in texts without
+        names and speakers. If conversations and other texts are searched together, the score falls with the rank among
+        the segments of the same kind and grows with the nearness of the kind to the query. The other scores are fused
+        reciprocal ranks (hybrid), BM25 (keywords) and cosines (vector). A system's mode has its own scores. ``why``
+        holds the segment's rank in each list, ``path`` the entities over which a graph search reached the segment, and
+        ``relevance`` the calibrated cosine if the embedder has a ``relevance_curve``.
 
         Raises:
             SettingsError: the mode does not exist.
@@ -192,8 +192,10 @@ class SegmentSearch:
         if mode == "graph":
             with self._open_space(query, extent) as (walk, view):
                 has_speakers = len(walk.index.said.names) > 1  # the first name belongs to segments without a speaker
-                matches = walk.find(query, view, k=max(k, most_said) if has_speakers else k)
-            return self._evidence(matches, query=query), {match.id: match for match in matches}
+                count = max(k, most_said) if has_speakers else k
+                matches = walk.find(query, view, k=count, by_words=BEST_BY_WORDS)
+            evidence = order_verbatim(query, self._evidence(matches, query=query))[:count]
+            return evidence, {match.id: match for match in matches}
         within = partial(self._ids_within, extent) if extent.has_time else None
         return self._search_database(query, k, mode, extent.documents, within), {}
 

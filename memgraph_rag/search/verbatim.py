@@ -1,0 +1,58 @@
+"""Bring the passages first that hold a query word for word, or whose heading says the same.
+
+The module knows the texts of results only. Invariant: all other passages keep their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from memgraph_rag.lexical.language import FUNCTION_WORDS, guess_language
+from memgraph_rag.lexical.markdown import headings, plain
+from memgraph_rag.lexical.tokenize import index_terms, stemmer_name, words
+from memgraph_rag.types import Evidence
+
+__all__ = ["BEST_BY_WORDS", "order_verbatim"]
+
+BEST_BY_WORDS = 10
+"""How many candidates, those that match the words best, are compared with the query besides the results."""
+
+_FEWEST_WORDS = 3  # of a query that a passage seldom holds by chance
+_MAY_BE_HEADING = re.compile(r"^[ \t>]{0,20}#{1,6}[ \t]+\S.*$|^.+$(?=\n[ \t>]{0,20}(?:=+|-+)[ \t]*$)", re.MULTILINE)
+
+
+def order_verbatim(query: str, evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Return the results of a search, those first with a heading equal to the query, then those that hold the query.
+
+    A heading is equal if it has the same stems without function words. Case and punctuation do not count. Each place
+    keeps its score.
+    """
+    asked, language = words(query), guess_language(query)
+    stems = _stems(query, language)
+
+    def rank(item: Evidence) -> int:
+        text = item.segment.text
+        lines = _MAY_BE_HEADING.findall(text) if stems else ()
+        if any(stems <= _stems(line, language) for line in lines) and any(
+            stems == _stems(heading.title, language) for heading in headings(text)
+        ):
+            return 2
+        return int(len(asked) >= _FEWEST_WORDS and max(asked, key=len) in text.lower() and _holds(text, asked))
+
+    ordered = sorted(evidence, key=rank, reverse=True)
+    return [replace(item, score=place.score) for item, place in zip(ordered, evidence, strict=True)]
+
+
+@lru_cache(maxsize=4096)
+def _stems(text: str, language: str) -> frozenset[str]:
+    listed = FUNCTION_WORDS.get(language, frozenset())
+    content = " ".join(word for word in words(text) if word not in listed)
+    return frozenset(index_terms(content, stemmer_name(language)))
+
+
+def _holds(text: str, asked: Sequence[str]) -> bool:
+    """Return whether a text holds these words in a row."""
+    return f" {' '.join(asked)} " in f" {' '.join(words(plain(text).text))} "
