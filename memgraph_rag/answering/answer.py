@@ -222,7 +222,7 @@ class Reading:
                 refusal = rules.apply(question, evidence)
             written = WrittenAnswer()
             if plans and refusal is None:
-                written, refusal = yield from self._answer_by_hops(asked, session, evidence, parts, rules)
+                written, refusal = yield from self._answer_by_hops(asked, search, session, evidence, parts)
             if written.text:
                 evidence, plan = self._evidence(parts.trace, graph), "hop"
             elif refusal is None and (not checks or stop is StopReason.ANSWERABLE or _supports(session, trace)):
@@ -281,7 +281,7 @@ class Reading:
         return solved if refusal is None else None
 
     def _answer_by_hops(
-        self, asked: _Asked, session: ReadingSession, evidence: ReadEvidence, parts: PartReading, rules: RefusalRules
+        self, asked: _Asked, search: SearchWithin, session: ReadingSession, evidence: ReadEvidence, parts: PartReading
     ) -> Generator[Step | Part | str, None, tuple[WrittenAnswer, Refusal | None]]:
         """Yield the new steps, the parts and the text of an answer for which phrases of the question were asked first.
 
@@ -300,6 +300,7 @@ class Reading:
                 lambda hop: ask_session(session, hop, evidence.quotes),
                 "\n".join([*titles, *(segment.text for segment in evidence.segments)]),
                 parts.keep,
+                lambda value: bool(search.named_in(value)),
             )
         if rewritten is None or asked.reached_limit(parts.trace, session.usage + parts.usage) is not None:
             return nothing
@@ -307,7 +308,7 @@ class Reading:
         short = last.written.short
         if not short or says_yes_or_no(short) or not asked.has_stored(parts.trace):
             return nothing
-        refusal = rules.apply(rewritten, last.evidence)
+        refusal = self._make_rules(search).apply(rewritten, last.evidence)
         if refusal is None and (
             holds(asked.question, short) or not last.holds_value(part.value for part in parts.parts)
         ):

@@ -122,6 +122,7 @@ def follow_hops(
     ask_behind: Callable[[str], Part],
     read: str,
     keep: Callable[[Part], Part],
+    is_name: Callable[[str], bool],
 ) -> Generator[Part, None, str | None]:
     """Yield the parts; return the question with the names that its phrases stand for, None if no phrase gave a name.
 
@@ -130,6 +131,7 @@ def follow_hops(
         ask_behind: asks a question in the session that has read for the whole question.
         read: all that was read there. A value that does not stand in it is not used.
         keep: records a part.
+        is_name: whether a value names a thing of the graph. Another value ("the shoes") takes no phrase's place.
     """
     rewritten, values, without = spell_out_kin(question), list[str](), list[str]()
     for _ in range(_MOST_HOPS):
@@ -137,7 +139,7 @@ def follow_hops(
         if hop is None:
             break
         part = ask_behind(hop.question)
-        if not _is_value(part.value, hop.phrase) or not holds(read, part.value):
+        if not _is_value(part.value, hop.phrase) or not holds(read, part.value) or not is_name(part.value):
             without.append(hop.phrase)
             continue
         rewritten = rewritten.replace(hop.phrase, part.value, 1)
