@@ -407,6 +407,7 @@ class Memory:
         items = self._parts.reading.run(
             question, chosen, checked, extent, style, snapshot=snapshot, asks_turns=asks_turns
         )
+        items = document_reading.with_places(items, snapshot.graph)
         return telemetry.log_answer(
             "ask",
             kept_questions.keep_answers(items, self._parts.store, self.namespace) if keep_trace else items,

@@ -11,8 +11,8 @@ def written(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
-def pdf_bytes(*pages: str, title: str = "") -> bytes:
-    """A minimal PDF with one line of text per page."""
+def pdf_bytes(*pages: str, title: str = "", drawn: str = "") -> bytes:
+    """A minimal PDF with one line of text per page, and the same drawing on each."""
     objects = ["<< /Type /Catalog /Pages 2 0 R >>"]
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects.append(f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>")
@@ -22,7 +22,7 @@ def pdf_bytes(*pages: str, title: str = "") -> bytes:
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] "
             f"/Resources << /Font << /F1 3 0 R >> >> /Contents {5 + 2 * number} 0 R >>"
         )
-        content = f"BT /F1 12 Tf 72 720 Td ({page}) Tj ET" if page else ""
+        content = f"BT /F1 12 Tf 72 720 Td ({page}) Tj ET {drawn}" if page else ""
         objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
     objects.append(f"<< /Title ({title}) >>")
     body, places = "%PDF-1.4\n", []

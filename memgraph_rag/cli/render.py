@@ -184,6 +184,7 @@ def show_grounds(console: Console, answer: Mapping[str, Any]) -> None:
 def _show_citation(console: Console, number: int, citation: Mapping[str, Any]) -> None:
     place = Text(f"[{number}] ", style="cyan")
     place.append(f"{label(citation['document_key'])}  {citation['start']}–{citation['end']}")
+    place.append(f"  {label(citation['place'])}" if citation.get("place") else "")
     console.print(place, soft_wrap=True)
     console.print(Text(f"    “{_line(citation['quote'])}”", style="italic"), soft_wrap=True)
 

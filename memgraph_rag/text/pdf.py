@@ -1,8 +1,8 @@
 """Extract the text of a PDF file.
 
-The module knows pypdf and maps every error that a damaged file causes. Invariants: pages follow each other, each on a
-new line; a sentence may continue on the next page; the work is bounded in proportion to the file's length, whatever
-causes it (pages, forms, fonts); the line of a bookmark is a heading.
+The module knows pypdf and maps every error that a damaged file causes. Invariants: a page ends with a form feed, the
+next one begins on a new line; a sentence may continue on the next page; the work of pypdf is bounded in proportion to
+the file's length, whatever causes it (pages, forms, fonts); the line of a bookmark is a heading.
 """
 
 from __future__ import annotations
@@ -10,22 +10,27 @@ from __future__ import annotations
 import struct
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import NoReturn
 
-from pypdf import PdfReader
+from pypdf import PageObject, PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
 from pypdf.generic import IndirectObject, PdfObject, StreamObject
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
+from memgraph_rag.text import pdf_pages
 from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.text.pdf_bookmarks import mark_headings, read_bookmarks
 from memgraph_rag.types import as_line
 
-__all__ = ["read"]
+__all__ = ["PAGE_END", "read"]
+
+PAGE_END = "\f\n"
+"""What is between two pages in the text."""
 
 # "Please note that broken PDF files might cause other Exceptions" (pypdf.errors): errors of its parsers.
 _DAMAGE = (
@@ -52,15 +57,16 @@ _ANY_SECONDS, _SECONDS_PER_BYTE = 10.0, 60 / 1024**2  # of this thread, for work
 def read(data: bytes, path: Path) -> tuple[str, str]:
     """Return text and title of a PDF; the title is empty if the metadata have none.
 
-    Pages follow each other, each on a new line. A line that is a bookmark's title is marked as a heading. ``path`` is
-    named in errors.
+    A page ends with a form feed and a new line. A line that is a bookmark's title is marked as a heading. With the
+    extra ``pdf`` tables become Markdown, and where tesseract is installed a page that is a picture is recognised.
+    ``path`` is named in errors.
 
     Raises:
         DocumentError: the file is encrypted, damaged, holds no text, or needs more work than a file of its length may.
     """
     try:
         reader = _MeasuredReader(data)
-        text = "\n".join(_read_pages(reader))
+        text = PAGE_END.join(_read_pages(reader, data))
         title = (reader.metadata and reader.metadata.title) or ""
     except _BudgetSpent as exc:
         raise DocumentError(
@@ -87,23 +93,45 @@ def read(data: bytes, path: Path) -> tuple[str, str]:
             path=path,
         ) from exc
     if not text.strip():
-        raise DocumentError(
-            f"Expected a PDF with text, got one without: {show(path)}. Pages that are pictures need OCR first "
-            "(for example with ocrmypdf).",
-            path=path,
-        )
+        missing = pdf_pages.missing_for_scans()
+        advice = f"Pages that are pictures need {missing}" if missing else "Tesseract reads nothing in its pictures"
+        raise DocumentError(f"Expected a PDF with text, got one without: {show(path)}. {advice}.", path=path)
     return text, as_line(str(title))
 
 
-def _read_pages(reader: _MeasuredReader) -> Iterator[str]:
+def _read_pages(reader: _MeasuredReader, data: bytes) -> Iterator[str]:
     """Yield the text of each page until the total exceeds ``MAX_BYTES``: few KB may unpack to any length."""
     characters, bookmarks = 0, _read_bookmarks(reader)
+    read_tables = cache(lambda: pdf_pages.tables_of(data))
+    can_recognise = not pdf_pages.missing_for_scans()
     for number, page in enumerate(reader.pages):
-        text = mark_headings(page.extract_text(), bookmarks.get(number, {}))
+        text = page.extract_text()
+        if text.strip():
+            text = _read_tables(page, number, read_tables) or text
+        elif can_recognise and _has_picture(page):
+            text = pdf_pages.recognise_page(data, number)
+        text = mark_headings(text.replace("\f", "\n"), bookmarks.get(number, {}))
         characters += len(text)
         if characters > MAX_BYTES:
             reader.give_up()
         yield text
+
+
+def _read_tables(page: PageObject, number: int, read_tables: Callable[[], Callable[[int], str | None]]) -> str | None:
+    """Return the text of a page with its tables; None without tables, or if these are damaged."""
+    contents = page.get_contents()
+    if contents is None or not pdf_pages.has_rules(contents.get_data()):
+        return None
+    try:
+        return read_tables()(number)
+    except _DAMAGE:  # the plain text of the page is known
+        return None
+
+
+def _has_picture(page: PageObject) -> bool:
+    """Return whether a page uses a picture or a form, in which a picture may be."""
+    resources = page.get("/Resources")
+    return bool(resources and resources.get_object().get("/XObject"))  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _read_bookmarks(reader: PdfReader) -> dict[int, dict[str, int]]:

@@ -240,7 +240,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A verbatim span of a document: ``quote == document.text[start:end]``."""
+    """A verbatim span of a document: ``quote == document.text[start:end]``.
+
+    Attributes:
+        place: "page 3" of a PDF, "Slide 3: …" or "Sheet: …"; empty for other documents.
+    """
 
     document_id: str
     document_key: str
@@ -249,6 +253,7 @@ class Citation:
     end: int
     quote: str
     score: float
+    place: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields, for JSON."""

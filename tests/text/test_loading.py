@@ -9,14 +9,17 @@ from datetime import date, datetime
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from PIL import Image, ImageDraw, ImageFont
 from pypdf import PdfWriter
 from written_files import pdf_bytes, written
 
+from memgraph_rag.errors import DocumentError
 from memgraph_rag.text.chat import unread_times
 from memgraph_rag.text.loading import load
 from memgraph_rag.types import Document, Message, Turn
@@ -183,7 +186,7 @@ def test_deeply_nested_html_is_read(tmp_path: Path, page: str):
 
 def test_a_pdf_is_read_page_by_page(tmp_path: Path):
     document = load(written(tmp_path, "paper.pdf", pdf_bytes("Rain fell.", "We stayed.", title="On  rain")))
-    assert document.text == "Rain fell.\nWe stayed."
+    assert document.text == "Rain fell.\f\nWe stayed."
     assert document.title == "On rain"
     unnamed = load(written(tmp_path, "download", pdf_bytes("Rain fell.")))
     assert (unnamed.text, unnamed.title) == ("Rain fell.", "download")
@@ -206,7 +209,7 @@ def test_bookmarks_of_a_pdf_are_headings(tmp_path: Path):
     pages = ("1. Rain", "Where it fell", "Rain", "Rain")
     document = load(written(tmp_path, "paper.pdf", bookmarked(pages, bookmarks)))
 
-    assert document.text == "# 1. Rain\n## Where it fell\nRain\nRain"
+    assert document.text == "# 1. Rain\f\n## Where it fell\f\nRain\f\nRain"
 
 
 def test_damaged_bookmarks_cost_no_text(tmp_path: Path):
@@ -215,6 +218,46 @@ def test_damaged_bookmarks_cost_no_text(tmp_path: Path):
         damaged = data[:at] + b"/" + data[at + 1 :]
         if b"/First" in data[at - 20 : at + 20] or b"/Dest" in data[at - 20 : at + 20]:
             assert "Rain" in load(written(tmp_path, f"{at}.pdf", damaged)).text
+
+
+def test_table_of_a_pdf_is_markdown_between_its_lines(tmp_path: Path):
+    rows = [("Boat", "Seats"), ("Kayak / red", "2"), ("Canoe", "3")]
+    cells = [
+        f"{72 + 120 * column} {680 - 20 * row} 120 20 re S "
+        f"BT /F1 12 Tf {76 + 120 * column} {686 - 20 * row} Td ({words}) Tj ET"
+        for row, line in enumerate(rows)
+        for column, words in enumerate(line)
+    ]
+    drawn = " ".join([*cells, "BT /F1 12 Tf 72 600 Td (All boats are insured.) Tj ET"])
+    document = load(written(tmp_path, "boats.pdf", pdf_bytes("Boats of the club.", "The same.", drawn=drawn)))
+    table = "| Boat | Seats |\n|---|---|\n| Kayak / red | 2 |\n| Canoe | 3 |"
+    first, second = document.text.split("\f\n")
+    assert first == f"Boats of the club.\n\n{table}\n\nAll boats are insured."
+    assert second.startswith("The same.\n\n| Boat")
+
+
+def scan(words: str) -> bytes:
+    """Return a PDF with a picture of the words."""
+    picture, file = Image.new("L", (1240, 400), 255), BytesIO()
+    ImageDraw.Draw(picture).text((120, 150), words, font=ImageFont.load_default(size=44), fill=0)
+    picture.save(file, "PDF", resolution=150)
+    return file.getvalue()
+
+
+@pytest.mark.skipif(which("tesseract") is None, reason="needs the program tesseract")
+def test_page_that_is_a_picture_is_recognised(tmp_path: Path):
+    document = load(written(tmp_path, "scan.pdf", scan("The harbour closed in March 1987.")))
+    assert document.text.strip() == "The harbour closed in March 1987."
+
+
+def test_pictures_without_tesseract_are_refused_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = written(tmp_path, "scan.pdf", scan("Rain"))
+    monkeypatch.setattr("memgraph_rag.text.pdf_pages.which", lambda _: None)
+    with pytest.raises(DocumentError, match="need the program tesseract"):
+        load(path)
+    monkeypatch.setattr("memgraph_rag.text.pdf_pages.find_spec", lambda _: None)
+    with pytest.raises(DocumentError, match=r"need the extra pdf .* and the program tesseract"):
+        load(path)
 
 
 # ── chat ─────────────────────────────────────────────────────────────────────────────────────────────────
