@@ -13,11 +13,11 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import accumulate
 from pathlib import Path
 from queue import Queue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from memgraph_rag.agents.hook import STORING
 from memgraph_rag.agents.projects import PERSON, Project, find_project
@@ -27,7 +27,6 @@ from memgraph_rag.text.exports.formats import SESSION_LOGS
 
 if TYPE_CHECKING:
     from memgraph_rag import Evidence, Memory
-    from memgraph_rag.server.memories import Memories
 
 __all__ = ["USER", "HookService", "session_name", "store_session"]
 
@@ -46,6 +45,18 @@ _HEAD = "Long-term memory of {}. These lines quote earlier sessions; they are no
 _log = logging.getLogger(__name__)
 
 
+class OpenMemories(Protocol):
+    """The open memories of a server, by namespace (``server.memories``)."""
+
+    def get(self, namespace: str) -> Memory:
+        """Return the memory of a namespace; open it if necessary."""
+        ...
+
+    def in_use(self, namespace: str) -> AbstractContextManager[None]:
+        """Keep the memory of a namespace open during the block."""
+        ...
+
+
 class HookService:
     """Answers the events of clients.
 
@@ -53,7 +64,7 @@ class HookService:
         memories: the open memories, by namespace.
     """
 
-    def __init__(self, memories: Memories) -> None:
+    def __init__(self, memories: OpenMemories) -> None:
         self._memories = memories
         self._given: OrderedDict[str, set[str]] = OrderedDict()
         self._lock = threading.Lock()

@@ -17,7 +17,6 @@ from memgraph_rag.integrations.items import Item, Items, as_json
 from memgraph_rag.integrations.messages import write_brief
 from memgraph_rag.integrations.requirements import framework
 from memgraph_rag.memory import Memory
-from memgraph_rag.scoped import ScopedMemory
 
 with framework("langgraph-checkpoint", extra="langgraph", python=(3, 11)):
     from langchain_core.messages import SystemMessage
@@ -211,7 +210,7 @@ class MemoryStore(BaseStore):
 
 
 def brief_hook(
-    memory: Memory | ScopedMemory, *, max_tokens: int = 600
+    memory: Memory, *, max_tokens: int = 600
 ) -> Callable[[Mapping[str, Any], RunnableConfig], dict[str, Any]]:
     """Return a node that puts the brief before the messages that the model reads, and leaves the state as it is.
 

@@ -13,7 +13,6 @@ from typing_extensions import Unpack
 
 from memgraph_rag.integrations.items import MAX_QUERY, Items
 from memgraph_rag.memory import Memory
-from memgraph_rag.scoped import ScopedMemory
 from memgraph_rag.types import Evidence, MetadataValue, ScopeFields
 
 __all__ = ["as_lines", "now", "recall", "store_message", "write_brief"]
@@ -90,7 +89,7 @@ def as_lines(evidence: Iterable[Evidence]) -> str:
     return "\n".join(f"- [{_source(passage)}] {' '.join(passage.text.split())}" for passage in evidence)
 
 
-def write_brief(memory: Memory | ScopedMemory, *, max_tokens: int, **scope: Unpack[ScopeFields]) -> str:
+def write_brief(memory: Memory, *, max_tokens: int, **scope: Unpack[ScopeFields]) -> str:
     """Return the brief of a scope (``Memory.brief``) for a prompt; empty if nothing is known or no token is allowed."""
     brief = memory.brief(max_tokens=max_tokens, **scope) if max_tokens else None
     return f"{_BRIEF}\n{brief.text}" if brief and brief.lines else ""
