@@ -112,12 +112,12 @@ class GraphView(GraphReader, Protocol):
 
 
 class FingerprintIndex(Protocol):
-    """Finds documents by the file that they were read from, or by the hash of their text."""
+    """Finds documents by the file that they were read from, by the hash of their text, or by id."""
 
     def matching_fingerprints(
-        self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
+        self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = (), document_ids: Sequence[str] = ()
     ) -> list[Fingerprint]:
-        """Return the documents that were read from one of these files or have one of these text hashes, by key.
+        """Return the documents that were read from one of these files, or have one of these text hashes or ids, by key.
 
         Each document is returned once. An empty string matches no document. Where very many documents have these text
         hashes, a store may return only some of them.

@@ -132,7 +132,7 @@ class Planner:
 
     def _stored_records(self, group: Sequence[Item]) -> dict[str, DocumentRecord]:
         """Return the stored records with the keys of the documents to add, by document id."""
-        ids = [self._document_id(item.key) for item in group if isinstance(item, Loaded)]
+        ids = [self._document_id(item.key) for item in group if isinstance(item, Loaded) and not item.is_new]
         return {record.id: record for record in self._store.documents(ids)}
 
     def _with_stored_parts(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Item:

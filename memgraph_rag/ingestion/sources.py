@@ -7,14 +7,14 @@ a group have the same key.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
 from pathlib import Path
 
-from memgraph_rag.contracts import FingerprintIndex
+from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.stores import open_place
@@ -29,6 +29,7 @@ from memgraph_rag.types import (
     Failure,
     Fingerprint,
     MetadataValue,
+    make_id,
     text_hash,
 )
 
@@ -66,6 +67,7 @@ class Loaded:
         text_sha256: ``text_hash`` of its text.
         same_as: the keys of other documents with the same text.
         unread_times: the number of its messages whose time was not understood.
+        is_new: whether the store certainly holds no document with its key.
     """
 
     document: Document
@@ -76,6 +78,7 @@ class Loaded:
     text_sha256: str
     same_as: tuple[str, ...] = ()
     unread_times: int = 0
+    is_new: bool = False
 
     @property
     def key(self) -> str:
@@ -142,7 +145,7 @@ def _refuse_page_key(key: str) -> None:
         )
 
 
-def grouped(items: Iterable[Item], index: FingerprintIndex, size: GroupSize, *, ahead: int) -> Iterator[list[Item]]:
+def grouped(items: Iterable[Item], store: GraphStore, size: GroupSize, *, ahead: int) -> Iterator[list[Item]]:
     """Yield the items in groups, each with its key. Each group costs one query.
 
     A group ends with the item that fills it, which may be long, and before an item whose key it has already.
@@ -150,7 +153,7 @@ def grouped(items: Iterable[Item], index: FingerprintIndex, size: GroupSize, *, 
     Args:
         ahead: the number of previous groups that may not be stored yet when a group is yielded.
     """
-    keys = _Keys(index, ahead)
+    keys = _Keys(store, ahead)
     for group in _bounded(items, size):
         yield from _with_distinct_keys(keys.assigned(group))
 
@@ -161,8 +164,8 @@ class _Keys:
     It remembers the current group and the previous groups that may not be stored yet.
     """
 
-    def __init__(self, index: FingerprintIndex, ahead: int) -> None:
-        self._index = index
+    def __init__(self, store: GraphStore, ahead: int) -> None:
+        self._store = store
         self._key_of_file: deque[dict[str, str]] = deque(maxlen=ahead + 1)
         self._text_of_key: deque[dict[str, str]] = deque(maxlen=ahead + 1)
 
@@ -171,15 +174,23 @@ class _Keys:
         loaded = [item for item in group if isinstance(item, Loaded)]
         if not loaded:
             return list(group)
-        stored = self._index.matching_fingerprints(
+        stored = self._store.matching_fingerprints(
             sources=[file for item in loaded if not item.has_key for file in item.files],
             text_hashes=[item.text_sha256 for item in loaded],
+            document_ids=[make_id(self._store.namespace, "document", item.key) for item in loaded],
         )
+        waiting = {fingerprint.key for fingerprint in stored}.union(*self._text_of_key)
         self._key_of_file.appendleft({})
         keyed = [self._keyed(item, stored) if isinstance(item, Loaded) else item for item in group]
         self._text_of_key.append({item.key: item.text_sha256 for item in keyed if isinstance(item, Loaded)})
         keys_of_text = _keys_by_text(stored, dict(chain.from_iterable(map(dict.items, self._text_of_key))))
-        return [_with_same(item, keys_of_text) if isinstance(item, Loaded) else item for item in keyed]
+        times = Counter(item.key for item in keyed if isinstance(item, Loaded))
+        return [
+            replace(_with_same(item, keys_of_text), is_new=times[item.key] == 1 and item.key not in waiting)
+            if isinstance(item, Loaded)
+            else item
+            for item in keyed
+        ]
 
     def _keyed(self, item: Loaded, stored: Sequence[Fingerprint]) -> Loaded:
         """Return the document with the key that its file has already, unless the user gave a key."""

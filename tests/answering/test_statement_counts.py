@@ -45,7 +45,7 @@ def test_adding_a_document_takes_few_statements(memory: Memory, statements: list
     path.write_text(FOX)
     statements.clear()
     memory.add(path)
-    assert len(statements) <= 14
+    assert len(statements) <= 13
 
 
 def test_question_takes_18_statements(memory: Memory, statements: list[str]) -> None:

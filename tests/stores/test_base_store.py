@@ -60,7 +60,7 @@ def reads(store: GraphStore) -> dict[str, list[Any]]:
         "recognizer": [store.recognizer()],
         "matching_fingerprints": [
             store.matching_fingerprints(sources=["/books/bare", ""]),
-            store.matching_fingerprints(sources=["/books/bare"], text_hashes=[ANNOTATED]),
+            store.matching_fingerprints(sources=["/books/bare"], text_hashes=[ANNOTATED], document_ids=ids[:2]),
         ],
         "segments_in": [store.segments_in(ids)],
         "sections_in": [store.sections_in(ids)],

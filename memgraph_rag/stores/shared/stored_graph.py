@@ -102,12 +102,14 @@ class StoredGraph(BaseStore):
 
     @override
     def matching_fingerprints(
-        self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = ()
+        self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = (), document_ids: Sequence[str] = ()
     ) -> list[Fingerprint]:
-        files, texts = sorted({*sources} - {""}), sorted({*text_hashes} - {""})
-        if not files and not texts:
+        files, texts, ids = sorted({*sources} - {""}), sorted({*text_hashes} - {""}), sorted({*document_ids})
+        if not files and not texts and not ids:
             return []
-        rows_found = self._run("read/match_fingerprints", sources=files, text_hashes=texts, k=_MOST_MATCHES)
+        rows_found = self._run(
+            "read/match_fingerprints", sources=files, text_hashes=texts, document_ids=ids, k=_MOST_MATCHES
+        )
         return sorted(
             {Fingerprint(**row) for row in rows_found},
             key=lambda fingerprint: (fingerprint.key, fingerprint.document_id),

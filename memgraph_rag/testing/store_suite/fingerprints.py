@@ -49,6 +49,7 @@ def test_text_without_file_matches_no_file(store: GraphStore) -> None:
     graph = make_graph(store.namespace, "a", TEXTS)
     store.write(replace(graph, document=replace(graph.document, source="")))
     assert store.matching_fingerprints(sources=[""]) == []
+    assert [item.key for item in store.matching_fingerprints(document_ids=[*store.document_ids(), "x"])] == ["a"]
     assert [fingerprint.source for fingerprint in store.matching_fingerprints(text_hashes=[HASH])] == [""]
 
 
