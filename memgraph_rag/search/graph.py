@@ -51,7 +51,7 @@ SHARPNESS = 3.0  # of the reset: a third of a standard deviation multiplies a se
 KEYWORDS = 0.5  # weight of BM25, where the embedder knows the language and the cosine has the weight 1
 NEIGHBOURS = 0.3  # weight of each neighbour in a segment's own scores
 DAY, DAY_LAST = 1.0, 3.0  # added to segments that name the question's day: in the walks, and in the final order
-WORDS_LAST = 0.4  # weight of BM25 in the final order, for a question in a language that the embedder does not know
+WORDS_LAST = 3.0  # weight of BM25 in the final order, for a question in a language that the embedder does not know
 ENTITIES = 0.85  # mass that starts on the question's entities; 1 starts on the segments
 BEST_SEGMENT = 0.5  # weight of the best segment in the start of the second walk; the question has the weight 1
 SECOND_LIST, SECOND_WALK = 0.5, 0.4  # weights in the fusion that chooses candidates; the first walk has the weight 1
@@ -251,7 +251,7 @@ class GraphSearch:
         starts = (best, int(lists["graph"][min(1, len(lists["graph"]) - 1)]))
         candidates = np.array(list(dict.fromkeys([*starts, *fused]))[:CANDIDATES])
         titles = [self.index.title(int(view.rows[place])) for place in (*candidates, *starts)]
-        start = Start(asked.terms, first.by_vector, second.by_vector, second.on_segments, starts, asked.knowledge)
+        start = Start(asked.terms, first.by_vector, second.on_segments, starts, asked.knowledge)
         scale = cosine_scale(self._embedder)
         figures = features(view, self.index.keywords, titles, start, candidates, scale=scale)
         by_words = standard(first.by_words, view.weights)[candidates]

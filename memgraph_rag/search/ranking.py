@@ -43,7 +43,6 @@ __all__ = [
 
 FEATURES = {
     "meaning": "cosine to the question, in standard deviations",
-    "farther meaning": "cosine to question and best segment together, in standard deviations",
     "second walk": "log of its mass in the second walk, relative to the largest",
     "words": "share of the question's words that it holds; rare words count more, also in the next two",
     "new to first": "share of the question's words that it holds and the first start does not",
@@ -52,11 +51,10 @@ FEATURES = {
     "named by first": "if the first start holds the name in its title, how rare the name is: from 0 to 1",
     "named by second": "the same of the second start",
     "title asked for": "share of its title's words that the question holds",
-    "start": "1 for the two starts",
 }
 """The features of a passage, in the order of the weights."""
 
-WEIGHTS = np.array([0.2226, 0.0445, 0.2022, -1.68, 3.091, 3.184, 1.364, 1.675, 0.757, 0.5752, 0.2489])
+WEIGHTS = np.array([0.2226, 0.2022, -1.68, 3.091, 3.184, 1.364, 1.675, 0.757, 0.5752])
 """The mean of two fits of ``benchmarks/fit_ranking.py``: on paragraphs alone (musique_tune and hotpotqa_tune, 200
 questions), and on paragraphs, documentation, source code and four languages together, 2026-11-27."""
 
@@ -92,7 +90,6 @@ class Start:
     Attributes:
         terms: the question's words, as ``KeywordIndex.terms`` returns them.
         cosines: (n,) cosines to the question.
-        farther: (n,) cosines to the question and the best segment together.
         second_walk: (n,) masses of the second walk.
         starts: the places of the first walk's two best segments; the same place twice if there is only one.
         knowledge: how well the embedder knows the question's kind of text, from 0 to 1; cosines count by it.
@@ -100,7 +97,6 @@ class Start:
 
     terms: NDArray[np.int32]
     cosines: NDArray[np.float64]
-    farther: NDArray[np.float64]
     second_walk: NDArray[np.float64]
     starts: tuple[int, int]
     knowledge: float = 1.0
@@ -149,7 +145,6 @@ def features(
     named[:, places] *= keywords.joint_rarity([heads[place] for place in places], view.rows, view.weights)
     columns = [
         start.knowledge * standard(start.cosines, view.weights)[candidates],
-        start.knowledge * standard(start.farther, view.weights)[candidates],
         np.log(start.second_walk[candidates] / max(start.second_walk.max(), 1e-300) + _LEAST),
         holds @ question_rarity,
         *(holds @ (question_rarity * ~_holds(terms, start.terms)) for terms in start_terms),
@@ -157,7 +152,6 @@ def features(
         * scale.read((view.embeddings[candidates] @ view.embeddings[start.starts[1]]).astype(np.float64)),
         *named,
         asked[: len(candidates)],
-        np.isin(candidates, start.starts),
     ]
     return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
 
