@@ -8,8 +8,8 @@ only with ``--repair``; after a failed check the next check still runs; a file t
 from __future__ import annotations
 
 import os
+import platform
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -49,7 +49,6 @@ from memgraph_rag.types import Prompt
 
 __all__ = ["Finding", "doctor", "examine"]
 
-_OLDEST_PYTHON = (3, 10)
 _ROOM_GB = 5.0  # the joined 1.5B file and its converted checkpoint exist at the same time
 _RESTORE = "if the file is damaged, restore it from a copy, or import an export of it into a new file"
 _NO_DAMAGE = (SchemaMismatch, StoreAccessDenied, StoreLocked, StoreReadOnly, StoreUnavailable)
@@ -117,7 +116,7 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
     is_elsewhere = is_address(settings.model)
     crash = cache(lambda: _crash(settings))
     checks: dict[str, Callable[[], Finding]] = {
-        "Python": _python,
+        "Python": lambda: Finding("Python", "ok", platform.python_version()),
         "packages": _packages,
         "cache": lambda: _cache(settings),
         "embedder": lambda: _embedder(settings),
@@ -134,13 +133,6 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
             yield check()
         except Exception as error:  # noqa: BLE001 - after any error the next check still runs
             yield Finding(part, "fail", f"{type(error).__name__}: {' '.join(str(error).split())}")
-
-
-def _python() -> Finding:
-    version_text = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < _OLDEST_PYTHON:
-        return Finding("Python", "fail", version_text, "install Python 3.10 or newer")
-    return Finding("Python", "ok", version_text)
 
 
 def _packages() -> Finding:

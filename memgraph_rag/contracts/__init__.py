@@ -7,7 +7,7 @@ strategies, stores) never import one another; they meet here and in ``types``.
 
 from __future__ import annotations
 
-from memgraph_rag.contracts.graph import FingerprintIndex, GraphStore, GraphView, StoreUpkeep
+from memgraph_rag.contracts.graph import GraphStore, GraphView, StoreUpkeep
 from memgraph_rag.contracts.graph_reads import GraphReader, MemoryGraph, NodeReader, SearchedGraph
 from memgraph_rag.contracts.graph_writes import GraphWriter
 from memgraph_rag.contracts.layers import (
@@ -50,7 +50,6 @@ __all__ = [
     "EstimatingLayer",
     "Extract",
     "FindPhrases",
-    "FingerprintIndex",
     "GraphReader",
     "GraphStore",
     "GraphView",

@@ -28,7 +28,7 @@ from memgraph_rag.types import (
     Vector,
 )
 
-__all__ = ["FingerprintIndex", "GraphStore", "GraphView", "StoreUpkeep"]
+__all__ = ["GraphStore", "GraphView", "StoreUpkeep"]
 
 
 class GraphView(GraphReader, Protocol):
@@ -109,10 +109,6 @@ class GraphView(GraphReader, Protocol):
     def question_times(self) -> Mapping[str, str]:
         """Return the time at which each kept question was asked (ISO 8601 in UTC), by question id; stale ones too."""
         ...
-
-
-class FingerprintIndex(Protocol):
-    """Finds documents by the file that they were read from, by the hash of their text, or by id."""
 
     def matching_fingerprints(
         self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = (), document_ids: Sequence[str] = ()
@@ -201,7 +197,7 @@ class StoreUpkeep(Protocol):
         ...
 
 
-class GraphStore(GraphView, SearchedGraph, GraphWriter, FingerprintIndex, StoreUpkeep, Protocol):
+class GraphStore(GraphView, SearchedGraph, GraphWriter, StoreUpkeep, Protocol):
     """A graph database, bound to one namespace. Several threads may use it at the same time.
 
     A store must implement the abstract members. It inherits the others from ``stores.BaseStore``.

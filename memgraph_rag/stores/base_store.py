@@ -86,15 +86,13 @@ class BaseStore(GraphStore):
     def matching_fingerprints(
         self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = (), document_ids: Sequence[str] = ()
     ) -> list[Fingerprint]:
-        files, hashes = {*sources} - {""}, {*text_hashes} - {""}
-        records = self.documents() if files or hashes else self.documents(document_ids)
+        files, hashes, ids = {*sources} - {""}, {*text_hashes} - {""}, {*document_ids}
+        records = self.documents() if files or hashes else self.documents(sorted(ids))
         segments = self.segments_in([record.id for record in records])
         texts = {document_id: "".join(segment.text for segment in listed) for document_id, listed in segments.items()}
         stored = [Fingerprint(item.id, item.key, item.source, text_hash(texts[item.id])) for item in records]
         return [
-            item
-            for item in stored
-            if item.source in files or item.text_sha256 in hashes or item.document_id in document_ids
+            item for item in stored if item.source in files or item.text_sha256 in hashes or item.document_id in ids
         ]
 
     @override

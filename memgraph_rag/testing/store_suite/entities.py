@@ -290,13 +290,6 @@ def test_two_namespaces_share_no_entity(make_store: MakeStore) -> None:
     assert len(before[0]) == 3
 
 
-def test_empty_namespace_has_no_entities(store: GraphStore) -> None:
-    assert store.entities([]) == store.entities(["x"]) == []
-    assert store.recognizer() == ""
-    assert store.version() == store.count_documents() == 0
-    assert store.document_ids() == store.indexed_segments(since=-1) == store.indexed_segments(since=0) == []
-
-
 def test_a_segment_is_read_with_its_entities(store: GraphStore) -> None:
     graph = name_graph(
         store.namespace,
