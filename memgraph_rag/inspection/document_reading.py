@@ -6,7 +6,7 @@ It only reads the store. Invariant: the records of a list were in the scope at s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -42,7 +42,7 @@ def find(store: GraphStore, name: str | Path) -> Document | Node:
 
 def with_places(
     items: Iterable[Step | Part | str | Answer], graph: GraphReader
-) -> Iterator[Step | Part | str | Answer]:
+) -> Generator[Step | Part | str | Answer, None, None]:
     """Yield the items of an answer; the citations of the ``Answer`` with their page, slide or sheet."""
     for item in items:
         if isinstance(item, Answer) and item.citations:

@@ -131,7 +131,7 @@ def _render(data: bytes, number: int) -> bytes:
             page = document[number]
             width, height = page.get_size()
             scale = min(_RESOLUTION, (_MOST_PIXELS / max(width * height, 1)) ** 0.5)
-            picture, file = page.render(scale=scale, grayscale=True).to_pil(), BytesIO()
+            picture, file = page.render(scale=scale, grayscale=True).to_pil(), BytesIO()  # pyright: ignore[reportArgumentType]
         finally:
             document.close()
     picture.save(file, "PNG")

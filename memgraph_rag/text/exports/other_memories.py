@@ -215,7 +215,7 @@ def _convert_file(file: Mapping[str, Any]) -> Iterator[Document]:
     yield from _document("letta", f"file/{file['file_name']}", file.get("content"), file.get("created_at"))
 
 
-def _said_in_letta(message: Mapping[str, Any]) -> Iterator[str]:
+def _said_in_letta(message: Mapping[str, Any]) -> Iterator[Any]:
     """Yield what a person or the agent said: texts, and what the agent sends by its tool ``send_message``.
 
     A message of a person may be JSON with its kind; one of the system (heartbeat, login) is left out.
