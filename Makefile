@@ -1,6 +1,6 @@
 # Everything from a fresh clone, with Python 3.10+ and make; other needs are fetched into .venv.
 #
-#   make demo       a story, three questions: walk, answers, citations
+#   make demo       a story, four questions: walk, answers, citations
 #   make check      lint, types and the quick tests
 #   make test       lint, types and the tests, a real Neo4j included, in at most 10 minutes on two cores
 #   make test-all   the rest too: Neo4j 5.26 whole, every strategy and architecture, adapters for agent frameworks
@@ -39,7 +39,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.has-demo ## A story and three questions, on the embedded store
+demo: $(VENV)/.has-demo ## A story and four questions, on the embedded store
 	@$(BIN)/memgraph-rag demo
 
 check: $(VENV)/.has-test ## Lint, types and the tests that need neither a server nor weights, in about a minute and a half

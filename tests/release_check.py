@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-QUESTIONS = 3
+QUESTIONS = 4
 
 
 def run(*command: str | Path, folder: Path = ROOT, shown: bool = True) -> str:

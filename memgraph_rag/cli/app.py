@@ -127,7 +127,7 @@ COMMANDS = {
     "demo": Command(
         "demo",
         "demo",
-        "Add a short story to a separate store and ask three questions: progress, walk, answers and citations.",
+        "Add a short story to a separate store and ask four questions: progress, walk, answers and citations.",
     ),
     "serve": Command(
         "agents",

@@ -1,4 +1,4 @@
-"""The command ``memgraph-rag demo``: add a story, ask three questions, and show progress, walk, answers and citations.
+"""The command ``memgraph-rag demo``: add a story, ask four questions, and show progress, walk, answers and citations.
 
 It uses the public API of ``Memory``. Invariant: an answer of the last run is shown only if document, model, strategy
 and library version are the same; the output then says so.
@@ -32,6 +32,7 @@ QUESTIONS = (
     "Why did Peter's mother tell him not to go into Mr. McGregor's garden?",
     "What did Peter lose while he was running away?",
     "What did Mrs. Rabbit give Peter at the end of the day?",
+    "What did the mother of Flopsy buy at the baker's?",  # taken apart: the tale calls her Mrs. Rabbit
 )
 
 _STORY = "peter_rabbit.txt"
@@ -43,7 +44,7 @@ def demo(
     place: Place,
     fresh: Annotated[bool, typer.Option("--fresh", help="Add the story and ask the questions again.")] = False,
 ) -> None:
-    """Add a short story to a separate store and ask three questions: progress, walk, answers and citations.
+    """Add a short story to a separate store and ask four questions: progress, walk, answers and citations.
 
     If nothing changed since the last run, its answers are shown again. --store and --namespace name others.
     """

@@ -15,13 +15,13 @@ def store(tmp_path):
     return tmp_path / "demo.lbug"
 
 
-def test_it_tells_a_story_and_asks_three_questions(cli, store) -> None:
+def test_it_tells_a_story_and_asks_four_questions(cli, store) -> None:
     shown = cli("demo", "--store", store).stdout
     assert "The Tale of Peter Rabbit" in shown
     assert "added      peter_rabbit.txt" in shown
     for question in QUESTIONS:
         assert question in shown
-    assert shown.count("order  node") == shown.count("Stopped because") == 3
+    assert shown.count("order  node") == shown.count("Stopped because") == len(QUESTIONS)
     assert KEPT not in shown
     assert f"--store {store} --namespace demo" in shown
 
@@ -30,7 +30,7 @@ def test_a_second_run_shows_the_answers_of_the_first(cli, store) -> None:
     first = cli("demo", "--store", store).stdout
     second = cli("demo", "--store", store).stdout
     assert "unchanged  peter_rabbit.txt" in second
-    assert second.count(KEPT) == 3
+    assert second.count(KEPT) == len(QUESTIONS)
     assert walks(first) == walks(second)
 
 
@@ -65,7 +65,7 @@ def test_kept_answers_that_cannot_be_read_count_as_none(cli, store, content) -> 
     cli("demo", "--store", store)
     store.with_name("demo-answers.json").write_text(content)
     assert KEPT not in cli("demo", "--store", store).stdout
-    assert len(json.loads(store.with_name("demo-answers.json").read_text())) == 3
+    assert len(json.loads(store.with_name("demo-answers.json").read_text())) == len(QUESTIONS)
 
 
 def test_it_uses_a_store_of_its_own(cli, opened, monkeypatch, tmp_path) -> None:
@@ -77,7 +77,7 @@ def test_it_uses_a_store_of_its_own(cli, opened, monkeypatch, tmp_path) -> None:
 def test_answers_find_a_folder_where_the_store_is_no_file(cli, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("platformdirs.user_data_path", lambda _: tmp_path / "new" / "folder")
     cli("demo", "--store", ":memory:")
-    assert len(json.loads((tmp_path / "new" / "folder" / "demo-answers.json").read_text())) == 3
+    assert len(json.loads((tmp_path / "new" / "folder" / "demo-answers.json").read_text())) == len(QUESTIONS)
 
 
 def test_the_story_is_about_a_thousand_tokens_of_plain_text() -> None:
