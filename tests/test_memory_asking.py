@@ -21,8 +21,7 @@ from memgraph_rag.types import Usage
 # ── asking ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-# Without "summary": whether what a model wrote at the top holds the answer is up to that model.
-@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "summary"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_answer_cites_what_stands_verbatim_in_its_document(memory: Memory, strategy: str) -> None:
     texts = {"fox": FOX, "river": RIVER}
     for key, text in texts.items():

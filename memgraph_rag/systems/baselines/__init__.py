@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from memgraph_rag.contracts import System
-from memgraph_rag.systems.baselines.decom import Decom
 from memgraph_rag.systems.baselines.full_context import FullContext
 from memgraph_rag.systems.baselines.llmlingua import LLMLingua
 from memgraph_rag.systems.baselines.llmlingua2 import LLMLingua2
@@ -12,7 +11,6 @@ from memgraph_rag.systems.baselines.memory_tree import MemoryTreeLayer
 from memgraph_rag.systems.baselines.memwalker import MemWalker
 from memgraph_rag.systems.baselines.selective_context import SelectiveContext
 from memgraph_rag.systems.baselines.sliding_window import SlidingWindow
-from memgraph_rag.systems.baselines.summary import Summary
 
 __all__ = ["SYSTEM"]
 
@@ -21,8 +19,6 @@ SYSTEM = System(
     strategies={
         "full_context": FullContext,
         "sliding_window": SlidingWindow,
-        "summary": Summary,
-        "decom": Decom,
         "llmlingua": LLMLingua,
         "longllmlingua": LongLLMLingua,
         "llmlingua2": LLMLingua2,
