@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from memgraph_rag.contracts import LanguageModel
+from memgraph_rag.contracts import LanguageModel, Progress
 from memgraph_rag.types import Node, Prompt, as_line
 
-__all__ = ["AROUND_TOKENS", "HEAD", "Batch", "batches", "input_tokens", "output_tokens", "prompt"]
+__all__ = ["AROUND_TOKENS", "HEAD", "Batch", "batches", "input_tokens", "output_tokens", "progress_of", "prompt"]
 
 HEAD = "Below are consecutive pieces of a text, one on each line."
 
@@ -29,6 +29,11 @@ def output_tokens(language: LanguageModel, batch_tokens: int) -> int:
 def input_tokens(language: LanguageModel, batch_tokens: int, *, around_tokens: int = AROUND_TOKENS) -> int:
     """Return how many tokens of nodes fit into a batch; the arguments are those of ``batches``."""
     return min(batch_tokens, language.window) - output_tokens(language, batch_tokens) - around_tokens
+
+
+def progress_of(progress: Progress | None, step: str) -> Progress | None:
+    """Return a callback for the model that tells its progress as that of this step of a layer."""
+    return progress and (lambda _, done, count: progress(step, done, count))
 
 
 def batches(

@@ -18,7 +18,7 @@ from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers import extraction
-from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, output_tokens, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, output_tokens, progress_of, prompt
 from memgraph_rag.layers.extraction import goes_in_circles, parse_extraction, reply_schema
 from memgraph_rag.layers.grounded_relations import Account, relation_rows
 from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, read_questions, require_rouge
@@ -201,17 +201,12 @@ class RelationsLayer:
         progress: Progress | None,
     ) -> Iterator[str]:
         """Yield the model's replies to all prompts, and add each one's usage to its account."""
-
-        def tell(_: str, done: int, count: int) -> None:
-            if progress is not None:
-                progress(what, done, count)
-
         written = language.generate(
             [prompt(ask.account.batches[ask.place], ask.task) for ask in asks],
             max_tokens=output_tokens(language, self._batch_tokens),
             stop=goes_in_circles,
             schema=schema,
-            progress=tell,
+            progress=progress_of(progress, what),
         )
         for ask, generation in zip(asks, written, strict=True):
             ask.account.usage += generation.usage

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD
+from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, progress_of
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
 from memgraph_rag.types import Annotation, Generation, LayerRows, Prompt, Segment, Usage, as_line
 
@@ -144,13 +144,13 @@ class MemoryTreeLayer:
         progress: Progress | None,
     ) -> list[int]:
         """Let the model sum up the inputs of each task, and return the places of the new nodes in their trees."""
-
-        def tell(_: str, done: int, count: int) -> None:
-            if progress is not None:
-                progress(f"summing up, level {level}", done, count)
-
         prompts = [Prompt(HEAD, tuple(inputs), task) for _, inputs in tasks]
-        written = language.generate(prompts, max_tokens=self._summary_tokens, stop=goes_in_circles, progress=tell)
+        written = language.generate(
+            prompts,
+            max_tokens=self._summary_tokens,
+            stop=goes_in_circles,
+            progress=progress_of(progress, f"summing up, level {level}"),
+        )
         return [tree.add(inputs, item, level) for (tree, inputs), item in zip(tasks, written, strict=True)]
 
 

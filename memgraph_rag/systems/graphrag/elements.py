@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, Batch, batches, output_tokens, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, Batch, batches, output_tokens, progress_of, prompt
 from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.surfaces import words
 from memgraph_rag.systems.graphrag.element_reply import (
@@ -154,14 +154,12 @@ class _Writer:
         if not units:
             return []
 
-        def tell(_: str, done: int, count: int) -> None:
-            if self._progress is not None:
-                self._progress("finding elements", done, count)
-
         of_units = [tasks] * len(units) if isinstance(tasks, str) else tasks
         prompts = [prompt(unit.batch, task) for unit, task in zip(units, of_units, strict=True)]
         stop = None if schema is None else repeats_itself
-        written = self._language.generate(prompts, max_tokens=most, stop=stop, schema=schema, progress=tell)
+        written = self._language.generate(
+            prompts, max_tokens=most, stop=stop, schema=schema, progress=progress_of(self._progress, "finding elements")
+        )
         for unit, generation in zip(units, written, strict=True):
             unit.usage += generation.usage
         return [generation.text.strip() for generation in written]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import output_tokens, prompt
+from memgraph_rag.layers.batches import output_tokens, progress_of, prompt
 from memgraph_rag.layers.extraction import about, clean, list_of, read_reply, strings
 from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.openie import NOT_NAMED, OpenIE, Passage
@@ -165,16 +165,11 @@ def _write(
     progress: Progress | None,
 ) -> Iterator[str]:
     """Yield the model's reply about each segment, and add its usage to the segment's account."""
-
-    def tell(_: str, done: int, count: int) -> None:
-        if progress is not None:
-            progress("finding triples", done, count)
-
     written = language.generate(
         [prompt((segment,), task) for (_, segment), task in zip(asked, tasks, strict=True)],
         max_tokens=output_tokens(language, _READ_TOKENS),
         schema=schema,
-        progress=tell,
+        progress=progress_of(progress, "finding triples"),
     )
     for (account, _), generation in zip(asked, written, strict=True):
         account.usage += generation.usage

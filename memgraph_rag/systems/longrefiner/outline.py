@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, output_tokens, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, output_tokens, progress_of, prompt
 from memgraph_rag.layers.headings import marked_headings, text_of
 from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.systems.longrefiner import outline_reply
@@ -113,18 +113,13 @@ class OutlineLayer:
 
     def _write(self, asked: Sequence[_Account], language: LanguageModel, progress: Progress | None) -> None:
         """Let the model divide each window, and locate its sections in the text."""
-
-        def tell(_: str, done: int, count: int) -> None:
-            if progress is not None:
-                progress("outlining", done, count)
-
         windows = [(account, window) for account in asked for window in account.windows]
         written = language.generate(
             [prompt(window, self._task, head=self._head) for _, window in windows],
             max_tokens=output_tokens(language, self._batch_tokens),
             stop=outline_reply.is_useless_from_here,
             schema=self._schema,
-            progress=tell,
+            progress=progress_of(progress, "outlining"),
         )
         for (account, window), generation in zip(windows, written, strict=True):
             account.usage += generation.usage

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from memgraph_rag.contracts import Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS
+from memgraph_rag.layers.batches import AROUND_TOKENS, progress_of
 from memgraph_rag.layers.growth import Growth, grow, make_points
 from memgraph_rag.layers.points import SIMILARITY, edge_weights, similarity_weights
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
@@ -155,13 +155,12 @@ class ClustersLayer:
     ) -> None:
         tasks = [list(self._tasks(growth, models)) for growth in growing]
 
-        def tell(_: str, done: int, count: int) -> None:
-            if progress is not None:
-                progress(f"summarising clusters, level {level}", done, count)
-
         prompts = [task.prompt for of_document in tasks for task in of_document]
         generations = models.language.generate(
-            prompts, max_tokens=self._summary_tokens, stop=goes_in_circles, progress=tell
+            prompts,
+            max_tokens=self._summary_tokens,
+            stop=goes_in_circles,
+            progress=progress_of(progress, f"summarising clusters, level {level}"),
         )
         written = iter(generations)
         for growth, of_document in zip(growing, tasks, strict=True):

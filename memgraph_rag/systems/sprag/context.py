@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import batches, prompt
+from memgraph_rag.layers.batches import batches, progress_of, prompt
 from memgraph_rag.layers.headings import marked_headings
 from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.types import (
@@ -153,18 +153,13 @@ class ContextLayer:
 
     def _summarize(self, accounts: Sequence[_Account], language: LanguageModel, progress: Progress | None) -> None:
         """Let the model write the summaries, and the titles of documents without a title."""
-
-        def tell(_: str, done: int, count: int) -> None:
-            if progress is not None:
-                progress("describing", done, count)
-
         asked = [(account, header, task) for account in accounts for header, task in self._asked(account)]
         prompts = [_about(header, task, language, account.document.title) for account, header, task in asked]
         generations = language.generate(
             [item for item in prompts if item is not None],
             max_tokens=_WRITTEN_TOKENS,
             stop=lambda _, written: bool(written.strip()),
-            progress=tell,
+            progress=progress_of(progress, "describing"),
         )
         waiting = iter(generations)
         for (account, header, task), item in zip(asked, prompts, strict=True):
