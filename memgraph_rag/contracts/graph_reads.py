@@ -15,8 +15,6 @@ from memgraph_rag.types import (
     DocumentRecord,
     Entity,
     Hit,
-    IndexedName,
-    IndexedRelation,
     IndexedSegment,
     Neighbour,
     Node,
@@ -183,20 +181,6 @@ class SearchedGraph(NodeReader, Protocol):
 
         The order is by (document id, index). Echoes are included; a missing embedding is a zero vector. A store
         converts each embedding to an array row by row, so that it never holds all of them as Python numbers.
-        """
-        ...
-
-    def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        """Return the relations of the documents that were written after version ``since``, by id; -1 returns all.
-
-        A relation without an embedding may be left out.
-        """
-        ...
-
-    def indexed_names(self, *, since: int) -> list[IndexedName]:
-        """Return the entities with an embedding that the documents written after version ``since`` mention, by id.
-
-        Only an entity with a relation has an embedding. An entity that only a title names is left out.
         """
         ...
 

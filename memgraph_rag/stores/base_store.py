@@ -29,8 +29,6 @@ from memgraph_rag.types import (
     Fingerprint,
     Flaws,
     Hit,
-    IndexedName,
-    IndexedRelation,
     IndexedSegment,
     Mention,
     Overview,
@@ -194,32 +192,6 @@ class BaseStore(GraphStore):
     @override
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         return [segment for graph in self._read_written(since) for segment in _index(graph)]
-
-    @override
-    def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        relations = [
-            IndexedRelation(relation, graph.document.id, vector)
-            for graph in self._read_written(since)
-            for relation, vector in zip(graph.relations, graph.relation_embeddings, strict=True)
-        ]
-        return sorted(relations, key=lambda item: item.relation.id)
-
-    @override
-    def indexed_names(self, *, since: int) -> list[IndexedName]:
-        written = {record.id for record in self.written_documents(since=since)}
-        vectors: dict[str, Vector] = {}
-        mentioned: set[str] = set()
-        for graph in self._read_all() if written else ():
-            vectors |= dict(zip(graph.ends, graph.end_embeddings, strict=True))
-            if graph.document.id in written:
-                mentioned |= {mention.entity_id for mention in graph.mentions}
-        names = sorted(mentioned & vectors.keys())
-        similar: dict[str, list[tuple[str, float]]] = {name: [] for name in names}
-        for pair in self.similar(names):
-            for one, other in ((pair.source_id, pair.target_id), (pair.target_id, pair.source_id)):
-                if one in similar:
-                    similar[one].append((other, pair.score))
-        return [IndexedName(name, vectors[name], tuple(sorted(similar[name]))) for name in names]
 
     @override
     def kept_index(self) -> Path | None:

@@ -20,8 +20,6 @@ __all__ = [
     "Annotation",
     "DocumentGraph",
     "Entity",
-    "IndexedName",
-    "IndexedRelation",
     "IndexedSegment",
     "InformationPoint",
     "Mention",
@@ -245,27 +243,6 @@ class IndexedSegment:
     echo: bool = False
     siblings: int = 0
     language: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedRelation:
-    """A relation as a search holds it in memory. ``embedding`` is the embedding of its description."""
-
-    relation: Relation
-    document_id: str
-    embedding: Vector
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedName:
-    """An entity with relations, as a search holds it in memory.
-
-    ``embedding`` is the embedding of its normalised name. ``similar`` are its near-synonyms as (id, cosine), by id.
-    """
-
-    id: str
-    embedding: Vector
-    similar: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,6 @@ def reads(store: GraphStore) -> dict[str, list[Any]]:
         "relations_at": [store.relations_at(name, k=k) for name in entity_ids for k in (1, 99)],
         "entity_counts": [store.entity_counts(name) for name in (*entity_ids, "nobody")],
         "indexed_segments": [replace(item, embedding=None) for item in indexed],
-        "indexed_relations": [(item.relation, item.document_id) for item in store.indexed_relations(since=-1)],
-        "indexed_names": [(item.id, [name for name, _ in item.similar]) for item in store.indexed_names(since=-1)],
         "segments_around": [replace(item, embedding=None) for item in store.segments_around(segments[1::4])],
         "linked_segments": [
             store.linked_segments(masses, **named, entity_mass=mass, k=9, documents=documents)

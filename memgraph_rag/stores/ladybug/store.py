@@ -30,8 +30,6 @@ from memgraph_rag.stores.shared.segment_words import SegmentWords
 from memgraph_rag.types import (
     DocumentGraph,
     Hit,
-    IndexedName,
-    IndexedRelation,
     IndexedSegment,
     Matrix,
     Neighbour,
@@ -191,32 +189,6 @@ class LadybugStore(graph_writes.WrittenGraph):
         named = sorted({row["entity_id"] for row in left if not row["segment_id"]})
         on_entities = entity_masses((row for row in left if row["segment_id"]), masses)
         return linked_hits(edges, on_entities, named=named, entity_mass=entity_mass, k=k)
-
-    @override
-    def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        with self._file.lock:  # no write between the two
-            self._require_open()
-            embedded = self._read_embedded("read/list_indexed_relation_embeddings", since=since)
-            stated = self._read_table("read/list_indexed_relations", since=since).to_pylist()
-        embeddings = {row["id"]: row for row in embedded}
-        decoded = (
-            relation_rows.decode_indexed(row | embeddings[row["id"]]) for row in stated if row["id"] in embeddings
-        )
-        return sorted(decoded, key=lambda item: item.relation.id)
-
-    @override
-    def indexed_names(self, *, since: int) -> list[IndexedName]:
-        decoded = map(relation_rows.decode_name, self._read_embedded("read/list_indexed_names", since=since))
-        return sorted(decoded, key=lambda name: name.id)
-
-    def _read_embedded(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """Return the rows of a statement, with the embedding of each as an array."""
-        with self._file.lock:
-            self._require_open()
-            table = self._read_table(name, **parameters)
-        vectors = _to_matrix(table["embedding"]) if table.num_rows else ()
-        listed = table.drop_columns("embedding").to_pylist()
-        return [row | {"embedding": vector} for row, vector in zip(listed, vectors, strict=True)]
 
     @override
     def kept_index(self) -> Path | None:

@@ -41,8 +41,6 @@ from memgraph_rag.types import (
     DocumentGraph,
     Flaws,
     Hit,
-    IndexedName,
-    IndexedRelation,
     IndexedSegment,
     Neighbour,
     Similar,
@@ -173,16 +171,6 @@ class Neo4jStore(graph_writes.WrittenGraph):
     def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         segments = self._stream("read/list_indexed_segments", {"since": since}, self._decode_segment)
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
-
-    @override
-    def indexed_relations(self, *, since: int) -> list[IndexedRelation]:
-        relations = self._stream("read/list_indexed_relations", {"since": since}, relation_rows.decode_indexed)
-        return sorted(relations, key=lambda item: item.relation.id)
-
-    @override
-    def indexed_names(self, *, since: int) -> list[IndexedName]:
-        names = self._stream("read/list_indexed_names", {"since": since}, relation_rows.decode_name)
-        return sorted(names, key=lambda name: name.id)
 
     @override
     def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:

@@ -12,11 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from memgraph_rag.stores.shared.rows import Columns, Row, field_columns
-from memgraph_rag.types import DocumentGraph, IndexedName, IndexedRelation, Matrix, Neighbour, Relation, Similar, Vector
+from memgraph_rag.types import DocumentGraph, Matrix, Neighbour, Relation, Similar, Vector
 
 __all__ = [
-    "decode_indexed",
-    "decode_name",
     "decode_neighbours",
     "decode_similar",
     "embedded_columns",
@@ -61,18 +59,6 @@ def without_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentG
     return replace(
         fewer, relation_embeddings=graph.relation_embeddings[places], end_embeddings=graph.end_embeddings[ends]
     )
-
-
-def decode_indexed(row: Row) -> IndexedRelation:
-    """Return a relation of a search index; the embedding becomes an array at once."""
-    relation = {name: value for name, value in row.items() if name not in ("document_id", "embedding")}
-    return IndexedRelation(Relation(**relation), row["document_id"], np.asarray(row["embedding"], np.float32))
-
-
-def decode_name(row: Row) -> IndexedName:
-    """Return an entity of a search index, with its near-synonyms; the embedding becomes an array at once."""
-    similar = tuple(sorted(zip(row["others"], row["scores"], strict=True)))
-    return IndexedName(row["id"], np.asarray(row["embedding"], np.float32), similar)
 
 
 def decode_neighbours(rows: Iterable[Row], k: int) -> list[Neighbour]:

@@ -1,7 +1,7 @@
 """The modes of search "hipporag" and "hipporag2": the searches of both papers over one namespace.
 
-They read the namespace through the context of the search. The relations stay in memory between searches. Invariant: at
-the start of each search they equal the stored relations.
+They read the namespace through the context of the search. The triples stay in memory between searches. Invariant: at
+the start of each search they equal the stored triples.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class NameWalk:
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
         """Return the k best segments, best first; see ``SearchMode.find``.
 
-        ``Evidence.why`` has the rank under "relations" for a segment with triples or relations, and under "names" for
+        ``Evidence.why`` has the rank under "relations" for a segment with triples, and under "names" for
         a segment without. The score is the mass that the walk brought to the segment. Segments that it did not
         reach fill the list up to k, by cosine; their score is 0. If no name of the query is known, all segments are
         ordered by the cosine, which is the score.
@@ -97,7 +97,7 @@ class FactWalk:
 
 
 def _search(context: SearchContext, index: SegmentIndex) -> HippoSearch:
-    """Return the search of this namespace. It keeps its relations in memory between calls."""
+    """Return the search of this namespace. It keeps its triples in memory between calls."""
     if _KEPT not in context.kept:
         relations = RelationIndex(context.graph, context.embedder, most_bytes=context.most_bytes)
         context.kept[_KEPT] = HippoSearch(

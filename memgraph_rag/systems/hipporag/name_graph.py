@@ -1,10 +1,10 @@
 """The graph of names that the HippoRAG searches walk: names, and facts about pairs of names, in the segments of a view.
 
-It builds matrices from the indexes and knows no search algorithm. Invariants: a segment with triples or relations takes
+It builds matrices from the indexes and knows no search algorithm. Invariants: a segment with triples takes
 part only by these, any other segment by the names that the recognizer found in it; segments outside the view take no
 part.
 
-Each triple or relation is a fact about two names (phrases of triples). A segment without any states one fact for each
+Each triple is a fact about two names (its phrases). A segment without any states one fact for each
 pair of its names (co-mention). Names are nodes. Each fact adds 1 to the edge of its pair. ``Edges`` says how
 near-synonyms count.
 
@@ -26,8 +26,9 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.search.segment_index import SegmentIndex, View
+from memgraph_rag.systems.hipporag.phrases import Phrase
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex, Relations
-from memgraph_rag.types import IndexedName, Matrix
+from memgraph_rag.types import Matrix
 
 __all__ = ["Edges", "NameGraph", "checked_edges", "name_graph"]
 
@@ -47,12 +48,12 @@ class NameGraph:
     """Segments, names and facts as matrices: n segments (rows, in the order of the view), m names (columns), f facts.
 
     Attributes:
-        facts: the relations of the view's segments.
+        facts: the triples of the view's segments.
         places: (f,) the row of each fact's segment.
         ends: (f, 2) the columns of the two names of each fact.
-        named: (n, m) 1 where the recognizer found a name in a segment without relations.
+        named: (n, m) 1 where the recognizer found a name in a segment without triples.
         synonyms: (m, m) the cosines of near-synonyms; a pair may have it in one direction only.
-        vectors: by column, the embeddings of names that relations join.
+        vectors: by column, the embeddings of names that triples join.
         columns: the column of each entity or phrase, by id.
         edges: how edges among names count.
     """
@@ -62,7 +63,7 @@ class NameGraph:
     ends: Places
     named: sparse.csr_matrix
     synonyms: sparse.csr_matrix
-    vectors: Mapping[int, IndexedName]
+    vectors: Mapping[int, Phrase]
     columns: Mapping[str, int]
     edges: Edges
 
@@ -78,11 +79,11 @@ class NameGraph:
 
     @cached_property
     def facts_about(self) -> sparse.csr_matrix:
-        """(n, m) number of facts of each segment about each name. A segment without relations counts each name once."""
+        """(n, m) number of facts of each segment about each name. A segment without triples counts each name once."""
         ends = [self.ends[:, 0], self.ends[self._joins, 1]]  # a fact about one name alone counts the name once
         rows, columns = np.concatenate([self.places, self.places[self._joins]]), np.concatenate(ends)
-        of_relations = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(self.segments, self.names))
-        return (of_relations + self.named).tocsr()
+        of_facts = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(self.segments, self.names))
+        return (of_facts + self.named).tocsr()
 
     @cached_property
     def _joins(self) -> NDArray[np.bool_]:
@@ -103,12 +104,12 @@ class NameGraph:
 
     @cached_property
     def has_relations(self) -> NDArray[np.bool_]:
-        """(n,) whether a segment has stored relations."""
+        """(n,) whether a segment has triples."""
         return np.bincount(self.places, minlength=self.segments) > 0
 
     @cached_property
     def in_relations(self) -> NDArray[np.bool_]:
-        """(m,) whether a relation joins the name."""
+        """(m,) whether a triple joins the name."""
         return np.bincount(self.ends.ravel(), minlength=self.names) > 0
 
     @cached_property
@@ -147,7 +148,7 @@ class NameGraph:
 
     @cached_property
     def embedded(self) -> tuple[Places, Matrix]:
-        """(v,) the columns of the names that relations join, ascending, and (v, d) their embeddings."""
+        """(v,) the columns of the names that triples join, ascending, and (v, d) their embeddings."""
         known = np.array(sorted(column for column in self.vectors if self.in_relations[column]), np.int64)
         rows = [self.vectors[int(column)].embedding for column in known]
         return known, np.array(rows, np.float32) if rows else np.zeros((0, self.facts.vectors.shape[1]), np.float32)
@@ -192,7 +193,7 @@ def name_graph(view: View, index: SegmentIndex, relations: RelationIndex, edges:
 
 
 def _columns(facts: Relations, index: SegmentIndex) -> dict[str, int]:
-    """Return the columns of the index, and further columns for names that occur only in relations and triples."""
+    """Return the columns of the index, and further columns for names that occur only in triples."""
     columns = {name: column for column, name in enumerate(index.entity_ids)}
     for end in (*facts.sources, *facts.targets):
         columns.setdefault(end, len(columns))
@@ -206,9 +207,9 @@ def _named(mentions: sparse.csr_matrix, has_relations: NDArray[np.bool_], size: 
 
 
 def _synonyms(
-    vectors: Mapping[int, IndexedName], columns: Mapping[str, int], in_relations: NDArray[np.bool_]
+    vectors: Mapping[int, Phrase], columns: Mapping[str, int], in_relations: NDArray[np.bool_]
 ) -> sparse.csr_matrix:
-    """Return the (m, m) cosines of near-synonyms among the names that relations of the view join."""
+    """Return the (m, m) cosines of near-synonyms among the names that triples of the view join."""
     edges = [
         (column, columns[other], cosine)
         for column, name in vectors.items()

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memgraph_rag.types import Annotation, IndexedName, Matrix, Relation, entity_id
+from memgraph_rag.types import Annotation, Matrix, Relation, Vector, entity_id
 
-__all__ = ["Fact", "find_synonyms", "phrase_form", "phrase_id", "read_facts"]
+__all__ = ["Fact", "Phrase", "find_synonyms", "phrase_form", "phrase_id", "read_facts"]
 
 _OTHER = re.compile(r"[^\w ]|_")
 _SURE_COSINE = 0.8
@@ -40,6 +40,15 @@ class Fact:
     document_id: str
     phrases: tuple[str, str]
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """An end of triples. ``similar`` are its near-synonyms as (id, cosine), by id."""
+
+    id: str
+    embedding: Vector
+    similar: tuple[tuple[str, float], ...] = ()
 
 
 def phrase_form(phrase: str) -> str:
@@ -73,26 +82,26 @@ def read_facts(annotations: Sequence[Annotation], namespace: str) -> Iterator[Fa
         yield Fact(relation, item.document_id, (first, last), str(forms))  # the released code embeds the tuple
 
 
-def find_synonyms(forms: Mapping[str, str], vectors: Matrix, known: Mapping[str, IndexedName]) -> list[IndexedName]:
-    """Return phrases with their near-synonyms among themselves and the known names: cosine of at least 0.8.
+def find_synonyms(forms: Mapping[str, str], vectors: Matrix, known: Mapping[str, Phrase]) -> list[Phrase]:
+    """Return phrases with their near-synonyms among themselves and the known ones: cosine of at least 0.8.
 
     A phrase of less than three letters and digits has none. A phrase has at most its 101 nearest ones.
 
     Args:
         forms: the forms of the phrases, by id.
         vectors: (p, d) their embeddings, in the same order.
-        known: further names, by id.
+        known: further phrases, by id.
     """
     ids = [*forms, *known]
     others = np.array([known[name].embedding for name in known], np.float32).reshape(len(known), vectors.shape[1])
     everything = np.concatenate([vectors, others])
     has_synonyms = [len(form.replace(" ", "")) >= _LEAST_CHARACTERS for form in forms.values()]
-    names: list[IndexedName] = []
+    names: list[Phrase] = []
     for start in range(0, len(forms), _AT_ONCE):
         cosines = vectors[start : start + _AT_ONCE] @ everything.T
         for place, row in enumerate(cosines, start):
             near = np.flatnonzero(row >= _SURE_COSINE) if has_synonyms[place] else ()
             best = sorted((at for at in near if at != place), key=lambda at, row=row: (-row[at], ids[at]))
             pairs = sorted((ids[at], float(row[at])) for at in best[:_MOST_SYNONYMS])
-            names.append(IndexedName(ids[place], vectors[place], tuple(pairs)))
+            names.append(Phrase(ids[place], vectors[place], tuple(pairs)))
     return names

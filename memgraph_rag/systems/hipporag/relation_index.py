@@ -1,14 +1,13 @@
-"""An index in memory of a namespace's triples and relations and of the names that they join, for the HippoRAG searches.
+"""An index in memory of a namespace's triples and of the phrases that they join, for the HippoRAG searches.
 
-It reads the graph by its contract. The triples of a document replace its relations. The store holds the embeddings of
-relations; those of triples and their phrases are computed when they are read. Invariants: after ``refresh`` the index
-equals the store at some moment since the call began; a refresh reads only what documents state that were written since
-the last refresh; after an error the index is empty or unchanged.
+It reads the graph by its contract, and computes the embeddings of triples and phrases when it reads them. Invariants:
+after ``refresh`` the index equals the store at some moment since the call began; a refresh reads only the triples of
+documents that were written since the last refresh; after an error the index is empty or unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -17,13 +16,13 @@ from numpy.typing import NDArray
 
 from memgraph_rag.contracts import Embedder, SearchedGraph
 from memgraph_rag.errors import SearchMemoryExceeded
-from memgraph_rag.systems.hipporag.phrases import Fact, find_synonyms, read_facts
+from memgraph_rag.systems.hipporag.phrases import Fact, Phrase, find_synonyms, read_facts
 from memgraph_rag.systems.hipporag.triples import TRIPLES
-from memgraph_rag.types import IndexedName, IndexedRelation, Matrix, Relation
+from memgraph_rag.types import Matrix, Relation
 
 __all__ = ["RelationIndex", "Relations"]
 
-_BYTES_BESIDE = 1_100  # of a relation without its vector: six strings, and its share of the names
+_BYTES_BESIDE = 1_100  # of a triple without its vectors: six strings, and its share of the phrases
 _VECTORS_OF_TRIPLE = 3  # of the triple, and of two phrases that may be new
 
 Texts = NDArray[np.object_]
@@ -31,16 +30,16 @@ Texts = NDArray[np.object_]
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Relations in the order of their ids, one array for each field.
+    """Triples as relations of phrases, in the order of their ids, one array for each field.
 
     Attributes:
-        ids: (r,) ids of the relations.
-        sources: (r,) ids of the source entities.
-        targets: (r,) ids of the target entities.
-        segments: (r,) ids of the segments that state the relations.
+        ids: (r,) ids of the triples.
+        sources: (r,) ids of the phrases of the subjects.
+        targets: (r,) ids of the phrases of the objects.
+        segments: (r,) ids of the segments that state the triples.
         documents: (r,) ids of the documents of these segments.
-        descriptions: (r,) the texts of the relations.
-        vectors: (r, d) the embeddings of the descriptions.
+        descriptions: (r,) the texts of the triples.
+        vectors: (r, d) the embeddings of the triples.
     """
 
     ids: Texts
@@ -52,22 +51,17 @@ class Relations:
     vectors: Matrix
 
     @classmethod
-    def of(cls, items: Iterable[IndexedRelation], dimension: int) -> Relations:
-        """Build the arrays from relations, in the given order.
-
-        Args:
-            dimension: length of an embedding, which an empty ``vectors`` needs.
-        """
-        listed = list(items)
-        relations = [item.relation for item in listed]
+    def of(cls, facts: Sequence[Fact], vectors: Matrix) -> Relations:
+        """Build the arrays from facts and their embeddings, in the given order."""
+        relations = [fact.relation for fact in facts]
         return cls(
             _texts(relation.id for relation in relations),
             _texts(relation.source_id for relation in relations),
             _texts(relation.target_id for relation in relations),
             _texts(relation.segment_id for relation in relations),
-            _texts(item.document_id for item in listed),
+            _texts(fact.document_id for fact in facts),
             _texts(relation.description for relation in relations),
-            np.array([item.embedding for item in listed], np.float32).reshape(len(listed), dimension),
+            vectors,
         )
 
     def __len__(self) -> int:
@@ -90,11 +84,11 @@ class Relations:
 
 
 class RelationIndex:
-    """All relations and triples of one namespace.
+    """All triples of one namespace.
 
     Args:
         embedder: embeds triples and phrases.
-        most_bytes: the memory that the relations and triples may take, approximately.
+        most_bytes: the memory that the triples may take, approximately.
 
     Only one thread at a time may use the index, as with ``NamespaceIndex``.
     """
@@ -108,8 +102,8 @@ class RelationIndex:
 
     def _clear(self) -> None:
         self._version = -1
-        self.relations = Relations.of((), self._dimension)
-        self.names: dict[str, IndexedName] = {}
+        self.relations = Relations.of((), np.zeros((0, self._dimension), np.float32))
+        self.names: dict[str, Phrase] = {}
 
     @property
     def version(self) -> int:
@@ -117,20 +111,20 @@ class RelationIndex:
         return self._version
 
     def refresh(self) -> None:
-        """Read the relations written since the last refresh, and drop those of removed documents.
+        """Read the triples written since the last refresh, and drop those of removed documents.
 
         Nothing is read if the namespace has not changed. An error while it reads empties the index; the next call then
-        reads all relations.
+        reads all triples.
 
         Raises:
-            SearchMemoryExceeded: the relations do not fit ``most_bytes``. The index is empty then.
+            SearchMemoryExceeded: the triples do not fit ``most_bytes``. The index is empty then.
         """
         version = self._graph.version()  # read first: rows that are written meanwhile are read again next time
         if version == self._version:
             return
         try:
             self._renew()
-        except BaseException:  # relations and names may be inconsistent after an interruption
+        except BaseException:  # triples and phrases may be inconsistent after an interruption
             self._clear()
             raise
         self._version = version
@@ -138,29 +132,19 @@ class RelationIndex:
     def _renew(self) -> None:
         facts = list(read_facts(self._graph.layer_annotations(TRIPLES, since=self._version), self._graph.namespace))
         self._check_memory(len(facts))
-        covered = {fact.document_id for fact in facts}
-        stored = self._graph.indexed_relations(since=self._version)
-        read = [item for item in stored if item.document_id not in covered]
         if len(self.relations):
             written = {record.id for record in self._graph.written_documents(since=self._version)}
             left = set(self._graph.document_ids()) - written
             self.relations = self.relations.at(np.array([name in left for name in self.relations.documents], bool))
-        if read:
-            self.names |= {name.id: name for name in self._graph.indexed_names(since=self._version)}
         if facts:
             self._add_phrases(facts)
-        vectors = self._embedder.embed([fact.text for fact in facts]) if facts else ()
-        read += [
-            IndexedRelation(fact.relation, fact.document_id, vector)
-            for fact, vector in zip(facts, vectors, strict=True)
-        ]
-        if read:
-            self.relations = self.relations.with_others(Relations.of(read, self._dimension))
+            vectors = np.asarray(self._embedder.embed([fact.text for fact in facts]), np.float32)
+            self.relations = self.relations.with_others(Relations.of(facts, vectors))
         joined = {*self.relations.sources, *self.relations.targets}
         self.names = {name: self.names[name] for name in sorted(joined & self.names.keys())}
 
     def _add_phrases(self, facts: Iterable[Fact]) -> None:
-        """Add the new phrases of triples to the names, with their embeddings and near-synonyms."""
+        """Add the new phrases of triples, with their embeddings and near-synonyms."""
         forms = {
             end: form
             for fact in facts
@@ -172,15 +156,13 @@ class RelationIndex:
             self.names |= {name.id: name for name in find_synonyms(forms, vectors, self.names)}
 
     def _check_memory(self, triples: int) -> None:
-        """Check that the stored relations, the triples of the index and this number of new ones fit the memory."""
-        relations = self._graph.statistics().get("RELATES_TO", 0)
-        needed = relations * (4 * self._dimension + _BYTES_BESIDE)
-        triples += max(len(self.relations) - relations, 0)
-        needed += triples * (4 * _VECTORS_OF_TRIPLE * self._dimension + _BYTES_BESIDE)
+        """Check that the triples of the index and this number of new ones fit the memory."""
+        triples += len(self.relations)
+        needed = triples * (4 * _VECTORS_OF_TRIPLE * self._dimension + _BYTES_BESIDE)
         if needed > self._most_bytes:
             raise SearchMemoryExceeded(
-                f"Expected a namespace whose relations fit {self._most_bytes / 2**20:,.0f} MiB of memory, got "
-                f"{relations:,} relations and {triples:,} triples that need about {needed / 2**20:,.0f} MiB. Raise "
+                f"Expected a namespace whose triples fit {self._most_bytes / 2**20:,.0f} MiB of memory, got "
+                f"{triples:,} triples that need about {needed / 2**20:,.0f} MiB. Raise "
                 'search_memory_mib, or search with mode="hybrid", which the database does itself.',
                 segments=0,
                 needed_bytes=needed,

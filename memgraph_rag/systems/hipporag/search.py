@@ -100,7 +100,7 @@ class HippoSearch:
 
         A walk over names and segments starts at the names of the five nearest facts. The start weight of a name is the
         mean score of its facts / (number of segments about the name); only the five largest count. The start weight of
-        a segment is its cosine, scaled to 0 to 1, × 0.05. A name of the question that no relation joins takes part with
+        a segment is its cosine, scaled to 0 to 1, × 0.05. A name of the question that no triple joins takes part with
         a mean score of 1. Without any start name, segments are ordered by the cosine. The caller must hold the lock of
         the index.
 
@@ -162,7 +162,7 @@ class HippoSearch:
         return graph.find_column(entity_id(self._namespace, normalise(name))) if phrase is None else phrase
 
     def _named_only(self, question: str, graph: NameGraph) -> list[int]:
-        """Return the columns of the question's names that no relation joins."""
+        """Return the columns of the question's names that no triple joins."""
         ids = [entity_id(self._namespace, name) for name in names_in(question, self._recognizer)]
         known = [column for name in ids if (column := graph.find_column(name)) is not None]
         return [column for column in known if not graph.in_relations[column]]

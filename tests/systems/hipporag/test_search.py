@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -19,12 +19,24 @@ from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.stores import open_store
 from memgraph_rag.systems.hipporag import FactWalk, NameWalk
 from memgraph_rag.systems.hipporag.name_graph import Edges
+from memgraph_rag.systems.hipporag.phrases import read_facts
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
-from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, entity_id, make_graph, make_relations
-from memgraph_rag.types import DocumentGraph, Extent, Relation
+from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, NAME, entity_id, make_graph
+from memgraph_rag.types import Annotation, DocumentGraph, Extent, Matrix, Relation, annotation_id
 
 NAMES = ("Ann", "Bob", "Eve", "Zoe", "Joe")
+
+
+class ApartEmbedder(FakeEmbedder):
+    """Random vectors, the same for the same text, of which no two are equally near to a third."""
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        rows = [np.random.default_rng(list(text.encode())).normal(size=DIMENSION) for text in texts]
+        return np.array([row / np.linalg.norm(row) for row in rows], np.float32).reshape(-1, DIMENSION)
+
+
+EMBED = ApartEmbedder(DIMENSION, name=EMBEDDER)
 HIPPO: tuple[str, ...] = ("hipporag", "hipporag2")
 
 documents_drawn = st.lists(
@@ -50,14 +62,38 @@ def opened(namespace: str = "n") -> GraphStore:
 
 
 def document(key: str, texts: Sequence[str], *, related: bool, namespace: str = "n") -> DocumentGraph:
-    """A document that nobody says, each pair of names beside one another related."""
+    """A document that nobody says, with a triple for each pair of names beside one another if they are related."""
     graph = make_graph(namespace, key, tuple(texts), seed=sum(key.encode()))
-    graph = replace(graph, segments=tuple(replace(segment, speaker="") for segment in graph.segments))
-    return make_relations(namespace, graph) if related else graph
+    segments = tuple(replace(segment, speaker="") for segment in graph.segments)
+    graph = replace(graph, segments=segments, annotations=())
+    pairs = [
+        (segment.id, name, other)
+        for segment in segments
+        for name, other in pairwise(NAME.findall(segment.text))
+        if related and name != other
+    ]
+    triples = tuple(
+        Annotation(
+            f"{name} is with {other}.",
+            (segment_id,),
+            properties={"subject": name, "relation": "is with", "object": other},
+            id=annotation_id(namespace, graph.document.id, "triples", index),
+            document_id=graph.document.id,
+            layer="triples",
+            index=index,
+        )
+        for index, (segment_id, name, other) in enumerate(pairs)
+    )
+    layers = (*graph.document.layers, "triples")
+    return replace(graph, document=replace(graph.document, layers=layers), annotations=triples)
+
+
+def ends_of(relation: Relation) -> tuple[str, str]:
+    return relation.source_id, relation.target_id
 
 
 def search_of(store: GraphStore) -> SegmentSearch:
-    return SegmentSearch(store, FakeEmbedder(DIMENSION, name=EMBEDDER), FakeRecognizer())
+    return SegmentSearch(store, EMBED, FakeRecognizer())
 
 
 def nearest(search: SegmentSearch, query: str) -> list[Relation]:
@@ -86,24 +122,28 @@ def memory_of(drawn: Sequence[tuple[list[list[str]], bool]]) -> tuple[SegmentSea
 class Plain:
     """A memory as dictionaries: facts of each segment, synonyms, and a dense solution of PageRank."""
 
-    def __init__(self, search: SegmentSearch, graphs: Sequence[DocumentGraph], question: str) -> None:
-        self.question = FakeEmbedder(DIMENSION).embed([question])[0].astype(float)
+    def __init__(self, graphs: Sequence[DocumentGraph], question: str) -> None:
+        self.question = EMBED.embed([question])[0].astype(float)
         self.cosine = {s.id: float(row @ self.question) for g in graphs
                        for s, row in zip(g.segments, g.segment_embeddings, strict=True)}  # fmt: skip
-        relations = [(r, row) for g in graphs for r, row in zip(g.relations, g.relation_embeddings, strict=False)]
-        self.relations = sorted(relations, key=lambda pair: pair[0].id)
+        facts = sorted(read_facts([item for g in graphs for item in g.annotations], "n"), key=lambda f: f.relation.id)
+        self.relations = [(fact.relation, EMBED.embed([fact.text])[0]) for fact in facts]
         self.facts: dict[str, list[tuple[str, str]]] = {name: [] for name in self.cosine}
-        for relation, _ in relations:
+        for relation, _ in self.relations:
             self.facts[relation.segment_id].append((relation.source_id, relation.target_id))
         self.named: dict[str, set[str]] = {name: set() for name in self.cosine}
         for mention in (mention for graph in graphs for mention in graph.mentions):
             if not self.facts[mention.segment_id]:
                 self.named[mention.segment_id].add(mention.entity_id)
         self.joined = {end for pairs in self.facts.values() for pair in pairs for end in pair}
-        store = search._graph
-        self.synonyms = [(p.source_id, p.target_id, p.score) for p in store.similar(sorted(self.joined))]
+        forms = {form: end for fact in facts for form, end in zip(fact.phrases, ends_of(fact.relation), strict=True)}
+        self.vectors = {end: EMBED.embed([form])[0] for form, end in forms.items()}
+        self.synonyms = [
+            (first, second, cosine)
+            for first, second in combinations(sorted(self.vectors), 2)
+            if (cosine := float(self.vectors[first] @ self.vectors[second])) >= 0.8
+        ]
         self.names = sorted(self.joined.union(*self.named.values()))
-        self.vectors = {end: row for g in graphs for end, row in zip(g.ends, g.end_embeddings, strict=False)}
 
     def about(self, name: str) -> int:
         return sum(
@@ -134,7 +174,7 @@ class Plain:
         seeds = {node for node in (entity_id("n", name) for name in names) if node in self.names}
         for name in names:
             if entity_id("n", name) not in self.names and self.joined:
-                vector = FakeEmbedder(DIMENSION).embed([name.casefold()])[0]
+                vector = EMBED.embed([name.casefold()])[0]
                 seeds.add(max(sorted(self.joined), key=lambda end: round(float(self.vectors[end] @ vector), 9)))
         if not seeds:
             return None
@@ -190,7 +230,7 @@ class Plain:
 def test_both_equal_their_references(drawn: list[tuple[list[list[str]], bool]], asked: list[str], edges: Edges) -> None:
     search, graphs = memory_of(drawn)
     question = f"whom did {' and '.join(asked)} see on day 1?"
-    plain = Plain(search, graphs, question)
+    plain = Plain(graphs, question)
     modes = NameWalk(edges=edges), FactWalk(edges=edges)
     for mode, expected in zip(modes, (plain.by_names(asked, edges), plain.by_facts(asked, edges)), strict=True):
         found = search.find(question, k=100, mode=mode)
@@ -297,20 +337,20 @@ def test_a_search_sees_what_was_written_and_forgotten_since(mode: str) -> None:
     assert set(search._kept["hipporag"].relations.names) == {entity_id("n", "Ann"), entity_id("n", "Zoe")}
 
 
-def test_relations_beyond_the_memory_are_refused() -> None:
+def test_triples_beyond_the_memory_are_refused() -> None:
     store = opened()
     store.write(document("a", ["Ann met Bob. Eve met Zoe. Joe met Ann."], related=True))
-    embedder, least = FakeEmbedder(DIMENSION, name=EMBEDDER), 2_000  # enough for the segment alone
-    search = SegmentSearch(store, embedder, FakeRecognizer(), most_bytes=least)
+    least = 2_000  # enough for the segment alone
+    search = SegmentSearch(store, EMBED, FakeRecognizer(), most_bytes=least)
     assert search.find("Ann?", k=1)
-    with pytest.raises(SearchMemoryExceeded, match="relations"):
+    with pytest.raises(SearchMemoryExceeded, match="triples"):
         search.find("Ann?", k=1, mode="hipporag")
 
 
-def test_relations_that_are_in_memory_count_once() -> None:
+def test_triples_that_are_in_memory_count_once() -> None:
     store = opened()
     store.write(document("a", ["Ann met Bob."], related=True))
-    index = RelationIndex(store, FakeEmbedder(DIMENSION, name=EMBEDDER), most_bytes=2_000)
+    index = RelationIndex(store, EMBED, most_bytes=2_000)
     index.refresh()
     store.write(document("b", ["Eve met Zoe."], related=False))
     index.refresh()

@@ -10,8 +10,7 @@ import pytest
 from memories import options
 
 from memgraph_rag import Limits, Memory
-from memgraph_rag.layers.openie import OpenIE
-from memgraph_rag.systems.hipporag import FactWalk
+from memgraph_rag.systems.hipporag import FactWalk, TriplesLayer
 from memgraph_rag.systems.hipporag.strategies import HippoRag2
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
 from memgraph_rag.types import Relation, StopReason
@@ -35,7 +34,7 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
         path = tmp_path / "openie.json"
         path.write_text(json.dumps([{"doc_id": key, "triples": triples} for key, (_, triples) in TEXTS.items()]))
         parts = options(
-            layers=("entities", OpenIE(path)) if related else ("entities",),
+            layers=("entities", TriplesLayer(str(path))) if related else ("entities",),
             model=FakeLanguageModel(said=said),
             embedder=FakeEmbedder(64, name="fake"),
         )
@@ -51,7 +50,7 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
         memory.close()
 
 
-def test_names_of_the_model_lead_along_relations(opened: Opened) -> None:
+def test_names_of_the_model_lead_along_triples(opened: Opened) -> None:
     answer = opened(["Ann Lee; Napoleon"]).ask(QUESTION, strategy="hipporag")
     assert [step.node.text for step in answer.trace[:2]] == [TEXTS["lee"][0], TEXTS["york"][0]]
     assert [list(step.sources) for step in answer.trace[:2]] == [["relation"], ["relation"]]
@@ -91,7 +90,7 @@ def test_a_reply_that_names_no_candidate_is_a_search_by_vectors(opened: Opened, 
     assert {source for step in trace for source in step.sources} == {"similarity"}
 
 
-def test_without_relations_the_trace_says_names(opened: Opened) -> None:
+def test_without_triples_the_trace_says_names(opened: Opened) -> None:
     memory = opened(related=False)
     for strategy in ("hipporag2", HippoRag2(filters=False)):
         answer = memory.ask("Where did Zoe Bell keep bees?", strategy=strategy)

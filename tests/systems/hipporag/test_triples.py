@@ -16,14 +16,13 @@ from tables import table
 from memgraph_rag import Memory
 from memgraph_rag.contracts import SearchMode, SplitDocument
 from memgraph_rag.errors import DocumentError, SearchMemoryExceeded, SettingsError
-from memgraph_rag.layers.openie import layers_of_file
 from memgraph_rag.plugins import find_parts
 from memgraph_rag.systems.hipporag import FactWalk, NameWalk, TriplesLayer
-from memgraph_rag.systems.hipporag.phrases import find_synonyms, phrase_form, read_facts
+from memgraph_rag.systems.hipporag.phrases import Phrase, find_synonyms, phrase_form, read_facts
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex
 from memgraph_rag.systems.hipporag.strategies import HippoRag, HippoRag2
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
-from memgraph_rag.types import Annotation, IndexedName, Relation, Segment, entity_id
+from memgraph_rag.types import Annotation, Relation, Segment, entity_id
 
 LEE = "Ann Lee was born in York. She wrote four books about bees."
 OUSE = "The Ouse flows through the city. It floods in spring."
@@ -107,19 +106,6 @@ def test_forgotten_and_removed_triples_lead_nowhere(tmp_path: Path, path: str) -
         facts.clear()
         found = memory.search("York?", mode=FactWalk(lambda nearest: facts.extend(nearest)))
         assert (facts, "relations" in found[0].why) == ([], False)
-
-
-def test_triples_replace_the_relations_of_their_document(tmp_path: Path, path: str) -> None:
-    with opened(tmp_path, *layers_of_file(path)) as memory:
-        receipt = memory.add(LEE, key="lee")
-        assert (receipt.counts["RELATES_TO"], receipt.counts["Annotation"]) == (1, 2)
-        found = memory.search("Ann Lee?", mode="hipporag")
-        search = memory._parts.search._kept["hipporag"]
-        assert sorted(search.relations.relations.descriptions) == sorted(lines(memory, "lee"))
-        assert found[0].path[0].entity == "Ann Lee"
-        list(memory.maintenance.remove_layer("triples"))
-        memory.search("Ann Lee?", mode="hipporag")
-        assert list(search.relations.relations.descriptions) == ["Ann Lee was born in York"]
 
 
 def test_triples_beyond_the_memory_are_refused(tmp_path: Path, path: str) -> None:
@@ -209,7 +195,7 @@ def test_near_synonyms_are_the_phrases_of_a_cosine_from_080() -> None:
     angles = np.arccos([1.0, 0.81, 0.79])
     rows = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     forms = {"a": "first", "b": "second", "c": "of"}
-    names = {name.id: dict(name.similar) for name in find_synonyms(forms, rows, {"k": IndexedName("k", rows[0])})}
+    names = {name.id: dict(name.similar) for name in find_synonyms(forms, rows, {"k": Phrase("k", rows[0])})}
     assert names["a"].keys() == {"b", "k"}
     assert names["a"]["b"] == pytest.approx(0.81, abs=1e-6)
     assert names["c"] == {}  # too short to have any
