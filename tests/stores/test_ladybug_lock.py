@@ -63,6 +63,8 @@ OPEN = """
 import sys
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import open_store
+from memgraph_rag.stores.ladybug import lock
+lock.WAIT_S = float(sys.argv[3]) if len(sys.argv) > 3 else 0.05
 try:
     store = open_store(sys.argv[1], namespace="n", read_only=sys.argv[2] == "read")
     print("open", *(record.key for record in store.documents()))
@@ -307,3 +309,31 @@ def test_file_open_for_reading_refuses_writer(store: LadybugStore, path: Path) -
     store.close()
     with closing(opened(path, read_only=True)), pytest.raises(StoreReadOnly, match="this process"):
         open_store(path, namespace="n")
+
+
+# ── waiting ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("how", ["write", "read"])
+def test_process_waits_until_the_writer_closes_the_file(store: LadybugStore, path: Path, how: str) -> None:
+    closing_soon = threading.Timer(1.0, store.close)
+    closing_soon.start()
+    try:
+        assert run_python(OPEN, path, how, "60") == "open alice.txt\n"
+    finally:
+        closing_soon.join()
+
+
+def test_writers_of_several_processes_all_store_their_document(path: Path) -> None:
+    program = (
+        "import sys; from memgraph_rag.stores.ladybug import lock; lock.WAIT_S = 60\n"
+        "from memgraph_rag.stores import open_store; from memgraph_rag.testing.sample_graphs import *\n"
+        "store = open_store(sys.argv[1], namespace='n'); store.migrate(embedder=EMBEDDER, dimension=DIMENSION)\n"
+        "store.write(make_graph('n', sys.argv[2])); store.close()"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    keys = [f"document {number}" for number in range(4)]
+    writers = [subprocess.Popen([sys.executable, "-c", program, str(path), key], env=environment) for key in keys]
+    assert [writer.wait(90) for writer in writers] == [0, 0, 0, 0]
+    with closing(opened(path, read_only=True)) as reader:
+        assert sorted(record.key for record in reader.documents()) == keys

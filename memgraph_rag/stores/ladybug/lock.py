@@ -25,7 +25,11 @@ from memgraph_rag.stores.ladybug.paths import ENGINE, LOCK_SUFFIX
 
 __all__ = ["FileLock", "Hold", "abandon_all", "hold", "open_place"]
 
-TRIES, PAUSE_S = 5, 0.01  # a reader that releases the lock holds it exclusively for a moment
+WAIT_S = 5.0
+"""So long a process waits for the process that has a file open, as SQLite's module does by default."""
+
+TRIES = 5  # a lock file may be removed between its opening and its lock
+SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 0.2
 
 FLOCK = "hhqqi4x"
 """The format of Linux's ``struct flock``: kind, whence, start, length, process."""
@@ -67,14 +71,27 @@ class Hold(Protocol):
 def hold(place: str, *, shared: bool = False) -> FileLock:
     """Lock a store's file for writing, or with ``shared`` for reading together with other readers.
 
-    Without an error, the lock may be weaker: on Windows, on a file system without such locks, or for a reader that may
-    not write in the folder, there is no lock file.
+    While another process has the file open, this call waits for it, ``WAIT_S`` seconds at most. Without an error, the
+    lock may be weaker: on Windows, on a file system without such locks, or for a reader that may not write in the
+    folder, there is no lock file.
 
     Raises:
-        StoreLocked: another process has the file open; with ``shared``, it has the file open for writing.
+        StoreLocked: another process still has the file open; with ``shared``, it has the file open for writing.
         StoreReadOnly: the file to read cannot be opened.
         OSError: the lock file of a file to write cannot be created.
     """
+    until, pause_s = time.monotonic() + WAIT_S, SHORTEST_PAUSE_S
+    while True:
+        try:
+            return _hold_now(place, shared=shared)
+        except StoreLocked:
+            if time.monotonic() + pause_s > until:
+                raise
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def _hold_now(place: str, *, shared: bool) -> FileLock:
     with ExitStack() as undone:
         data = _lock_for_reading(place) if shared else None
         if data is not None:
@@ -117,7 +134,7 @@ def _take_lock(place: str, *, shared: bool) -> int | None:
     """Return a descriptor that holds the lock; None if this reader or this file system cannot lock."""
     import fcntl
 
-    path, who = f"{place}{LOCK_SUFFIX}", "another process"
+    path = f"{place}{LOCK_SUFFIX}"
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     for _ in range(TRIES):
         descriptor = _open_lock(path, shared=shared)
@@ -127,10 +144,8 @@ def _take_lock(place: str, *, shared: bool) -> int | None:
             undone.callback(os.close, descriptor)
             try:
                 fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-            except BlockingIOError:
-                who = _find_holder(descriptor)
-                time.sleep(PAUSE_S)
-                continue
+            except BlockingIOError as exc:
+                raise _locked_error(place, _find_holder(descriptor)) from exc
             except OSError:  # the file system has no such locks; the engine's own lock remains
                 return None
             if not _is_in_place(descriptor, path):
@@ -139,13 +154,13 @@ def _take_lock(place: str, *, shared: bool) -> int | None:
                 _sign(descriptor)
             undone.pop_all()
             return descriptor
-    raise _locked_error(place, who)
+    raise _locked_error(place, "another process")
 
 
 def _locked_error(place: str, who: str) -> StoreLocked:
     return StoreLocked(
-        f"Expected an unused file, got {show(place)}: {who} has it open. Close it there, or use a Neo4j server for "
-        "several processes.",
+        f"Expected an unused file, got {show(place)}: {who} has it open, and kept it open for {WAIT_S:g} s. Close it "
+        'there, let one process serve it to the others ("memgraph-rag serve"), or use a Neo4j server.',
         path=place,
     )
 
