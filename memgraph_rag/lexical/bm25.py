@@ -13,11 +13,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from memgraph_rag.lexical import dates
-from memgraph_rag.lexical.tokenize import STOP_WORDS, is_lone_letter, query_terms, stemmer_name, term, words
+from memgraph_rag.lexical.text_table import TextList, TextTable
+from memgraph_rag.lexical.tokenize import (
+    STOP_WORDS,
+    is_lone_letter,
+    query_terms,
+    stemmer_name,
+    term,
+    words,
+)
 
-__all__ = ["K1", "MOST_STEMMERS", "TITLE_WEIGHT", "B", "KeywordIndex", "most_frequent"]
+__all__ = ["K1", "MOST_STEMMERS", "TITLE_WEIGHT", "B", "KeywordIndex", "most_frequent", "row_entries"]
 
 
 K1, B = 0.9, 0.4
@@ -30,27 +39,36 @@ TITLE_WEIGHT = 2
 MOST_STEMMERS = 4
 """A query's words are stemmed by the stemmers of so many languages, those of the most texts."""
 
-_ARRAYS = ("_stemmed_by", "_is_day", "_terms", "_counts", "_starts", "_lengths")
+MOST_UNPOSTED = 1000
+"""So many texts, or a 16th of the texts with postings, are searched without postings."""
+
+_POSTINGS = ("_posting_rows", "_posting_counts", "_posting_ends")
+_TABLES = ("_numbers", "_written", "_stemmers")
+_ARRAYS = ("_stemmed_by", "_is_day", "_terms", "_counts", "_starts", "_lengths", *_POSTINGS)
 
 
 class KeywordIndex:
     """BM25 over numbered rows of a title and a text. Rows are only appended; each query names the rows that count.
 
-    A row's terms are its words, stemmed in its language, and its days (``dates.written``).
+    A row's terms are its words, stemmed in its language, and its days (``dates.written``). For each term, the rows that
+    hold it are listed (its postings), but for the last rows.
 
     Source: Robertson, Zaragoza, "The Probabilistic Relevance Framework", 2009; the idf is Lucene's, never below 0.
     """
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._written: list[str] = []  # for each number of a term, the shortest word with this term
-        self._stemmers: dict[str, int] = {}
+        self._numbers = TextTable()  # terms: stems and days
+        self._written = TextList()  # for each number of a term, the shortest word with this term
+        self._stemmers = TextTable()
         self._stemmed_by = np.zeros(0, np.int16)  # for each row, the number of its stemmer
         self._is_day = np.zeros(0, bool)  # for each number of a term
         self._terms = np.zeros(0, np.int32)  # terms of all rows in sequence, each once in its row
-        self._counts = np.zeros(0, np.int32)
+        self._counts = np.zeros(0, np.int32)  # how often the terms of the rows without postings occur
         self._starts = np.zeros(1, np.int64)  # where each row's terms begin, and where the last ends
         self._lengths = np.zeros(0, np.int64)
+        self._posting_rows = np.zeros(0, np.int32)  # rows by term, rising
+        self._posting_counts = np.zeros(0, np.uint16)  # how often the term occurs in the row
+        self._posting_ends = np.zeros(1, np.int32)  # where each term's postings begin, and where the last end
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -58,32 +76,32 @@ class KeywordIndex:
     @property
     def nbytes(self) -> int:
         """About how many bytes the arrays and the vocabulary take."""
-        arrays = (self._terms, self._counts, self._starts, self._lengths)
-        return sum(array.nbytes for array in arrays) + 220 * len(self._numbers)
+        return sum(getattr(self, name).nbytes for name in (*_ARRAYS, *_TABLES))
 
     @property
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays of the index by name, not copied: its whole content except ``texts``."""
-        return {name: getattr(self, name) for name in _ARRAYS}
+    def _unposted(self) -> int:
+        """How many of the last rows have no postings."""
+        return len(self) - int(np.searchsorted(self._starts, self._starts[-1] - len(self._counts)))
 
-    @property
-    def texts(self) -> dict[str, list[str]]:
-        """All terms (stems and days), the shortest word with each of them, both by number; and the stemmers' names."""
-        return {"terms": list(self._numbers), "words": self._written, "stemmers": list(self._stemmers)}
+    def pack(self) -> dict[str, NDArray[Any]]:
+        """Return the whole content as arrays by name, which are not copied."""
+        tables = {name: getattr(self, name).pack() for name in _TABLES}
+        words = {f"{name} {part}": array for name, arrays in tables.items() for part, array in arrays.items()}
+        return {name: getattr(self, name) for name in _ARRAYS} | words
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]], texts: Mapping[str, Iterable[str]]) -> None:
-        """Replace the content by another index's ``arrays`` and ``texts``; the arrays are never written to."""
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Replace the content by the arrays of another index, which are never written to."""
         for name in _ARRAYS:
             setattr(self, name, arrays[name])
-        self._numbers = {term: number for number, term in enumerate(texts["terms"])}
-        self._written = list(texts["words"])
-        self._stemmers = {name: number for number, name in enumerate(texts["stemmers"])}
+        for name in _TABLES:
+            parts = {key.removeprefix(f"{name} "): array for key, array in arrays.items() if key.startswith(f"{name} ")}
+            getattr(self, name).restore(parts)
 
     def copy(self) -> KeywordIndex:
         """Return an index of the same rows, to which further rows can be appended separately."""
         other = copy.copy(self)
-        other._numbers, other._written = {**self._numbers}, [*self._written]
-        other._stemmers = {**self._stemmers}
+        for name in _TABLES:
+            setattr(other, name, getattr(self, name).copy())
         return other
 
     def append(self, rows: Iterable[tuple[str, str, str]]) -> None:
@@ -99,7 +117,7 @@ class KeywordIndex:
         all_days: set[str] = set()
         for title, text, language in rows:
             stemmer = stemmer_name(language)
-            stemmers.append(self._stemmers.setdefault(stemmer, len(self._stemmers)))
+            stemmers.append(self._stemmers.add(stemmer))
             word_counts = self._count_terms(words(text) + TITLE_WEIGHT * words(title), stemmer)
             lengths.append(sum(word_counts.values()))
             day_counts = Counter(dates.written(text) + TITLE_WEIGHT * dates.written(title))
@@ -113,7 +131,26 @@ class KeywordIndex:
         self._lengths = np.concatenate([self._lengths, np.array(lengths, np.int64)])
         self._stemmed_by = np.concatenate([self._stemmed_by, np.array(stemmers, np.int16)])
         self._is_day = np.concatenate([self._is_day, np.zeros(len(self._numbers) - len(self._is_day), bool)])
-        self._is_day[[self._numbers[day] for day in all_days]] = True
+        self._is_day[[self._numbers.find(day) for day in all_days]] = True
+        self._post()
+        for name in _TABLES:
+            getattr(self, name).pack_some()
+
+    def _post(self) -> None:
+        """Add the last rows to the postings, if they are many."""
+        posted, terms = len(self) - self._unposted, len(self._numbers)
+        if self._unposted <= max(MOST_UNPOSTED, posted // 16):
+            return
+        first = self._starts[posted]
+        ends = np.append(self._posting_ends, np.full(terms + 1 - len(self._posting_ends), self._posting_ends[-1]))
+        before = sparse.csc_matrix((self._posting_counts, self._posting_rows, ends), shape=(posted, terms))
+        counts = np.minimum(self._counts, np.iinfo(np.uint16).max).astype(np.uint16)
+        later = sparse.csr_matrix(
+            (counts, self._terms[first:], self._starts[posted:] - first), shape=(self._unposted, terms)
+        )
+        whole = sparse.vstack([before.tocsr(), later], format="csr").tocsc()
+        self._posting_rows, self._posting_counts, self._posting_ends = whole.indices, whole.data, whole.indptr
+        self._counts = self._counts[:0]
 
     def _count_terms(self, all_words: Iterable[str], stemmer: str) -> Counter[int]:
         """Return how often each term occurs, by number; a new term gets a number."""
@@ -124,11 +161,13 @@ class KeywordIndex:
         return counted
 
     def _number(self, term: str, word: str) -> int:
-        number = self._numbers.setdefault(term, len(self._numbers))
+        number = self._numbers.add(term)
         if number == len(self._written):
             self._written.append(word)
-        elif word != self._written[number]:  # independent of the order of the rows
-            self._written[number] = min(word, self._written[number], key=lambda form: (len(form), form))
+        elif word != (known := self._written[number]):  # independent of the order of the rows
+            shortest = min(word, known, key=lambda form: (len(form), form))
+            if shortest != known:
+                self._written[number] = shortest
         return number
 
     def stemmers(self, rows: NDArray[np.int64] | None = None) -> list[str]:
@@ -143,17 +182,32 @@ class KeywordIndex:
         A word is stemmed by each of the ``stemmers`` of ``rows`` (None: of all rows). A query of single letters of a
         script without spaces has the terms that contain one of them.
         """
-        stemmers = self.stemmers(rows)
+        return self._find_terms(query, self.stemmers(rows), dates.asked(query))
+
+    def _find_terms(self, query: str, stemmers: Sequence[str], days: Iterable[str]) -> NDArray[np.int32]:
         by_word = query_terms(query, stemmers)
-        stems = [term for terms in by_word.values() for term in terms]
+        stems: Iterable[str] = [term for terms in by_word.values() for term in terms]
         if by_word and all(map(is_lone_letter, by_word)):
             stems = [term for term in self._numbers if any(letter in term for letter in by_word)]
-        known = {self._numbers.get(term, -1) for term in (*stems, *dates.asked(query))}
+        known = {self._numbers.find(term) for term in (*stems, *days)}
         return np.array(sorted(known - {-1}), np.int32)
+
+    def words_of(self, text: str, row: int) -> NDArray[np.int32]:
+        """Return the sorted numbers of the words of a text, each once, stemmed as the words of a row are."""
+        return self.select_words(self._find_terms(text, [self._stemmers[int(self._stemmed_by[row])]], []))
 
     def row_terms(self, row: int) -> NDArray[np.int32]:
         """Return the sorted numbers of a row's words and days, each once."""
         return np.sort(self._terms[self._starts[row] : self._starts[row + 1]])
+
+    def holds(self, rows: NDArray[np.int64], terms: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return (len(rows), len(terms)) whether each row holds each of the sorted terms."""
+        entries, of = row_entries(self._starts, rows)
+        places = np.searchsorted(terms, self._terms[entries])
+        is_hit = np.append(terms, -1)[places] == self._terms[entries]
+        held = np.zeros((len(rows), len(terms)), bool)
+        held[of[is_hit], places[is_hit]] = True
+        return held
 
     def find_held(self, words: Iterable[str], rows: NDArray[np.int64]) -> frozenset[str]:
         """Return those of the given words (in lower case) that at least one of the rows holds in title or text.
@@ -161,22 +215,20 @@ class KeywordIndex:
         A row holds a word if it has a word with the same stem. A stop word is never held.
         """
         stemmers = self.stemmers(rows)
-        numbers = {word: {self._numbers.get(term(word, name), -1) for name in stemmers} - {-1} for word in words}
+        numbers = {word: {self._numbers.find(term(word, name)) for name in stemmers} - {-1} for word in words}
         terms = np.array(sorted(set().union(*numbers.values())), np.int32)
         holding = {*terms[self.rarity(terms, rows) > 0].tolist()}
         return frozenset(word for word, own in numbers.items() if own & holding)
 
-    def vocabulary(self, rows: NDArray[np.int64]) -> list[str]:
+    def vocabulary(self, rows: NDArray[np.int64], letter: str = "") -> list[str]:
         """Return a word for each term of these rows, by number: the shortest one of the index that has this term.
 
-        Stop words and days are not among them.
+        Stop words and days are not among them. With a letter, words that begin with another one are left out, except
+        that words with a first letter beyond ASCII are all returned.
         """
-        is_meant = np.zeros(len(self), bool)
-        is_meant[rows] = True
-        there = np.zeros(len(self._numbers), bool)
-        there[self._terms[np.repeat(is_meant, np.diff(self._starts))]] = True
-        there[self._is_day] = False
-        return [self._written[number] for number in np.flatnonzero(there)]
+        numbers = np.array(self._written.starting(letter), np.int32)
+        terms = self.select_words(numbers)
+        return [self._written[number] for number in terms[self.rarity(terms, rows) > 0].tolist()]
 
     def select_days(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return those of the terms that are days, in the same order."""
@@ -196,16 +248,13 @@ class KeywordIndex:
             rows: numbers of rows, rising.
             weights: (len(rows),) how many texts each row represents in counts of words and lengths; 1 by default.
         """
-        scores = np.zeros(len(rows))
-        hits, at, of = self._find_hits(terms, rows)
-        if not len(hits):
-            return scores
-        counts = self._counts[hits].astype(np.float64)
+        counts, at, of = self._find_hits(terms, rows)
+        if not len(counts):
+            return np.zeros(len(rows))
         lengths = self._lengths[rows]
         held_back = K1 * (1 - B + B * lengths / max(np.average(lengths, weights=weights), 1.0))
         idf = _idf(*_count_texts(at, of, len(terms), len(rows), weights))
-        np.add.at(scores, at, idf[of] * counts / (counts + held_back[at]))
-        return scores
+        return np.bincount(at, idf[of] * counts / (counts + held_back[at]), minlength=len(rows))
 
     def rarity(
         self, terms: NDArray[np.int32], rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
@@ -243,20 +292,35 @@ class KeywordIndex:
 
     def _find_hits(
         self, terms: NDArray[np.int32], rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-        """Return the hits of terms in rows as three arrays: places in all terms, in ``rows``, and in ``terms``."""
-        if not len(terms) or not len(rows):
-            nothing = np.zeros(0, np.int64)
-            return nothing, nothing, np.zeros(0, np.int32)
-        wanted = np.full(len(self._numbers), -1, np.int32)
-        wanted[terms] = np.arange(len(terms), dtype=np.int32)
-        term = wanted[self._terms]
-        hits = np.flatnonzero(term >= 0)
-        place = np.full(len(self), -1, np.int64)
-        place[rows] = np.arange(len(rows))
-        at = place[np.searchsorted(self._starts, hits, side="right") - 1]
-        hits, at = hits[at >= 0], at[at >= 0]
-        return hits, at, term[hits]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the hits of sorted terms in rows as three arrays: counts, places in ``rows``, and in ``terms``."""
+        entries, of = row_entries(self._posting_ends, terms[terms < len(self._posting_ends) - 1])
+        posted = len(self) - self._unposted
+        wanted = np.full(len(self._numbers), -1)
+        wanted[terms] = np.arange(len(terms))
+        later = wanted[self._terms[self._starts[posted] :]]
+        hits = np.flatnonzero(later >= 0)
+        later_rows = np.searchsorted(self._starts, hits + self._starts[posted], side="right") - 1
+        counts = np.concatenate([self._posting_counts[entries], self._counts[hits]]).astype(np.float64)
+        at, of = np.concatenate([self._posting_rows[entries], later_rows]), np.concatenate([of, later[hits]])
+        if len(rows) < len(self):
+            place = np.full(len(self), -1)
+            place[rows] = np.arange(len(rows))
+            at = place[at]
+        return counts[at >= 0], at[at >= 0], of[at >= 0]
+
+
+def row_entries(ends: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of all entries of some rows, and for each entry its row's place in ``rows``.
+
+    Args:
+        ends: (all rows + 1,) where each row's entries begin, and where the last end, as in a CSR matrix.
+    """
+    begins = np.asarray(ends[rows], np.int64)
+    lengths = ends[rows + 1] - begins
+    of = np.repeat(np.arange(len(rows)), lengths)
+    before = np.cumsum(lengths) - lengths
+    return np.arange(len(of)) + (begins - before)[of], of
 
 
 def _count_texts(

@@ -27,7 +27,7 @@ from memgraph_rag.lexical.language import kind_of_text
 from memgraph_rag.lexical.names import names_in, ngrams
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
-from memgraph_rag.search.pagerank import Scores, personalised_pagerank
+from memgraph_rag.search.pagerank import Scores, entity_mass, solve_pagerank
 from memgraph_rag.search.ranking import (
     TURN_WEIGHTS,
     WEIGHTS,
@@ -106,12 +106,12 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """The result of one PageRank: one score a segment by cosine, BM25 and mass, and the masses of the entities."""
+    """The result of one PageRank: one score a segment by cosine, BM25 and mass, and the reset of the entities."""
 
     by_vector: Scores
     by_words: Scores
     on_segments: Scores
-    on_entities: Scores
+    seeds: Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class GraphSearch:
             places, scores = [place for place, _ in fused], [score for _, score in fused]
         if len(places) < k:  # after the pool the first walk alone decides, so that the first results do not depend on k
             positions = set(places)
-            rest = (int(place) for place in rank_places(first.on_segments, view, count=len(view.rows)))
+            rest = (int(place) for place in rank_places(first.on_segments, view, count=k))
             places = [*places, *(place for place in rest if place not in positions)]
             scores = [*scores, *[0.0] * (len(places) - len(scores))]
         ranks = {
@@ -213,7 +213,7 @@ class GraphSearch:
         """Return the match at position ``at`` of an order."""
         place = order.places[at]
         return SegmentMatch(
-            str(order.view.ids[place]),
+            order.view.ids.at(place),
             float(score),
             {name: places_to_ranks[place] for name, places_to_ranks in order.ranks.items() if place in places_to_ranks},
             self._find_carriers(order.view, order.walk, place, order.seeds),
@@ -311,8 +311,11 @@ class GraphSearch:
         unknown = long_words - self.index.keywords.find_held(long_words, view.rows)
         if not unknown:
             return question, named
-        known = frozenset(map(bare, self.index.keywords.vocabulary(view.rows)))
-        corrected = replace_words(question, {word: nearest(word, known) for word in unknown - known})
+        meant = {}
+        for word in unknown:
+            known = frozenset(map(bare, self.index.keywords.vocabulary(view.rows, word[0])))
+            meant[word] = "" if word in known else nearest(word, known)
+        corrected = replace_words(question, meant)
         return corrected, named if corrected == question else names_in(corrected, self._recognizer)
 
     def _seed_columns(self, names: Mapping[str, str], view: View) -> list[int]:
@@ -332,18 +335,21 @@ class GraphSearch:
         keywords = 1 - asked.knowledge * (1 - KEYWORDS)
         score = asked.knowledge * meaning + keywords * by_words + DAY * asked.on_day
         reset = np.exp(SHARPNESS * (score - score.max()))
-        total = reset.sum() if view.weights is None else reset @ view.weights
-        entities = np.zeros(len(view.segments_with))
-        if asked.seeds:
-            seeds = list(asked.seeds)
-            entities[seeds] = 1.0 / view.segments_with[seeds]
-            entities *= ENTITIES / entities.sum()
-        return _Walk(cosines, bm25, *personalised_pagerank(view, reset / total, entities, damping=_damping(view)))
+        reset /= reset.sum() if view.weights is None else reset @ view.weights
+        rarity = {seed: 1.0 / float(view.segments_with[seed]) for seed in asked.seeds}
+        whole = float(reset.sum()) + (ENTITIES if rarity else 0.0)
+        seeds = {seed: ENTITIES * each / sum(rarity.values()) / whole for seed, each in rarity.items()}
+        return _Walk(cosines, bm25, solve_pagerank(view, reset / whole, seeds, damping=_damping(view)), seeds)
 
     def _find_carriers(self, view: View, walk: _Walk, place: int, seeds: Sequence[int]) -> tuple[Carrier, ...]:
         """Return the three entities that passed the most mass to a segment, with their shares of the segment's mass."""
         entities, weights = row_edges(view.incidence, place)
-        flows = _damping(view)[place] * weights * walk.on_entities[entities] / view.entity_degrees[entities]
+        damping = _damping(view)
+        masses = [
+            entity_mass(view, walk.on_segments, entity, walk.seeds.get(entity, 0.0), damping=damping)
+            for entity in entities.tolist()
+        ]
+        flows = damping[place] * weights * masses / view.entity_degrees[entities]
         shares = flows / max(walk.on_segments[place], np.finfo(float).tiny)
         best = np.lexsort((entities, -shares))[:3]
         return tuple(
@@ -360,10 +366,10 @@ class GraphSearch:
 
     def _find_source(self, view: View, walk: _Walk, entity: int, place: int) -> str:
         """Return the other segment that passed the most mass to the entity; empty if no other one names the entity."""
-        places, weights = row_edges(view.by_entity, entity)
+        places, weights = view.entity_edges(entity)
         flows = np.where(places == place, -1.0, weights * walk.on_segments[places] / view.segment_degrees[places])
         most = int(np.argmax(flows))
-        return "" if flows[most] < 0 else str(view.ids[places[most]])
+        return "" if flows[most] < 0 else view.ids.at(int(places[most]))
 
 
 def _merge_kinds(kinds: Sequence[_Order], scale: CosineScale) -> list[tuple[_Order, int, float]]:
@@ -378,7 +384,7 @@ def _merge_kinds(kinds: Sequence[_Order], scale: CosineScale) -> list[tuple[_Ord
 
     def rank(item: tuple[_Order, int, float]) -> tuple[float, str]:
         order, at, score = item
-        return -round(score, 9), str(order.view.ids[order.places[at]])
+        return -round(score, 9), order.view.ids.at(order.places[at])
 
     return sorted(weighted, key=rank)
 
@@ -435,12 +441,20 @@ def rank_places(scores: Scores, view: View, *, positive: bool = False, count: in
     count = min(count, len(scores))
     least = np.partition(rounded, len(rounded) - count)[len(rounded) - count]
     candidates = np.flatnonzero(rounded >= max(least, 1e-9) if positive else rounded >= least)
+    if len(candidates) > 2 * count:  # many scores equal the last one: their ids decide
+        is_tied = rounded[candidates] == least
+        wanted = count - int((~is_tied).sum())
+        heads = view.ids.heads[candidates]
+        last = np.partition(heads[is_tied], wanted - 1)[wanted - 1]
+        candidates = candidates[~is_tied | (heads <= last)]
     return candidates[np.lexsort((view.ids[candidates], -rounded[candidates]))][:count]
 
 
 def _fuse_lists(
     lists: dict[str, _Places], view: View, weights: dict[str, float] | None = None
 ) -> list[tuple[int, float]]:
-    place_of = {str(view.ids[place]): int(place) for places in lists.values() for place in places}
-    rankings = {name: [str(view.ids[place]) for place in places] for name, places in lists.items()}
+    rankings = {name: view.ids[places].tolist() for name, places in lists.items()}
+    place_of = {
+        item: int(place) for name, places in lists.items() for item, place in zip(rankings[name], places, strict=True)
+    }
     return [(place_of[item], score) for item, score in reciprocal_rank_fusion(rankings, weights=weights)]

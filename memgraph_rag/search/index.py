@@ -13,6 +13,7 @@ import threading
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
 from typing_extensions import override
 
 from memgraph_rag.contracts import SearchedGraph
@@ -80,9 +81,10 @@ class NamespaceIndex(SegmentIndex):
             return
         is_whole, self._version = self._version < 0, -1  # -1 until all lists have equal lengths
         self.append(changed)
-        if len(self._places) != self._graph.count_documents():
-            kept = set(self._graph.document_ids())
-            self._drop([document for document in self._places if document not in kept])
+        documents = np.flatnonzero(self._spans[:, 1])
+        if len(documents) != self._graph.count_documents():
+            kept = set(map(self._documents.find, self._graph.document_ids()))
+            self._drop(set(documents.tolist()) - kept)
         self._version = version
         if len(self) < len(self._ids) // 2:
             self._clear()

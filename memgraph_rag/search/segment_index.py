@@ -10,7 +10,6 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -20,16 +19,38 @@ from scipy import sparse
 from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.lexical.markdown import as_searched
 from memgraph_rag.lexical.roles import head_length, is_machine
+from memgraph_rag.lexical.text_table import TextList, TextTable
 from memgraph_rag.lexical.timestamps import day_of, instant
 from memgraph_rag.lexical.tokenize import STOP_WORDS, unaccented, words
-from memgraph_rag.types import Extent, IndexedSegment, Matrix
+from memgraph_rag.search.vectors import RowVectors
+from memgraph_rag.types import Extent, IndexedSegment
 
-__all__ = ["MENTION_EDGE", "TITLE_EDGE", "IndexState", "Said", "SegmentIndex", "View", "row_edges"]
+__all__ = ["MENTION_EDGE", "TITLE_EDGE", "RowIds", "Said", "SegmentIndex", "View", "row_edges"]
 
 MENTION_EDGE, TITLE_EDGE = 1.0, 4.0
 """Weight of an edge from a segment to an entity that it mentions, and to an entity that its document's title names."""
 
 Rows = NDArray[np.int64]
+
+
+class RowIds:
+    """(n,) ids of segments by place; ``heads`` are numbers from their first eight bytes, in the order of the ids."""
+
+    def __init__(self, ids: Sequence[str] | TextList, heads: NDArray[np.uint64], rows: Rows) -> None:
+        self._ids, self._rows, self.heads = ids, rows, heads
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, places: slice | Rows) -> NDArray[np.object_]:
+        return np.array([self._ids[row] for row in self._rows[places].tolist()], dtype=object)
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._ids[row] for row in self._rows.tolist())
+
+    def at(self, place: int) -> str:
+        """Return the id at a place."""
+        return self._ids[int(self._rows[place])]
 
 
 @dataclass(frozen=True)
@@ -52,8 +73,8 @@ class View:
     """
 
     rows: Rows
-    ids: NDArray[np.object_]
-    embeddings: Matrix
+    ids: RowIds
+    embeddings: RowVectors
     before: Rows
     after: Rows
     siblings: Rows
@@ -62,9 +83,9 @@ class View:
     named_by: Rows | None = None
 
     @cached_property
-    def by_entity(self) -> sparse.csr_matrix:
-        """(entities, n) the transposed incidence."""
-        return self.incidence.T.tocsr()
+    def edge_counts(self) -> NDArray[np.int64]:
+        """(entities,) how many edges each entity has in the view."""
+        return np.bincount(self.incidence.indices, minlength=self.incidence.shape[1])
 
     @cached_property
     def segments_with(self) -> NDArray[np.int64]:
@@ -73,13 +94,14 @@ class View:
         With ``named_by`` it is how many segments of the namespace name the entity, if that is more. It is 0 for an
         entity to which no row of the view has an edge.
         """
-        numbers = np.diff(self.by_entity.indptr).astype(np.int64)
+        numbers = self.edge_counts
         return numbers if self.named_by is None else np.where(numbers > 0, np.maximum(numbers, self.named_by), 0)
 
     @cached_property
     def segment_degrees(self) -> NDArray[np.float64]:
         """(n,) sum of the weights of each segment's edges; 1 for a segment without edges, as a divisor."""
-        return _divisors(self.incidence)
+        sums = np.asarray(self.incidence.sum(axis=1)).ravel()
+        return np.where(sums > 0, sums, 1.0)
 
     @cached_property
     def lone_segments(self) -> NDArray[np.float64]:
@@ -87,18 +109,58 @@ class View:
         return (np.diff(self.incidence.indptr) == 0).astype(np.float64)
 
     @cached_property
-    def lone_entities(self) -> NDArray[np.float64]:
-        """(entities,) 1 for each entity without edges from the view's segments, else 0."""
-        return (np.diff(self.by_entity.indptr) == 0).astype(np.float64)
-
-    @cached_property
     def entity_degrees(self) -> NDArray[np.float64]:
         """(entities,) sum of the weights of each entity's edges, as a divisor: 1 for an entity without edges.
 
         Edges from outside of the view weigh as mentions.
         """
-        elsewhere = self.segments_with - np.diff(self.by_entity.indptr)
-        return _divisors(self.by_entity) + MENTION_EDGE * elsewhere
+        sums = np.bincount(self.incidence.indices, self.incidence.data, minlength=self.incidence.shape[1])
+        return np.where(sums > 0, sums, 1.0) + MENTION_EDGE * (self.segments_with - self.edge_counts)
+
+    @cached_property
+    def joint_entities(self) -> JointEntities:
+        """The entities that join segments."""
+        is_joint = self.edge_counts > 1
+        columns = np.flatnonzero(is_joint)
+        lone = ~is_joint[self.incidence.indices]
+        of = np.repeat(np.arange(len(self.rows)), np.diff(self.incidence.indptr))[lone]
+        returned = self.incidence.data[lone] ** 2 / self.entity_degrees[self.incidence.indices[lone]]
+        loops = np.bincount(of, returned, minlength=len(self.rows)) / self.segment_degrees
+        incidence = self.incidence[:, columns].tocsr()
+        return JointEntities(columns, incidence, incidence.T.tocsr(), loops)
+
+    @cached_property
+    def _last_places(self) -> NDArray[np.int32]:
+        """(entities,) the last place with an edge to each entity; 0 for an entity without edges."""
+        places = np.zeros(self.incidence.shape[1], np.int32)
+        places[self.incidence.indices] = np.repeat(np.arange(len(self.rows)), np.diff(self.incidence.indptr))
+        return places
+
+    def entity_edges(self, column: int) -> tuple[Rows, NDArray[np.float64]]:
+        """Return (e,) the places and (e,) the weights of an entity's edges in the view."""
+        if self.edge_counts[column] > 1:
+            return row_edges(self.joint_entities.by_entity, int(np.searchsorted(self.joint_entities.columns, column)))
+        place = int(self._last_places[column])
+        columns, weights = row_edges(self.incidence, place)
+        weights = weights[columns == column]
+        return np.full(len(weights), place), weights
+
+
+@dataclass(frozen=True, slots=True)
+class JointEntities:
+    """The entities with at least two edges in a view. Each of the other entities joins nothing.
+
+    Attributes:
+        columns: (j,) their columns of the incidence, rising.
+        incidence: (n, j) these columns of the incidence.
+        by_entity: (j, n) the transposed matrix.
+        loops: (n,) the share of its mass that each segment gets back over its other entities, without damping.
+    """
+
+    columns: Rows
+    incidence: sparse.csr_matrix
+    by_entity: sparse.csr_matrix
+    loops: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +188,9 @@ class Said:
         return [self.names[int(speaker)] for speaker in self.speakers[rows]]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexState:
-    """The whole content of a segment index by name, from which ``SegmentIndex.restore`` rebuilds it."""
-
-    arrays: Mapping[str, NDArray[Any]]
-    texts: Mapping[str, Sequence[str]]
-
-
-_ARRAYS = ("_document", "_indexes", "_siblings", "_times", "_said_by", "_turns", "_lengths", "_asks", "_with_machine")
+_ARRAYS = ("_id_heads", "_spans", "_is_titled", "_title_of", "_document", "_indexes", "_siblings", "_times",
+           "_said_by", "_turns", "_lengths", "_asks", "_with_machine", "live")  # fmt: skip
+_TABLES = ("_ids", "_documents", "_titles", "_entities", "_speakers")
 
 
 class SegmentIndex:
@@ -145,19 +201,22 @@ class SegmentIndex:
 
     def _clear(self) -> None:
         self.keywords = KeywordIndex()
-        self._ids: list[str] = []
-        self._places: dict[str, range] = {}  # rows of each live document
+        self._ids = TextList()
+        self._id_heads = np.zeros(0, np.uint64)
+        self._documents = TextTable()
+        self._spans = np.zeros((0, 2), np.int64)  # first row and end of each document; 0 and 0 if it was removed
         self.live = np.zeros(0, bool)
         self._document = np.zeros(0, np.int64)  # the number of the row where its document begins
         self._indexes = np.zeros(0, np.int64)  # of each segment in its document
         self._siblings = np.zeros(0, np.int64)  # how many segments its document has; 0 if the index holds all of them
         self._times = np.zeros(0)
-        self._embeddings = np.zeros((0, 0), np.float32)
-        self._entities: dict[str, int] = {}
-        self._entity_ids: list[str] = []
-        self._titled: set[int] = set()
-        self._titles: list[str] = []
-        self._speakers: dict[str, int] = {"": 0}  # ordered by number
+        self._embeddings = RowVectors.encode(np.zeros((0, 0), np.float32))
+        self._entities = TextTable()
+        self._is_titled = np.zeros(0, bool)  # for each entity, whether a document's title names it
+        self._titles = TextTable()
+        self._title_of = np.zeros(0, np.int32)  # for each row, the number of its document's title
+        self._speakers = TextTable()
+        self._speakers.add("")
         self._said_by = np.zeros(0, np.int64)
         self._turns = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int64)
@@ -174,11 +233,12 @@ class SegmentIndex:
     @property
     def nbytes(self) -> int:
         """About how much memory the rows take, in bytes; removed rows count."""
-        edges = 36 * self._edges.nnz  # each from both sides, with its numbers
+        edges = 24 * self._edges.nnz + 32 * self._edges.shape[1]  # with the numbers of the whole view
         vectors = (kind.embeddings for kind in self._kinds or ())
-        copies = sum(part.nbytes for part in vectors if not np.may_share_memory(part, self._embeddings))
-        names = 250 * (len(self._ids) + len(self._entities))
-        return self._embeddings.nbytes + copies + self.keywords.nbytes + edges + names
+        copies = sum(part.nbytes for part in vectors if not part.shares_memory(self._embeddings))
+        tables = sum(getattr(self, name).nbytes for name in _TABLES)
+        rows = sum(getattr(self, name).nbytes for name in _ARRAYS)
+        return self._embeddings.nbytes + copies + self.keywords.nbytes + edges + tables + rows
 
     def __len__(self) -> int:
         """Return how many segments a search can find."""
@@ -193,7 +253,7 @@ class SegmentIndex:
         if not segments:
             return
         self._whole = self._kinds = None
-        self._drop([document for document in {s.document_id for s in segments} if document in self._places])
+        self._drop([self._documents.find(document) for document in {s.document_id for s in segments}])
         segments = [segment for segment in segments if not segment.echo]
         if not segments:
             return
@@ -206,31 +266,35 @@ class SegmentIndex:
             start_of.setdefault(segment.document_id, row)
             if not segment.speaker:
                 edges = dict.fromkeys(segment.entities, MENTION_EDGE) | dict.fromkeys(segment.titles, TITLE_EDGE)
-                entities += map(self._number, edges)
+                entities += map(self._entities.add, edges)
                 weights += edges.values()
-                self._titled.update(map(self._number, segment.titles))
             ends.append(len(entities))
-        self._ids += [segment.id for segment in segments]
-        shared: dict[str, str] = {}  # one string for all segments of a document
-        self._titles += [shared.setdefault(segment.title, unaccented(segment.title)) for segment in segments]
+            self._ids.append(segment.id)
+        self._id_heads = np.concatenate([self._id_heads, np.array([_head(s.id) for s in segments], np.uint64)])
+        titled = {self._entities.add(title) for segment in segments if not segment.speaker for title in segment.titles}
+        self._is_titled = np.append(self._is_titled, np.zeros(len(self._entities) - len(self._is_titled), bool))
+        self._is_titled[[*titled]] = True
+        titles = [self._titles.add(unaccented(segment.title)) for segment in segments]
+        self._title_of = np.concatenate([self._title_of, np.array(titles, np.int32)])
         self._append_said(segments)
         documents = np.array([start_of[segment.document_id] for segment in segments])
-        for (document, start), end in zip(
-            start_of.items(), [*list(start_of.values())[1:], len(self._ids)], strict=True
-        ):
-            self._places[document] = range(start, end)
+        numbers = [self._documents.add(document) for document in start_of]
+        self._spans = np.append(self._spans, np.zeros((len(self._documents) - len(self._spans), 2), np.int64), axis=0)
+        starts = list(start_of.values())
+        self._spans[numbers] = np.stack([starts, [*starts[1:], len(self._ids)]], axis=1)
         self._document = np.concatenate([self._document, documents])
         self._indexes = np.concatenate([self._indexes, [segment.index for segment in segments]])
         self._siblings = np.concatenate([self._siblings, [segment.siblings for segment in segments]])
         self.live = np.concatenate([self.live, np.ones(len(segments), bool)])
         self._times = np.concatenate([self._times, [_seconds(segment.time) for segment in segments]])
-        self._embeddings = _grow(self._embeddings, first, len(self._ids), len(segments[0].embedding))
-        self._embeddings[first : len(self._ids)] = [segment.embedding for segment in segments]
+        self._embeddings.append(np.stack([segment.embedding for segment in segments]))
         self._edges = _append_rows(self._edges, weights, entities, ends, columns=len(self._entities))
         self.keywords.append(_index_texts(segments))
+        for name in _TABLES:
+            getattr(self, name).pack_some()
 
     def _append_said(self, segments: Sequence[IndexedSegment]) -> None:
-        said_by = [self._speakers.setdefault(segment.speaker, len(self._speakers)) for segment in segments]
+        said_by = [self._speakers.add(segment.speaker) for segment in segments]
         self._said_by = np.concatenate([self._said_by, np.array(said_by, np.int64)])
         begins = [head_length(segment.text, segment.speaker) for segment in segments]
         said = [segment.text[begin:] for segment, begin in zip(segments, begins, strict=True)]
@@ -251,16 +315,18 @@ class SegmentIndex:
         with_machine = [segment.document_id in chats for segment in segments]
         self._with_machine = np.concatenate([self._with_machine, with_machine]).astype(bool)
 
-    def _number(self, entity: str) -> int:
-        if entity not in self._entities:
-            self._entities[entity] = len(self._entity_ids)
-            self._entity_ids.append(entity)
-        return self._entities[entity]
-
-    def _drop(self, documents: Iterable[str]) -> None:
+    def _drop(self, documents: Iterable[int]) -> None:
+        """Remove the rows of documents, which are given by number; -1 is ignored."""
         self._whole = self._kinds = None
         for document in documents:
-            self.live[self._places.pop(document)] = False
+            if document >= 0:
+                begin, end = self._spans[document]
+                self.live[begin:end] = False
+                self._spans[document] = 0
+
+    def _rows_of(self, document_id: str) -> range:
+        number = self._documents.find(document_id)
+        return range(*self._spans[number].tolist()) if number >= 0 else range(0)
 
     def extended(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
         """Return a copy that also holds these segments; this index does not change.
@@ -270,55 +336,44 @@ class SegmentIndex:
         """
         extended = copy.copy(self)
         extended.keywords = self.keywords.copy()
-        extended._ids, extended._titles = [*self._ids], [*self._titles]
-        extended._entities, extended._entity_ids = {**self._entities}, [*self._entity_ids]
-        extended._places, extended._speakers = {**self._places}, {**self._speakers}
-        extended._titled, extended.live = {*self._titled}, self.live.copy()
-        extended._embeddings = self._embeddings[
-            : len(self._ids)
-        ]  # without spare room, to which both copies would write
+        for name in _TABLES:
+            setattr(extended, name, getattr(self, name).copy())
+        extended.live, extended._spans = self.live.copy(), self._spans.copy()
+        extended._embeddings = RowVectors.restore(self._embeddings.arrays)
         extended.append(segments)
         return extended
 
     @property
-    def state(self) -> IndexState:
-        """The content for ``restore``, removed rows included, without ``weights`` and ``named_by``.
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The content as arrays for ``restore``, removed rows included, without ``weights`` and ``named_by``.
 
-        It shares lists and arrays with the index, so write it before the index changes.
+        The arrays are those of the index, so write them before the index changes.
         """
-        places, edges = list(self._places.values()), self._edges
-        arrays = {name: getattr(self, name) for name in _ARRAYS} | {
-            "live": self.live,
-            "embeddings": self._embeddings[: len(self._ids)],
-            "titled": np.array(sorted(self._titled), np.int64),
-            "places": np.array([(rows.start, rows.stop) for rows in places], np.int64).reshape(-1, 2),
-            "edges data": edges.data, "edges columns": edges.indices, "edges ends": edges.indptr,
-        }  # fmt: skip
-        texts = {"ids": self._ids, "documents": list(self._places), "titles": self._titles,
-                 "entities": self._entity_ids, "speakers": list(self._speakers),
-                 **self.keywords.texts}  # fmt: skip
-        return IndexState(arrays | {f"keywords {name}": array for name, array in self.keywords.arrays.items()}, texts)
+        parts = {name: getattr(self, name).pack() for name in _TABLES}
+        edges = {"data": self._edges.data, "columns": self._edges.indices, "ends": self._edges.indptr}
+        parts |= {"edges": edges, "vectors": self._embeddings.arrays, "keywords": self.keywords.pack()}
+        whole = {f"{part} {name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+        return {name: getattr(self, name) for name in _ARRAYS} | whole
 
-    def restore(self, state: IndexState) -> None:
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Replace the content by the state of another index.
 
         The arrays of the state are used without a copy and never written to. ``weights`` and ``named_by`` become None.
         """
-        arrays, texts = state.arrays, state.texts
         self._clear()
         for name in _ARRAYS:
-            setattr(self, name, arrays[name])
-        self.live = arrays["live"].copy()
-        self._embeddings = arrays["embeddings"]
-        self._ids, self._titles, self._entity_ids = (list(texts[name]) for name in ("ids", "titles", "entities"))
-        self._places = dict(zip(texts["documents"], starmap(range, arrays["places"].tolist()), strict=True))
-        self._entities = {entity: number for number, entity in enumerate(self._entity_ids)}
-        self._speakers = {speaker: number for number, speaker in enumerate(texts["speakers"])}
-        self._titled = set(arrays["titled"].tolist())
-        edges = (arrays["edges data"], arrays["edges columns"], arrays["edges ends"])
-        self._edges = sparse.csr_matrix(edges, shape=(len(self._ids), len(self._entity_ids)))
-        words = {name: array for key, array in arrays.items() if (name := key.removeprefix("keywords ")) != key}
-        self.keywords.restore(words, texts)
+            setattr(self, name, state[name])
+        self.live, self._spans = self.live.copy(), self._spans.copy()
+        parts: dict[str, dict[str, NDArray[Any]]] = {}
+        for name, array in state.items():
+            part, _, rest = name.partition(" ")
+            parts.setdefault(part, {})[rest] = array
+        for name in _TABLES:
+            getattr(self, name).restore(parts[name])
+        edges = tuple(parts["edges"][name] for name in ("data", "columns", "ends"))
+        self._edges = sparse.csr_matrix(edges, shape=(len(self._ids), len(self._entities)))
+        self._embeddings = RowVectors.restore(parts["vectors"])
+        self.keywords.restore(parts["keywords"])
 
     # ── looking ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -335,11 +390,8 @@ class SegmentIndex:
         if extent.documents is None:
             rows = np.flatnonzero(self.live)
         else:
-            places = sorted(
-                (self._places[document_id] for document_id in set(extent.documents) if document_id in self._places),
-                key=lambda r: r.start,
-            )
-            rows = np.concatenate([np.zeros(0, np.int64), *map(np.array, places)])
+            places = sorted(map(self._rows_of, set(extent.documents)), key=lambda r: r.start)
+            rows = np.concatenate([np.zeros(0, np.int64), *(np.arange(r.start, r.stop) for r in places)])
         if extent.since is not None:
             rows = rows[self._times[rows] >= extent.since.timestamp()]
         if extent.until is not None:
@@ -355,17 +407,17 @@ class SegmentIndex:
         begin = extent.since.timestamp() if extent.since else -np.inf
         end = extent.until.timestamp() if extent.until else np.inf
         is_within = (self._times >= begin) & (self._times < end)
-        for document_id, places in self._places.items():
-            rows = places.start + np.flatnonzero(is_within[places.start : places.stop])
+        for document, (first, stop) in enumerate(self._spans.tolist()):
+            rows = first + np.flatnonzero(is_within[first:stop])
             if len(rows):
-                yield document_id, [self._ids[row] for row in rows], len(rows) == len(places)
+                yield self._documents[document], [self._ids[row] for row in rows.tolist()], len(rows) == stop - first
 
     def newest(self, extent: Extent, k: int) -> list[str]:
         """Return the ids of the k segments of conversations in an extent that were said last, the newest first."""
         rows = self.view(extent).rows
         rows = rows[self._said_by[rows] > 0]
         newest = rows[np.lexsort((rows, self._times[rows]))][::-1]
-        return [self._ids[row] for row in newest[:k]]
+        return [self._ids[row] for row in newest[:k].tolist()]
 
     def mentions(self, view: View) -> sparse.csr_matrix:
         """Return (n, entities) the edges between segments and entities, also for a view of a single document.
@@ -377,18 +429,19 @@ class SegmentIndex:
     @property
     def entity_ids(self) -> Sequence[str]:
         """The entity ids of the incidence's columns, in order."""
-        return self._entity_ids
+        return [*self._entities]
 
     def entity_id(self, column: int) -> str:
         """Return the entity id of a column of the incidence."""
-        return self._entity_ids[column]
+        return self._entities[column]
 
     def column(self, entity_id: str) -> int | None:
         """Return an entity's column of the incidence; None if the index has never held an edge to the entity.
 
         An entity keeps its column after its segments were removed. Segments of conversations have no edges.
         """
-        return self._entities.get(entity_id)
+        number = self._entities.find(entity_id)
+        return None if number < 0 else number
 
     @property
     def said(self) -> Said:
@@ -418,20 +471,20 @@ class SegmentIndex:
 
         They are in the order of the document. Both are empty if the view has no segment of it.
         """
-        rows = self._places.get(document_id, range(0))
+        rows = self._rows_of(document_id)
         first, end = np.searchsorted(view.rows, [rows.start, rows.stop])
         return view.ids[first:end], self._indexes[view.rows[first:end]]
 
     def title(self, row: int) -> str:
         """Return the title of the row's document, without accents."""
-        return self._titles[row]
+        return self._titles[int(self._title_of[row])]
 
     def is_title(self, entity: int) -> bool:
         """Return whether a document's title names the entity of that column.
 
         The titles of removed documents count, the titles of conversations do not.
         """
-        return entity in self._titled
+        return bool(self._is_titled[entity])
 
     def _view(self, rows: Rows) -> View:
         whole = len(rows) == len(self._ids)
@@ -443,8 +496,8 @@ class SegmentIndex:
         incidence = sparse.csr_matrix((len(rows), len(self._entities))) if is_one_document else self._edges
         return View(
             rows=rows,
-            ids=np.array(self._ids if whole else [self._ids[row] for row in rows], dtype=object),
-            embeddings=_select_rows(self._embeddings, rows),
+            ids=RowIds(self._ids, self._id_heads[rows], rows),
+            embeddings=self._embeddings.select(rows),
             before=before,
             after=after,
             siblings=np.maximum(_count_equals(self._document[rows]), self._siblings[rows]),
@@ -454,21 +507,9 @@ class SegmentIndex:
         )
 
 
-def _select_rows(matrix: Matrix, rows: Rows) -> Matrix:
-    """Return these rising rows of the matrix; adjacent rows are a slice without a copy, which processes share."""
-    if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
-        return matrix[rows[0] : rows[-1] + 1]
-    return matrix[rows]
-
-
-def _grow(matrix: Matrix, used: int, rows: int, columns: int) -> Matrix:
-    """Return the matrix, or a copy of its ``used`` rows with an eighth more room, so that few rows cost no copy."""
-    if rows <= len(matrix):
-        return matrix
-    larger = np.empty((max(rows, used + used // 8), columns), np.float32)
-    if used:
-        larger[:used] = matrix[:used]
-    return larger
+def _head(segment_id: str) -> int:
+    """Return a number from the first eight bytes of an id; it is in the order of the ids."""
+    return int.from_bytes(segment_id.encode("utf-8", "surrogatepass")[:8].ljust(8, b"\0"), "big")
 
 
 def _append_rows(
@@ -515,11 +556,6 @@ def _index_texts(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str,
 def _follows(before: IndexedSegment, segment: IndexedSegment) -> bool:
     """Return whether ``segment`` directly follows ``before`` in the same document."""
     return (before.document_id, before.index + 1) == (segment.document_id, segment.index)
-
-
-def _divisors(matrix: sparse.csr_matrix) -> NDArray[np.float64]:
-    sums = np.asarray(matrix.sum(axis=1)).ravel()
-    return np.where(sums > 0, sums, 1.0)
 
 
 def _seconds(moment: str) -> float:

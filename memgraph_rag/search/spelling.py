@@ -43,7 +43,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
     if not may_be_misspelt(word):
         return ""
     most = 1 + (len(word) >= _TWO_FROM)
-    alike = (other for other in known if other[:1] == word[0] and abs(len(other) - len(word)) <= most)
+    letters = {*word}
+    alike = (
+        other
+        for other in known
+        if other[:1] == word[0] and abs(len(other) - len(word)) <= most and len(letters ^ {*other}) <= 2 * most
+    )
     near = ((_count_errors(word, other), other) for other in alike if may_be_misspelt(other))
     return min((pair for pair in near if pair[0] <= most), default=(0, ""))[1]
 

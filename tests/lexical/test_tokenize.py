@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
@@ -95,3 +96,25 @@ def test_rows_elsewhere_do_not_change_terms() -> None:
     assert index.stemmers(english) == ["porter"]
     assert len(index.terms("Lasten", english)) == 0
     assert (index.scores(index.terms("Lasten"), np.arange(3)) > 0).tolist() == [True, False, True]
+
+
+def test_postings_give_the_scores_of_a_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [
+        ("", f"Otto saw {number % 7} foxes on day{number}. {'Rain. ' * (number % 3)}", "en") for number in range(60)
+    ]
+    scanned = KeywordIndex()
+    scanned.append(texts)
+    monkeypatch.setattr("memgraph_rag.lexical.bm25.MOST_UNPOSTED", 5)
+    posted = KeywordIndex()
+    for first in range(0, 60, 4):
+        posted.append(texts[first : first + 4])
+    restored = KeywordIndex()
+    restored.restore(posted.pack())
+
+    for rows in (np.arange(60), np.arange(1, 60, 3)):
+        for query in ("foxes rain", "day59 Otto", "day3", "nothing"):
+            expected = scanned.scores(scanned.terms(query), rows)
+            assert 0 < len(posted._counts) < len(scanned._counts), "some rows have postings, the last ones have none"
+            for index in (posted, restored):
+                np.testing.assert_allclose(index.scores(index.terms(query), rows), expected)
+    assert sorted(restored.vocabulary(rows, "f")) == ["foxes"]

@@ -16,7 +16,6 @@ from memgraph_rag import Document, Memory
 from memgraph_rag.search import index as namespace_index
 from memgraph_rag.search import index_file
 from memgraph_rag.search.index_file import read_index, write_index
-from memgraph_rag.search.segment_index import IndexState
 from memgraph_rag.stores.ladybug.store import LadybugStore
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
@@ -76,7 +75,9 @@ def test_the_next_process_reads_no_segment_and_finds_the_same(tales: Path, monke
         with opened(tales, **options) as memory:
             assert found(memory) == expected
             assert calls == []
-            assert isinstance(memory._parts.search.index._embeddings.base, np.memmap)
+            coarse = memory._parts.search.index._embeddings.arrays["_coarse"]
+            assert not coarse.flags.writeable, "a part of the file"
+            assert not coarse.flags.owndata
 
 
 def test_vectors_of_both_kinds_are_searched_in_the_file(tales: Path) -> None:
@@ -86,7 +87,7 @@ def test_vectors_of_both_kinds_are_searched_in_the_file(tales: Path) -> None:
             index = memory._parts.search.index
             kinds = index.kinds(index.view())
             assert sorted(len(kind.rows) for kind in kinds) == [1, 20]
-            assert all(np.shares_memory(kind.embeddings, index._embeddings) for kind in kinds)
+            assert all(kind.embeddings.shares_memory(index._embeddings) for kind in kinds)
 
 
 def test_loaded_index_reads_later_writes(tales: Path) -> None:
@@ -205,22 +206,18 @@ ARRAYS = st.dictionaries(
         st.sampled_from(["f4", "f8", "i4", "i8", "?"]),
     ),
 )
-TEXTS = st.dictionaries(st.sampled_from(["ids", "t"]), st.lists(st.text()))
 
 
 @settings(max_examples=50)
-@given(arrays=ARRAYS, texts=TEXTS)
-def test_read_index_equals_written_index(
-    arrays: dict[str, Any], texts: dict[str, list[str]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+@given(arrays=ARRAYS)
+def test_read_index_equals_written_index(arrays: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("index") / "kept"
-    write_index(IndexState(arrays, texts), path, about=ABOUT)
+    write_index(arrays, path, about=ABOUT)
 
     state = read_index(path, about=ABOUT)
 
     assert state is not None
-    assert state.texts == texts
-    assert {name: (array.dtype, array.tolist()) for name, array in state.arrays.items()} == {
+    assert {name: (array.dtype, array.tolist()) for name, array in state.items()} == {
         name: (array.dtype, array.tolist()) for name, array in arrays.items()
     }
     assert read_index(path, about={**ABOUT, "version": 4}) is None
@@ -228,7 +225,7 @@ def test_read_index_equals_written_index(
 
 def test_objects_are_never_read(tmp_path: Path) -> None:
     path = tmp_path / "kept"
-    write_index(IndexState({"a": np.zeros(4)}, {}), path, about=ABOUT)
+    write_index({"a": np.zeros(4)}, path, about=ABOUT)
     content = path.read_bytes()
     length = int.from_bytes(content[:8], "little")
     header = content[8 : 8 + length].replace(b'"<f8"', b'"|O8"')

@@ -18,7 +18,10 @@ from scipy.sparse.linalg import aslinearoperator
 from tables import table
 
 from memgraph_rag.lexical.capitalised_names import capitalised
-from memgraph_rag.search.pagerank import pagerank
+from memgraph_rag.search.graph import rank_places
+from memgraph_rag.search.pagerank import entity_mass, pagerank, personalised_pagerank, solve_pagerank
+from memgraph_rag.search.segment_index import RowIds, View
+from memgraph_rag.search.vectors import RowVectors
 
 DATA = Path(__file__).parents[2] / "benchmarks" / "data"
 Edge = tuple[str, str]
@@ -101,3 +104,47 @@ def test_pagerank_solves_its_equation(graph: tuple[int, list[tuple[int, int]], l
     steps = np.array([row / row.sum() if row.any() else start for row in dense])
     expected = np.linalg.solve(np.eye(size) - damping * steps.T, (1 - damping) * start)
     np.testing.assert_allclose(mass, expected, atol=1e-9)
+
+
+def view_of(incidence: np.ndarray) -> View:
+    """Return a view of segments with these edges, each a document of its own."""
+    count = len(incidence)
+    rows, none = np.arange(count), np.full(count, -1)
+    ids = RowIds([f"{row:08}" for row in rows], rows.astype(np.uint64), rows)
+    vectors = RowVectors.encode(np.ones((count, 1), np.float32))
+    return View(rows, ids, vectors, none, none, np.ones(count, np.int64), sparse.csr_matrix(incidence))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.floats(0.5, 8.0))
+@settings(max_examples=60, deadline=None)
+def test_solved_pagerank_orders_the_first_50_like_the_plain_steps(seed: int, count: int, edges: float) -> None:
+    rng = np.random.default_rng(seed)
+    entities = 2 * count
+    drawn = rng.choice([1.0, 4.0], (count, entities), p=[0.8, 0.2])
+    view = view_of(
+        drawn * (rng.random((count, entities)) < edges * rng.zipf(1.6, entities).clip(1, 20) / 20 / entities * 8)
+    )
+    reset = np.exp(3 * rng.standard_normal(count))
+    seeds = {int(column): 0.1 for column in rng.choice(entities, 2) if view.edge_counts[column]}
+    reset *= (1 - sum(seeds.values())) / reset.sum()
+    of_entities = np.zeros(entities)
+    of_entities[[*seeds]] = [*seeds.values()]
+    damping = rng.choice([0.3, 0.7], count)
+
+    expected, on_entities = personalised_pagerank(view, reset, of_entities, damping=damping, iterations=80)
+    masses = solve_pagerank(view, reset, seeds, damping=damping)
+
+    np.testing.assert_allclose(masses, expected, atol=1e-5)
+    first = rank_places(expected, view, count=50)
+    assert (np.diff(masses[first]) <= 1e-5).all()
+    assert set(rank_places(masses, view, count=60)) >= set(first[:40])
+    for column in seeds:
+        mass = entity_mass(view, masses, column, seeds[column], damping=damping)
+        assert mass == pytest.approx(on_entities[column] if damping.max() == 0.7 else mass, abs=1e-5)
+
+
+def test_seed_that_a_single_segment_names_reaches_it() -> None:
+    view = view_of(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
+    damping = np.full(2, 0.7)
+    expected, _ = personalised_pagerank(view, np.zeros(2), np.array([1.0, 0, 0]), damping=damping, iterations=80)
+    np.testing.assert_allclose(solve_pagerank(view, np.zeros(2), {0: 1.0}, damping=damping), expected, atol=1e-5)
