@@ -307,7 +307,7 @@ class KeywordIndex:
             place = np.full(len(self), -1)
             place[rows] = np.arange(len(rows))
             at = place[at]
-        return counts[at >= 0], at[at >= 0], of[at >= 0]
+        return counts[at >= 0], np.asarray(at[at >= 0], np.int64), of[at >= 0]
 
 
 def row_entries(ends: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

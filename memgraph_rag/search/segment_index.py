@@ -43,10 +43,10 @@ class RowIds:
         return len(self._rows)
 
     def __getitem__(self, places: slice | Rows) -> NDArray[np.object_]:
-        return np.array([self._ids[row] for row in self._rows[places].tolist()], dtype=object)
+        return np.array([self._ids[int(row)] for row in self._rows[places]], dtype=object)
 
     def __iter__(self) -> Iterator[str]:
-        return (self._ids[row] for row in self._rows.tolist())
+        return (self._ids[int(row)] for row in self._rows)
 
     def at(self, place: int) -> str:
         """Return the id at a place."""
@@ -85,7 +85,7 @@ class View:
     @cached_property
     def edge_counts(self) -> NDArray[np.int64]:
         """(entities,) how many edges each entity has in the view."""
-        return np.bincount(self.incidence.indices, minlength=self.incidence.shape[1])
+        return np.bincount(np.asarray(self.incidence.indices), minlength=np.shape(self.incidence)[1])
 
     @cached_property
     def segments_with(self) -> NDArray[np.int64]:
@@ -114,8 +114,9 @@ class View:
 
         Edges from outside of the view weigh as mentions.
         """
-        sums = np.bincount(self.incidence.indices, self.incidence.data, minlength=self.incidence.shape[1])
-        return np.where(sums > 0, sums, 1.0) + MENTION_EDGE * (self.segments_with - self.edge_counts)
+        sums = np.bincount(self.incidence.indices, self.incidence.data, minlength=np.shape(self.incidence)[1])
+        elsewhere = MENTION_EDGE * (self.segments_with - self.edge_counts)
+        return np.asarray(np.where(sums > 0, sums, 1.0) + elsewhere, np.float64)
 
     @cached_property
     def joint_entities(self) -> JointEntities:
@@ -132,7 +133,7 @@ class View:
     @cached_property
     def _last_places(self) -> NDArray[np.int32]:
         """(entities,) the last place with an edge to each entity; 0 for an entity without edges."""
-        places = np.zeros(self.incidence.shape[1], np.int32)
+        places = np.zeros(np.shape(self.incidence)[1], np.int32)
         places[self.incidence.indices] = np.repeat(np.arange(len(self.rows)), np.diff(self.incidence.indptr))
         return places
 
@@ -233,7 +234,7 @@ class SegmentIndex:
     @property
     def nbytes(self) -> int:
         """About how much memory the rows take, in bytes; removed rows count."""
-        edges = 24 * self._edges.nnz + 32 * self._edges.shape[1]  # with the numbers of the whole view
+        edges = 24 * self._edges.nnz + 32 * np.shape(self._edges)[1]  # with the numbers of the whole view
         vectors = (kind.embeddings for kind in self._kinds or ())
         copies = sum(part.nbytes for part in vectors if not part.shares_memory(self._embeddings))
         tables = sum(getattr(self, name).nbytes for name in _TABLES)
