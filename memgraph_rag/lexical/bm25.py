@@ -254,7 +254,8 @@ class KeywordIndex:
         lengths = self._lengths[rows]
         held_back = K1 * (1 - B + B * lengths / max(np.average(lengths, weights=weights), 1.0))
         idf = _idf(*_count_texts(at, of, len(terms), len(rows), weights))
-        return np.bincount(at, idf[of] * counts / (counts + held_back[at]), minlength=len(rows))
+        parts = idf[of] * counts / (counts + held_back[at])
+        return np.asarray(np.bincount(at, parts, minlength=len(rows)), np.float64)
 
     def rarity(
         self, terms: NDArray[np.int32], rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
@@ -324,7 +325,7 @@ def row_entries(ends: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[np.int6
 
 
 def _count_texts(
-    at: NDArray[np.int64], of: NDArray[np.int32], terms: int, rows: int, weights: NDArray[np.float64] | None
+    at: NDArray[np.int64], of: NDArray[np.int64], terms: int, rows: int, weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], float]:
     """Return (terms,) how many texts hold each term, and the number of texts."""
     counted = np.bincount(of, weights=None if weights is None else weights[at], minlength=terms)

@@ -85,7 +85,7 @@ class View:
     @cached_property
     def edge_counts(self) -> NDArray[np.int64]:
         """(entities,) how many edges each entity has in the view."""
-        return np.bincount(np.asarray(self.incidence.indices), minlength=np.shape(self.incidence)[1])
+        return np.bincount(np.asarray(self.incidence.indices), minlength=_count_columns(self.incidence))
 
     @cached_property
     def segments_with(self) -> NDArray[np.int64]:
@@ -114,7 +114,7 @@ class View:
 
         Edges from outside of the view weigh as mentions.
         """
-        sums = np.bincount(self.incidence.indices, self.incidence.data, minlength=np.shape(self.incidence)[1])
+        sums = np.bincount(self.incidence.indices, self.incidence.data, minlength=_count_columns(self.incidence))
         elsewhere = MENTION_EDGE * (self.segments_with - self.edge_counts)
         return np.asarray(np.where(sums > 0, sums, 1.0) + elsewhere, np.float64)
 
@@ -133,7 +133,7 @@ class View:
     @cached_property
     def _last_places(self) -> NDArray[np.int32]:
         """(entities,) the last place with an edge to each entity; 0 for an entity without edges."""
-        places = np.zeros(np.shape(self.incidence)[1], np.int32)
+        places = np.zeros(_count_columns(self.incidence), np.int32)
         places[self.incidence.indices] = np.repeat(np.arange(len(self.rows)), np.diff(self.incidence.indptr))
         return places
 
@@ -234,7 +234,7 @@ class SegmentIndex:
     @property
     def nbytes(self) -> int:
         """About how much memory the rows take, in bytes; removed rows count."""
-        edges = 24 * self._edges.nnz + 32 * np.shape(self._edges)[1]  # with the numbers of the whole view
+        edges = 24 * self._edges.nnz + 32 * _count_columns(self._edges)  # with the numbers of the whole view
         vectors = (kind.embeddings for kind in self._kinds or ())
         copies = sum(part.nbytes for part in vectors if not part.shares_memory(self._embeddings))
         tables = sum(getattr(self, name).nbytes for name in _TABLES)
@@ -506,6 +506,10 @@ class SegmentIndex:
             weights=None if self.weights is None else self.weights[rows],
             named_by=self.named_by,
         )
+
+
+def _count_columns(matrix: sparse.csr_matrix) -> int:
+    return (matrix.shape or (0, 0))[1]
 
 
 def _head(segment_id: str) -> int:
