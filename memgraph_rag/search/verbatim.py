@@ -27,8 +27,8 @@ _MAY_BE_HEADING = re.compile(r"^[ \t>]{0,20}#{1,6}[ \t]+\S.*$|^.+$(?=\n[ \t>]{0,
 def order_verbatim(query: str, evidence: Sequence[Evidence]) -> list[Evidence]:
     """Return the results of a search, those first with a heading equal to the query, then those that hold the query.
 
-    A heading is equal if it has the same stems without function words. Case and punctuation do not count. Each place
-    keeps its score.
+    A heading is equal if it has the same stems without function words; one with the same words comes before. Case and
+    punctuation do not count. Each place keeps its score.
     """
     asked, language = words(query), guess_language(query)
     stems = _stems(query, language)
@@ -36,10 +36,10 @@ def order_verbatim(query: str, evidence: Sequence[Evidence]) -> list[Evidence]:
     def rank(item: Evidence) -> int:
         text = item.segment.text
         lines = _MAY_BE_HEADING.findall(text) if stems else ()
-        if any(stems <= _stems(line, language) for line in lines) and any(
-            stems == _stems(heading.title, language) for heading in headings(text)
-        ):
-            return 2
+        if any(stems <= _stems(line, language) for line in lines):
+            equal = [heading.title for heading in headings(text) if _stems(heading.title, language) == stems]
+            if equal:
+                return 3 if any(words(title) == asked for title in equal) else 2
         return int(len(asked) >= _FEWEST_WORDS and max(asked, key=len) in text.lower() and _holds(text, asked))
 
     ordered = sorted(evidence, key=rank, reverse=True)

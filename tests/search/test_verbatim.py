@@ -31,6 +31,7 @@ def _order(query: str, *texts: str) -> list[int]:
         ("the **old** mill keeper", ["None.", "See the [old](a.md) mill keeper."], [1, 0]),
         ("How do I test a mill?", ["A mill, tested.", "## Testing the mills"], [1, 0]),
         ("Wie teste ich Mühlen?", ["Mühlen.", "## Mühlen testen"], [1, 0]),
+        ("Testing a mill", ["# Tests of mills", "# Testing a mill"], [1, 0]),
         ("What is the mill?", ["# The old mill", "# Rain"], [0, 1]),
         ("守塔人再也", ["暴风雨", "守塔人再也点不亮那盏灯"], [1, 0]),
         ("the mill keep", ["Rain.", "The mill keeper."], [0, 1]),
