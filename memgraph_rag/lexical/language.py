@@ -44,8 +44,6 @@ _SCRIPTS = {
 }
 LATIN = "latin"
 _KINDS = {"ja": "cjk", "ko": "cjk", "zh": "cjk", "ru": "cyrillic", "hi": "devanagari", "ar": "arabic"}
-"""The scripts for which ``models/embedders/calibrations`` tell how to read a cosine."""
-
 _RUNS = {language: re.compile(f"[{letters}]") for language, letters in _SCRIPTS.items()}
 _LATIN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _OF_SIGNS = {"ja", "zh", "ko"}  # one of their signs says as much as several letters

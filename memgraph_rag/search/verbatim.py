@@ -17,9 +17,7 @@ from memgraph_rag.types import Evidence
 
 __all__ = ["BEST_BY_WORDS", "order_verbatim"]
 
-BEST_BY_WORDS = 10
-"""How many candidates, those that match the words best, are compared with the query besides the results."""
-
+BEST_BY_WORDS = 10  # candidates that are compared with the query besides the results, those that match words best
 _FEWEST_WORDS = 3  # of a query that a passage seldom holds by chance
 _MAY_BE_HEADING = re.compile(r"^[ \t>]{0,20}#{1,6}[ \t]+\S.*$|^.+$(?=\n[ \t>]{0,20}(?:=+|-+)[ \t]*$)", re.MULTILINE)
 
@@ -40,7 +38,9 @@ def order_verbatim(query: str, evidence: Sequence[Evidence]) -> list[Evidence]:
             equal = [heading.title for heading in headings(text) if _stems(heading.title, language) == stems]
             if equal:
                 return 3 if any(words(title) == asked for title in equal) else 2
-        return int(len(asked) >= _FEWEST_WORDS and max(asked, key=len) in text.lower() and _holds(text, asked))
+        if len(asked) < _FEWEST_WORDS or max(asked, key=len) not in text.lower():
+            return 0
+        return int(f" {' '.join(asked)} " in f" {' '.join(words(plain(text).text))} ")
 
     ordered = sorted(evidence, key=rank, reverse=True)
     return [replace(item, score=place.score) for item, place in zip(ordered, evidence, strict=True)]
@@ -51,8 +51,3 @@ def _stems(text: str, language: str) -> frozenset[str]:
     listed = FUNCTION_WORDS.get(language, frozenset())
     content = " ".join(word for word in words(text) if word not in listed)
     return frozenset(index_terms(content, stemmer_name(language)))
-
-
-def _holds(text: str, asked: Sequence[str]) -> bool:
-    """Return whether a text holds these words in a row."""
-    return f" {' '.join(asked)} " in f" {' '.join(words(plain(text).text))} "
