@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
-from shutil import which
 from threading import Lock
 from typing import Any
 
@@ -36,6 +35,7 @@ from memgraph_rag.models.endpoints.model import EndpointModel
 from memgraph_rag.models.endpoints.pen_and_eye import PenAndEye
 from memgraph_rag.models.files import catalogue
 from memgraph_rag.models.files.journal import Journal
+from memgraph_rag.models.gpu_driver import has_gpu
 from memgraph_rag.models.recognizers import find_recognizer, noun_phrases
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder, CheckedModel, CheckedRecognizer
 from memgraph_rag.models.wrappers.turn_judging import TurnJudging
@@ -43,7 +43,6 @@ from memgraph_rag.settings import Neo4j, Settings
 
 __all__ = [
     "FoundModels",
-    "has_gpu",
     "open_embedder",
     "open_endpoint",
     "open_endpoint_model",
@@ -53,7 +52,6 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-_DRIVER = Path("/proc/driver/nvidia/version")
 _WITH_PROMPTS = "+prompts"
 _LARGE = 13e9  # operations of a token, two for a weight; the models that are called 7B have 13.2e9 to 15e9
 
@@ -289,15 +287,6 @@ class FoundModels:
             turn_calibration=catalogue.find_turn_calibration(name, folder, choice=settings.calibration),
             journal=self._journal,
         )
-
-
-def has_gpu(device: str) -> bool:
-    """Return whether the device of the settings can be an NVIDIA GPU. torch, whose import takes seconds, is not asked.
-
-    Args:
-        device: the setting ``device``.
-    """
-    return device.startswith("cuda") or (device == "auto" and (_DRIVER.exists() or which("nvidia-smi") is not None))
 
 
 def without_database(settings: Settings) -> Settings:

@@ -13,8 +13,9 @@ from memgraph_rag import Memory
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.ingestion.layer_choice import FULL_LAYERS, choose_layers
 from memgraph_rag.layers.relations import RelationsLayer
-from memgraph_rag.models import model_loader
-from memgraph_rag.models.model_loader import FoundModels, has_gpu
+from memgraph_rag.models import gpu_driver, model_loader
+from memgraph_rag.models.gpu_driver import has_gpu
+from memgraph_rag.models.model_loader import FoundModels
 from memgraph_rag.settings import Settings
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Operations
@@ -87,14 +88,14 @@ def test_model_without_a_known_device_builds_entities() -> None:
 
 
 def test_without_a_gpu_no_model_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_loader, "_DRIVER", tmp_path / "no driver")
-    monkeypatch.setattr(model_loader, "which", lambda _: None)
+    monkeypatch.setattr(gpu_driver, "_DRIVER", tmp_path / "no driver")
+    monkeypatch.setattr(gpu_driver, "which", lambda _: None)
     assert [has_gpu(device) for device in ("auto", "cpu", "mps", "cuda:1")] == [False, False, False, True]
     given = options(model=str(tmp_path / "no model"))
     del given["layers"]
     with Memory(":memory:", **given) as memory:
         assert memory.add(FOX, key="fox").counts["MENTIONS"]
-    monkeypatch.setattr(model_loader, "which", lambda _: "/usr/bin/nvidia-smi")
+    monkeypatch.setattr(gpu_driver, "which", lambda _: "/usr/bin/nvidia-smi")
     assert has_gpu("auto")
 
 

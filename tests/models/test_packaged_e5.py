@@ -14,8 +14,9 @@ from torch.nn.functional import normalize
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import ModelError
+from memgraph_rag.models.embedders.bert_files import is_plain_bert
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder
-from memgraph_rag.models.embedders.sentence_bert import SentenceBert, is_plain_bert
+from memgraph_rag.models.embedders.sentence_bert import SentenceBert
 from memgraph_rag.models.files import packaged_e5
 from memgraph_rag.models.files.catalogue import MINILM
 from memgraph_rag.models.files.packaged_e5 import MULTILINGUAL_E5, find_packaged_e5

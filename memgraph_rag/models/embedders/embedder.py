@@ -9,23 +9,29 @@ from __future__ import annotations
 import copy
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from memgraph_rag.models.embedders.bert_files import is_plain_bert, join_windows
 from memgraph_rag.models.embedders.calibration import EmbedderCalibration, find_calibration
+from memgraph_rag.models.embedders.numpy_bert import NumpyBert
 from memgraph_rag.models.embedders.prompts import NO_PROMPTS, Prompts
+from memgraph_rag.models.embedders.unit_vectors import units
 from memgraph_rag.models.files.model_files import model_files
-from memgraph_rag.types import Matrix
+from memgraph_rag.models.gpu_driver import has_gpu
+from memgraph_rag.types import Matrix, Vector
 
 if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
 __all__ = ["SentenceEmbedder"]
+
+_LoadedNetwork = TypeVar("_LoadedNetwork", bound="_Embedding")
 
 _FEW = 16  # for fewer texts, float32 takes no longer
 _SPECIAL_TOKENS = 2  # around a text; for a model with fewer, a pass is a little shorter than possible
@@ -64,6 +70,7 @@ class SentenceEmbedder:
         self._dtype = dtype
         self._loading = threading.Lock()
         self._network: _Network | None = None
+        self._small: _Embedding | None = None
         self._halved: _Network | None = None
         self._dimension = _read_declared_dimension(Path(folder))
         self.most_tokens = _read_declared_length(Path(folder))
@@ -76,25 +83,38 @@ class SentenceEmbedder:
 
     @property
     def network(self) -> _Network:
-        """The network with its weights, loaded at the first use."""
+        """The network for many texts with its weights, loaded at the first use."""
         with self._loading:
-            if self._network is None:
-                self._network = self._load()
+            self._network = self._network or self._check_width(self._load)
             return self._network
 
+    @property
+    def small_network(self) -> _Embedding:
+        """The network for few texts, loaded at the first use. On a CPU a plain BERT needs no torch."""
+        if has_gpu(self._device) or self._device not in ("auto", "cpu") or not is_plain_bert(Path(self._folder)):
+            return self.network
+        with self._loading:
+            self._small = self._small or self._check_width(lambda: NumpyBert(Path(self._folder)))
+            return self._small
+
     def _load(self) -> _Network:
-        from memgraph_rag.models.embedders.sentence_bert import SentenceBert, is_plain_bert
+        from memgraph_rag.models.embedders.sentence_bert import SentenceBert
         from memgraph_rag.models.engine.hardware import find_device
 
         device = find_device(self._device)
+        if is_plain_bert(Path(self._folder)):
+            return SentenceBert(Path(self._folder), device)
+        return _LibraryNetwork.load(self._folder, device, adds_prompts=not self._prompts)
+
+    def _check_width(self, load: Callable[[], _LoadedNetwork]) -> _LoadedNetwork:
+        """Load a network, and compare its vectors with the model's files.
+
+        Raises:
+            ModelError: the files cannot be read, or do not agree.
+        """
         expected = f"a sentence-transformers model in {self._folder}"
         with model_files(expected, "Fetch the model again, or name another.", name=self.name):
-            is_plain = is_plain_bert(Path(self._folder))
-            network = (
-                SentenceBert(Path(self._folder), device)
-                if is_plain
-                else _LibraryNetwork.load(self._folder, device, adds_prompts=not self._prompts)
-            )
+            network = load()
             width = network.encode(["one"]).shape[1]  # weights with unexpected shapes fail here
             if self._dimension not in (None, width):
                 raise ValueError(f"vectors of {width} numbers instead of {self._dimension}, as in its files")
@@ -104,7 +124,7 @@ class SentenceEmbedder:
     def dimension(self) -> int:
         """The length of a vector, from the model's files. Only if they do not say it, reading it loads the weights."""
         if self._dimension is None:
-            self._dimension = self.network.encode(["one"]).shape[1]
+            self._dimension = self.small_network.encode(["one"]).shape[1]
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Matrix:
@@ -118,12 +138,8 @@ class SentenceEmbedder:
     def _embed(self, texts: Sequence[str]) -> Matrix:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        network = self.network if len(texts) < _FEW else self._fast_network()
-        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
-        vectors = np.zeros((len(texts), self.dimension), np.float32)
-        for task in _group_texts(order, texts):
-            vectors[task] = _encode(network, [texts[place] for place in task])
-        return vectors
+        network = self.small_network if len(texts) < _FEW else self._fast_network()
+        return units(network.encode(texts))
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
         """Return the (n, d) float32 vectors of questions, rows L2-normalised, to compare with vectors of ``embed``.
@@ -132,8 +148,9 @@ class SentenceEmbedder:
         ``Router`` of sentence-transformers with the routes "query" and "document", as for Dragon.
         """
         asked = [self._prompts.question + text for text in texts]
-        queries = self.network.for_queries() if texts and isinstance(self.network, _LibraryNetwork) else None
-        return self._embed(asked) if queries is None else _encode(queries, asked)
+        network = self.small_network if texts else None
+        queries = network.for_queries() if isinstance(network, _LibraryNetwork) else None
+        return self._embed(asked) if queries is None else units(queries.encode(asked))
 
     def _fast_network(self) -> _Network:
         """Return the network in the format in which the hardware computes fastest."""
@@ -151,16 +168,21 @@ class SentenceEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each whole text, without special tokens. This loads the weights."""
-        return self.network.count_tokens(texts) if texts else []
+        return self.small_network.count_tokens(texts) if texts else []
 
 
-class _Network(Protocol):
-    """The interface of a model for the embedder. The rows of ``encode`` may have any length."""
+class _Embedding(Protocol):
+    """The interface of a model for few texts. ``encode`` returns (B, D) float32, rows of any length."""
+
+    def encode(self, texts: Sequence[str]) -> Matrix: ...
+    def count_tokens(self, texts: Sequence[str]) -> list[int]: ...
+
+
+class _Network(_Embedding, Protocol):
+    """The interface of a model for many texts."""
 
     @property
     def device(self) -> torch.device: ...
-    def encode(self, texts: Sequence[str]) -> torch.Tensor: ...
-    def count_tokens(self, texts: Sequence[str]) -> list[int]: ...
     def in_dtype(self, dtype: torch.dtype) -> _Network: ...
 
 
@@ -200,21 +222,22 @@ class _LibraryNetwork:
     def device(self) -> torch.device:
         return self._model.device
 
-    def encode(self, texts: Sequence[str]) -> torch.Tensor:
+    def encode(self, texts: Sequence[str]) -> Matrix:
         """Return (B, D) vectors. A text that is longer than a pass gets the joined vector of its windows."""
-        import torch
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        vectors: dict[int, Vector] = {}
+        for group in _group_texts(order, texts):
+            vectors |= zip(group, self._encode_group([texts[place] for place in group]), strict=True)
+        return np.stack([vectors[place] for place in range(len(texts))])
 
-        from memgraph_rag.models.embedders.sentence_bert import join_windows
-
+    def _encode_group(self, texts: Sequence[str]) -> Matrix:
         windows = [self._split_into_windows(text) for text in texts]
         every = [window for text_windows in windows for window, _ in text_windows]
         vectors = self._model.encode(
             every, batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False, **self._task
         )
-        if len(every) == len(texts):
-            return vectors
-        tokens = torch.tensor([tokens for parts in windows for _, tokens in parts], device=vectors.device)
-        return join_windows(vectors, tokens, [len(parts) for parts in windows])
+        tokens = [tokens for parts in windows for _, tokens in parts]
+        return join_windows(vectors.float().cpu().numpy(), tokens, [len(parts) for parts in windows])
 
     def _split_into_windows(self, text: str) -> list[tuple[str, int]]:
         """Return the parts of a text that a pass can read, each with its number of tokens.
@@ -253,12 +276,6 @@ def _group_texts(order: Sequence[int], texts: Sequence[str]) -> Iterator[list[in
         task.append(place)
     if task:
         yield task
-
-
-def _encode(network: _Network, texts: Sequence[str]) -> Matrix:
-    import torch
-
-    return torch.nn.functional.normalize(network.encode(texts).float()).cpu().numpy()
 
 
 def _read_declared_length(folder: Path) -> int:

@@ -1,7 +1,7 @@
-"""A plain sentence-transformers model, a BERT with mean pooling, run only by torch.
+"""A plain BERT with mean pooling, run by torch, for many texts and for GPUs.
 
-sentence-transformers and the modelling code of transformers take seconds to import, which a search from the command
-line would notice. The module knows the model's files. Any other kind of model is left to sentence-transformers.
+The modelling code of transformers takes seconds to import. ``bert_files.py`` tells which models are plain; any other
+kind of model is left to sentence-transformers.
 Invariant: the vector of a text that fits one pass equals that of sentence-transformers, up to the rounding of float32.
     The vector of a longer text is the mean direction of its windows, weighted by their tokens; sentence-transformers
     reads only the first window.
@@ -11,78 +11,23 @@ Letters of shapes: B texts of T tokens, D wide, H heads.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
-from tokenizers import Encoding, Tokenizer
 from torch import Tensor
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import Self
 
-__all__ = ["SentenceBert", "is_plain_bert", "join_windows"]
+from memgraph_rag.models.embedders.bert_files import WEIGHTS, BertTokenizer, join_windows, read_json
+from memgraph_rag.types import Matrix
 
-_FILES = (
-    "config.json",
-    "model.safetensors",
-    "modules.json",
-    "sentence_bert_config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-)
+__all__ = ["SentenceBert"]
+
 _WORDS = "embeddings.word_embeddings.weight"
 """The table of words keeps the format of its file and is shared by copies: that of many languages takes 190 MB."""
-_WINDOWS = 64  # the largest number in one pass
-_KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
-
-
-def is_plain_bert(folder: Path) -> bool:
-    """Return whether the model's files say that ``SentenceBert`` computes the same as sentence-transformers.
-
-    It is False if a file is missing, cannot be read, or holds another setting.
-    """
-    try:
-        if not all((folder / name).is_file() for name in _FILES):
-            return False
-        kinds = [module["type"] for module in _read(folder / "modules.json")]
-        pooling, bert = _read(folder / "1_Pooling" / "config.json"), _read(folder / "config.json")
-        sentences = _read(folder / "sentence_bert_config.json")
-        others = folder / "config_sentence_transformers.json"
-        prompts = _read(others) if others.is_file() else {}
-        return (
-            all(kind.startswith("sentence_transformers.") for kind in kinds)
-            and [kind.rpartition(".")[2] for kind in kinds] in _KINDS
-            and [name for name, value in pooling.items() if value is True and name.startswith("pooling_mode")]
-            == ["pooling_mode_mean_tokens"]
-            and (bert["model_type"], bert["hidden_act"]) == ("bert", "gelu")
-            and bert.get("position_embedding_type", "absolute") == "absolute"
-            and not bert.get("is_decoder")
-            and sentences.keys() <= {"max_seq_length", "do_lower_case"}
-            and 2 < sentences["max_seq_length"] <= bert["max_position_embeddings"]
-            and not sentences.get("do_lower_case")
-            and not prompts.get("default_prompt_name")
-            and _tokenizer_files_agree(_read(folder / "tokenizer_config.json"), _read(folder / "tokenizer.json"))
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False
-
-
-def _tokenizer_files_agree(config: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> bool:
-    """Return whether the two files of a tokenizer describe the same tokenizer.
-
-    transformers reads the settings in the first file, ``SentenceBert`` only the second.
-    """
-    if config["tokenizer_class"] == "PreTrainedTokenizerFast":  # it reads the second file as it is
-        return True
-    return config["tokenizer_class"] in {"BertTokenizer", "BertTokenizerFast"} and tokenizer["normalizer"] == {
-        "type": "BertNormalizer",
-        "clean_text": True,
-        "handle_chinese_chars": config.get("tokenize_chinese_chars", True),
-        "strip_accents": config.get("strip_accents"),
-        "lowercase": config.get("do_lower_case", True),
-    }
+_MOST_TOKENS = 4_096  # of one pass, padding included
 
 
 class SentenceBert:
@@ -98,27 +43,19 @@ class SentenceBert:
     def __init__(self, folder: Path, device: torch.device) -> None:
         from safetensors.torch import load_file
 
-        config = _read(folder / "config.json")
+        config = read_json(folder / "config.json")
         self.device = device
         self._heads = int(config["num_attention_heads"])
         self._epsilon = float(config["layer_norm_eps"])
-        stored = load_file(folder / "model.safetensors", device=str(device))
+        stored = load_file(folder / WEIGHTS, device=str(device))
         weights = {name.removeprefix("bert."): weight for name, weight in stored.items()}
         try:
             self._weights = _join_weights(weights, layers=int(config["num_hidden_layers"]))
         except KeyError as error:
             raise ValueError(f"the weights {error} are missing") from error
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        self._cut = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        longest = int(_read(folder / "sentence_bert_config.json")["max_seq_length"])
-        for kind, most in (("word", self._tokenizer.get_vocab_size()), ("position", longest)):
-            rows = len(self._weights[f"embeddings.{kind}_embeddings.weight"])
-            if rows < most:
-                raise ValueError(f"{rows} {kind} embeddings instead of at least {most}")
-        self._cut.enable_truncation(longest)
-        self._cut.enable_padding(pad_id=int(config.get("pad_token_id") or 0))
+        self._tokenizer = BertTokenizer(folder)
+        words, positions = (len(self._weights[f"embeddings.{kind}_embeddings.weight"]) for kind in ("word", "position"))
+        self._tokenizer.check_tables(words=words, positions=positions)
 
     def in_dtype(self, dtype: torch.dtype) -> Self:
         """Return a copy with the weights in another format, which shares the tokenizer."""
@@ -129,27 +66,27 @@ class SentenceBert:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each whole text, without special tokens."""
-        return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+        return self._tokenizer.count_tokens(texts)
 
     @torch.inference_mode()
-    def encode(self, texts: Sequence[str]) -> Tensor:
-        """Return (B, D) vectors of at least one text, rows of any length; a long text is joined from its windows."""
-        encodings = self._cut.encode_batch(list(texts))
-        windows = [window for encoding in encodings for window in (encoding, *encoding.overflowing)]
-        pooled = torch.cat([self._pool(windows[at : at + _WINDOWS]) for at in range(0, len(windows), _WINDOWS)])
-        if len(windows) == len(encodings):
-            return pooled
-        counts = [1 + len(encoding.overflowing) for encoding in encodings]
-        special = self._cut.num_special_tokens_to_add(is_pair=False)
-        lengths = [max(sum(window.attention_mask) - special, 1) for window in windows]
-        tokens = torch.tensor(lengths, device=self.device)
-        return join_windows(pooled, tokens, counts)
+    def encode(self, texts: Sequence[str]) -> Matrix:
+        """Return (B, D) vectors of at least one text, rows of any length; a long text is joined from its windows.
 
-    def _pool(self, windows: Sequence[Encoding]) -> Tensor:
+        Windows of like lengths are read together, so that a pass computes little padding.
+        """
+        windows = self._tokenizer.cut(texts)
+        pooled = torch.empty(len(windows.ids), len(self._weights["embeddings.LayerNorm.weight"]), device=self.device)
+        for group in windows.groups(_MOST_TOKENS):
+            pooled[group] = self._pool([windows.ids[place] for place in group]).float()
+        return join_windows(pooled.cpu().numpy(), windows.tokens, windows.counts)
+
+    def _pool(self, windows: Sequence[list[int]]) -> Tensor:
         """Return the (W, D) means over the tokens of each window."""
-        ids = torch.tensor([window.ids for window in windows], device=self.device)
-        is_read = torch.tensor([window.attention_mask for window in windows], device=self.device)
-        states = self._compute_states(ids, is_read.bool())
+        rows = [torch.tensor(ids) for ids in windows]
+        ids = pad_sequence(rows, batch_first=True).to(self.device)
+        lengths = torch.tensor([len(row) for row in rows], device=self.device)
+        is_read = torch.arange(ids.shape[1], device=self.device) < lengths[:, None]
+        states = self._compute_states(ids, is_read)
         share = is_read.to(states.dtype)[:, :, None]
         return (states * share).sum(dim=1) / share.sum(dim=1)
 
@@ -190,18 +127,6 @@ class SentenceBert:
         return functional.layer_norm(states, weight.shape, weight, bias, self._epsilon)
 
 
-def join_windows(vectors: Tensor, tokens: Tensor, counts: Sequence[int]) -> Tensor:
-    """Return (B, D) vectors: for each text, the sum of its windows' directions, weighted by their tokens.
-
-    Args:
-        vectors: (W, D) vectors of the windows, text after text.
-        tokens: (W,) number of tokens of each window.
-        counts: the number of windows of each of the B texts.
-    """
-    weighted = functional.normalize(vectors, dim=1) * tokens[:, None].to(vectors.dtype)
-    return torch.stack([part.sum(dim=0) for part in weighted.split(list(counts))])
-
-
 def _join_weights(weights: Mapping[str, Tensor], *, layers: int) -> dict[str, Tensor]:
     """Return the weights by short names, with query, key and value of a layer joined as one.
 
@@ -219,7 +144,3 @@ def _join_weights(weights: Mapping[str, Tensor], *, layers: int) -> dict[str, Te
                          "output.LayerNorm"):  # fmt: skip
                 joined[f"{layer}.{name}.{kind}"] = weights[f"{prefix}{name}.{kind}"]
     return {name: weight if name == _WORDS else weight.float() for name, weight in joined.items()}
-
-
-def _read(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))

@@ -1,0 +1,174 @@
+"""The files of a plain sentence-transformers model, a BERT with mean pooling, and its tokenizer.
+
+The module does not import torch or numpy's arrays of weights: it knows which models ``NumpyBert`` and ``SentenceBert``
+compute. Invariant: no text is cut; a text that is longer than a pass is read in windows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from memgraph_rag.types import Matrix
+
+__all__ = ["WEIGHTS", "BertTokenizer", "Windows", "is_plain_bert", "join_windows", "read_json"]
+
+WEIGHTS = "model.safetensors"
+"""The name of the file of weights."""
+
+_FILES = (
+    "config.json",
+    WEIGHTS,
+    "modules.json",
+    "sentence_bert_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+)
+_KINDS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])
+
+
+class Windows(NamedTuple):
+    """The windows of several texts, text after text.
+
+    Attributes:
+        ids: the token ids of each window, with special tokens.
+        counts: the number of windows of each text.
+        tokens: the number of tokens of each window, without special tokens, at least 1.
+    """
+
+    ids: list[list[int]]
+    counts: list[int]
+    tokens: list[int]
+
+    def groups(self, most_tokens: int) -> Iterator[list[int]]:
+        """Yield groups of windows that a pass reads, as places in ``ids``: the longest first, like lengths together.
+
+        Args:
+            most_tokens: the most tokens of a group, padding included.
+        """
+        group: list[int] = []
+        for place in sorted(range(len(self.ids)), key=lambda place: -len(self.ids[place])):
+            if group and (len(group) + 1) * len(self.ids[group[0]]) > most_tokens:
+                yield group
+                group = []
+            group.append(place)
+        if group:
+            yield group
+
+
+class BertTokenizer:
+    """The tokenizer of a plain BERT.
+
+    Args:
+        folder: a folder for which ``is_plain_bert`` returns True.
+
+    Raises:
+        Exception: the file cannot be read; tokenizers has no class of error for this.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._whole = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._whole.no_truncation()
+        self._whole.no_padding()
+        self._longest = int(read_json(folder / "sentence_bert_config.json")["max_seq_length"])
+        self._cut = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._cut.no_padding()
+        self._cut.enable_truncation(self._longest)
+
+    def check_tables(self, *, words: int, positions: int) -> None:
+        """Check the numbers of rows of the embedding tables.
+
+        Raises:
+            ValueError: there are fewer rows than tokens or positions.
+        """
+        for kind, rows, most in (("word", words, self._whole.get_vocab_size()), ("position", positions, self._longest)):
+            if rows < most:
+                raise ValueError(f"{rows} {kind} embeddings instead of at least {most}")
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each whole text, without special tokens."""
+        return [len(encoding.ids) for encoding in self._whole.encode_batch(list(texts), add_special_tokens=False)]
+
+    def cut(self, texts: Sequence[str]) -> Windows:
+        """Return the windows of at least one text."""
+        encodings = self._cut.encode_batch(list(texts))
+        ids = [window.ids for encoding in encodings for window in (encoding, *encoding.overflowing)]
+        special = self._cut.num_special_tokens_to_add(is_pair=False)
+        counts = [1 + len(encoding.overflowing) for encoding in encodings]
+        return Windows(ids, counts, [max(len(window) - special, 1) for window in ids])
+
+
+def join_windows(vectors: Matrix, tokens: Sequence[int], counts: Sequence[int]) -> Matrix:
+    """Return (B, D) vectors: for each text, the sum of its windows' directions, weighted by their tokens.
+
+    Vectors of texts that all have one window are returned as they are.
+
+    Args:
+        vectors: (W, D) vectors of the windows, text after text.
+        tokens: the number of tokens of each window.
+        counts: the number of windows of each of the B texts.
+    """
+    if len(counts) == len(vectors):
+        return vectors
+    lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    weighted = vectors / lengths * np.asarray(tokens, np.float32)[:, None]
+    return np.add.reduceat(weighted, np.cumsum([0, *counts[:-1]]), axis=0)
+
+
+def is_plain_bert(folder: Path) -> bool:
+    """Return whether the model's files say that a plain BERT computes the same as sentence-transformers.
+
+    It is False if a file is missing, cannot be read, or holds another setting.
+    """
+    try:
+        if not all((folder / name).is_file() for name in _FILES):
+            return False
+        kinds = [module["type"] for module in read_json(folder / "modules.json")]
+        pooling, bert = read_json(folder / "1_Pooling" / "config.json"), read_json(folder / "config.json")
+        sentences = read_json(folder / "sentence_bert_config.json")
+        others = folder / "config_sentence_transformers.json"
+        prompts = read_json(others) if others.is_file() else {}
+        return (
+            all(kind.startswith("sentence_transformers.") for kind in kinds)
+            and [kind.rpartition(".")[2] for kind in kinds] in _KINDS
+            and [name for name, value in pooling.items() if value is True and name.startswith("pooling_mode")]
+            == ["pooling_mode_mean_tokens"]
+            and (bert["model_type"], bert["hidden_act"]) == ("bert", "gelu")
+            and bert.get("position_embedding_type", "absolute") == "absolute"
+            and not bert.get("is_decoder")
+            and sentences.keys() <= {"max_seq_length", "do_lower_case"}
+            and 2 < sentences["max_seq_length"] <= bert["max_position_embeddings"]
+            and not sentences.get("do_lower_case")
+            and not prompts.get("default_prompt_name")
+            and _tokenizer_files_agree(
+                read_json(folder / "tokenizer_config.json"), read_json(folder / "tokenizer.json")
+            )
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def read_json(path: Path) -> Any:
+    """Return the content of a JSON file."""
+    return json.loads(path.read_text("utf-8"))
+
+
+def _tokenizer_files_agree(config: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> bool:
+    """Return whether the two files of a tokenizer describe the same tokenizer.
+
+    transformers reads the settings in the first file, ``BertTokenizer`` only the second.
+    """
+    if config["tokenizer_class"] == "PreTrainedTokenizerFast":  # it reads the second file as it is
+        return True
+    return config["tokenizer_class"] in {"BertTokenizer", "BertTokenizerFast"} and tokenizer["normalizer"] == {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": config.get("tokenize_chinese_chars", True),
+        "strip_accents": config.get("strip_accents"),
+        "lowercase": config.get("do_lower_case", True),
+    }
