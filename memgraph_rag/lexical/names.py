@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
 from memgraph_rag.contracts import EntityRecognizer
 from memgraph_rag.lexical.ruled_names import candidates, names_by_rules
 
-__all__ = ["LONGEST_NAME", "SAME_CHARACTERS", "is_name", "names_in", "ngrams", "normalise"]
+__all__ = ["LONGEST_NAME", "SAME_CHARACTERS", "is_name", "names_in", "ngrams", "normalise", "written_names"]
 
 LONGEST_NAME = 200
 """Most characters of a normal form; a longer one is a sentence that was mistaken for a name."""
@@ -57,7 +58,20 @@ def names_in(question: str, recognizer: EntityRecognizer) -> list[str]:
     returned. A form without a letter is left out.
     """
     (recognized,) = recognizer.recognize([question])
-    spans = sorted({(named.start, named.end) for named in recognized} | set(names_by_rules(question)))
+    return _names_at(question, ((named.start, named.end) for named in recognized))
+
+
+def written_names(question: str) -> list[str]:
+    """Return the names in a question as ``names_in`` does, but by rules alone, which load no model.
+
+    >>> written_names("Who is older, Ann Lee or the Mad Hatter?")
+    ['ann lee', 'mad hatter']
+    """
+    return _names_at(question, ())
+
+
+def _names_at(question: str, recognized: Iterable[tuple[int, int]]) -> list[str]:
+    spans = sorted({*recognized, *names_by_rules(question)})
     surfaces = (*(question[start:end] for start, end in spans), *candidates(question))
     return [name for name in dict.fromkeys(map(normalise, surfaces)) if is_name(name)]
 

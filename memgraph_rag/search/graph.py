@@ -1,6 +1,6 @@
 """Find segments by personalised PageRank over the graph, without a language model.
 
-The module reads the namespace through its index. The embedder gives vectors, the recognizer gives names. Invariants:
+The module reads the namespace through its index. The embedder gives vectors, rules give names. Invariants:
 the same question gives the same order, whichever store holds the graph (scores are rounded to nine digits, ties go by
 id); a search of some documents ignores all other documents.
 
@@ -22,9 +22,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, cosine_scale, query_vectors
+from memgraph_rag.contracts import Embedder, cosine_scale, query_vectors
 from memgraph_rag.lexical.language import kind_of_text
-from memgraph_rag.lexical.names import names_in, ngrams
+from memgraph_rag.lexical.names import ngrams, written_names
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.pagerank import Scores, entity_mass, solve_pagerank
@@ -145,13 +145,10 @@ class GraphSearch:
         namespace: the namespace of the index; entity ids are made with it.
     """
 
-    def __init__(
-        self, index: SegmentIndex, *, namespace: str, embedder: Embedder, recognizer: EntityRecognizer
-    ) -> None:
+    def __init__(self, index: SegmentIndex, *, namespace: str, embedder: Embedder) -> None:
         self.index = index
         self._namespace = namespace
         self._embedder = embedder
-        self._recognizer = recognizer
 
     def find(self, question: str, view: View, *, k: int, by_words: int = 0) -> list[SegmentMatch]:
         """Return the k best segments of the view, best first, then further candidates that match the words best.
@@ -165,7 +162,7 @@ class GraphSearch:
         """
         if not len(view.rows):
             return []
-        named = names_in(question, self._recognizer)
+        named = written_names(question)
         vector = query_vectors(self._embedder, [question])[0]
         kinds = self.index.kinds(view)
         if len(kinds) == 1:
@@ -290,7 +287,7 @@ class GraphSearch:
         A name inside a longer name is returned, too. Only titles of documents in the index are known, without those of
         conversations. The store may have no entity with that id. The caller holds the index's lock.
         """
-        return self._names(question, names_in(question, self._recognizer))
+        return self._names(question, written_names(question))
 
     def _names(self, question: str, named: Sequence[str]) -> dict[str, str]:
         titles = (gram for gram in ngrams(question) if (column := self.index.column(self._id(gram))) is not None
@@ -316,7 +313,7 @@ class GraphSearch:
             known = frozenset(map(bare, self.index.keywords.vocabulary(view.rows, word[0])))
             meant[word] = "" if word in known else nearest(word, known)
         corrected = replace_words(question, meant)
-        return corrected, named if corrected == question else names_in(corrected, self._recognizer)
+        return corrected, named if corrected == question else written_names(corrected)
 
     def _seed_columns(self, names: Mapping[str, str], view: View) -> list[int]:
         """Return the sorted columns of the named entities that segments of the view name."""

@@ -20,9 +20,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from memgraph_rag.contracts import Embedder, EntityRecognizer, SearchedGraph, query_vectors
+from memgraph_rag.contracts import Embedder, SearchedGraph, query_vectors
 from memgraph_rag.lexical import dates
-from memgraph_rag.lexical.names import names_in, ngrams
+from memgraph_rag.lexical.names import ngrams, written_names
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import keywords
 from memgraph_rag.search.as_of import best_hits
@@ -49,10 +49,9 @@ _UNSEEN = 0.5  # number of rows assumed for a word that no row of the sample hol
 class PoolReader:
     """A reader of pools for the questions on one namespace. Several threads may use it."""
 
-    def __init__(self, graph: SearchedGraph, embedder: Embedder, recognizer: EntityRecognizer) -> None:
+    def __init__(self, graph: SearchedGraph, embedder: Embedder) -> None:
         self._graph = graph
         self._embedder = embedder
-        self._recognizer = recognizer
         self._lock = threading.Lock()
         self._background = _Background(-1, 0, SegmentIndex(), np.zeros(0, np.int64))
         self._last: tuple[tuple[object, ...], SegmentIndex] | None = None  # the pool of the last question
@@ -88,7 +87,7 @@ class PoolReader:
             _start_masses(
                 near, matching, background.rows.view().embeddings @ vector if len(background.rows) else np.zeros(1)
             ),
-            entity_ids=self._ids(names_in(question, self._recognizer)),
+            entity_ids=self._ids(written_names(question)),
             title_ids=self._ids(ngrams(question)),
             entity_mass=ENTITIES,
             k=LINKED,

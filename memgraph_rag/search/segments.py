@@ -68,7 +68,7 @@ class SegmentSearch:
         self._embedder = embedder
         self._recognizer = recognizer
         self.index = NamespaceIndex(graph, dimension=embedder.dimension, most_bytes=most_bytes)
-        self._pools = PoolReader(graph, embedder, recognizer)
+        self._pools = PoolReader(graph, embedder)
         self._space: SearchSpace = space
         self._most_bytes = most_bytes
         self._kept: dict[str, Any] = {}
@@ -86,7 +86,7 @@ class SegmentSearch:
         return other
 
     def _search_index(self, index: SegmentIndex) -> GraphSearch:
-        return GraphSearch(index, namespace=self._graph.namespace, embedder=self._embedder, recognizer=self._recognizer)
+        return GraphSearch(index, namespace=self._graph.namespace, embedder=self._embedder)
 
     def _is_in_memory(self) -> bool:
         """Refresh the index and return True; return False if the database searches."""

@@ -88,7 +88,7 @@ def entity_ids(names: Iterable[str]) -> tuple[str, ...]:
 
 def search_of(shelf: Shelf, **limits: int) -> GraphSearch:
     index = NamespaceIndex(shelf, dimension=256, **limits)  # pyright: ignore[reportArgumentType]
-    return GraphSearch(index, namespace="tests", embedder=EMBEDDER, recognizer=RECOGNIZER)
+    return GraphSearch(index, namespace="tests", embedder=EMBEDDER)
 
 
 def find(search: GraphSearch, question: str, *, k: int = 10, **limits: object) -> list[SegmentMatch]:
