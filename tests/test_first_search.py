@@ -19,8 +19,8 @@ HEAVY = {
 QUESTION = "Where does Ann Lee live?"
 PROGRAMS = {
     "library": "from memgraph_rag import Memory\nwith Memory(store) as memory:\n    print(memory.search(question)[0])",
-    "command line": "from memgraph_rag.cli import main\nsys.argv = ['memgraph-rag', 'search', question, '--store', store]"
-    "\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code",
+    "command line": "from memgraph_rag.cli import main\n"
+    "sys.argv = ['memgraph-rag', 'search', question, '--store', store]\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code",
 }
 
 

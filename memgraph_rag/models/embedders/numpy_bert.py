@@ -122,4 +122,4 @@ def _gelu(states: _States) -> _States:
     for weight in reversed(_ERF):
         sum_of_powers = (sum_of_powers + np.float32(weight)) * step
     error_function = np.copysign(1 - sum_of_powers * np.exp(-(size**2)), states)
-    return states * (1 + error_function) / 2
+    return (states * (1 + error_function) / 2).astype(np.float32, copy=False)
