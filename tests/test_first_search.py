@@ -18,9 +18,19 @@ HEAVY = {
 }  # fmt: skip
 QUESTION = "Where does Ann Lee live?"
 PROGRAMS = {
-    "library": "from memgraph_rag import Memory\nwith Memory(store) as memory:\n    print(memory.search(question)[0])",
-    "command line": "from memgraph_rag.cli import main\n"
-    "sys.argv = ['memgraph-rag', 'search', question, '--store', store]\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code",
+    "library": """
+from memgraph_rag import Memory
+with Memory(store) as memory:
+    print(memory.search(question)[0])
+""",
+    "command line": """
+from memgraph_rag.cli import main
+sys.argv = ["memgraph-rag", "search", question, "--store", store]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+""",
 }
 
 
@@ -35,7 +45,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("way", PROGRAMS)
 def test_first_search_imports_no_heavy_library(way: str, store: Path) -> None:
-    given = f"import sys\nstore, question = {str(store)!r}, {QUESTION!r}\n"
+    given = f"import sys\nstore, question = {str(store)!r}, {QUESTION!r}"
     shown = "\nprint(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", given + PROGRAMS[way] + shown], capture_output=True, text=True, check=True
