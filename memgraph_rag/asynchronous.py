@@ -110,6 +110,7 @@ class AsyncMemory:
     documents = _awaited(Memory.documents)
     get = _awaited(Memory.get)
     around = _awaited(Memory.around)
+    map = _awaited(Memory.map)
     deepen = _iterated(Memory.deepen)
     tools = _awaited(Memory.tools)
     questions = _awaited(Memory.questions)

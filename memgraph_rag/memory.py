@@ -42,6 +42,7 @@ from memgraph_rag.ingestion.memory_layers import (
 )
 from memgraph_rag.ingestion.sources import Request
 from memgraph_rag.inspection import document_reading, neighbourhood
+from memgraph_rag.inspection.memory_map import Cartographer
 from memgraph_rag.maintenance import reembed
 from memgraph_rag.maintenance.lacking_layers import build_lacking_layers
 from memgraph_rag.maintenance.maintenance import Maintenance
@@ -71,7 +72,7 @@ from memgraph_rag.types import (
     Tool,
 )  # fmt: skip
 from memgraph_rag.types.brief import Brief
-from memgraph_rag.types.inspection import Neighbourhood
+from memgraph_rag.types.inspection import MemoryMap, Neighbourhood
 from memgraph_rag.types.receipts import Failure, Receipt
 
 __all__ = ["DEFAULT_LAYERS", "Memory", "known_layers", "known_memory_layers"]
@@ -154,6 +155,7 @@ class Memory:
             progress=progress,
         )
         self.maintenance = Maintenance(self._parts)
+        self._cartographer = Cartographer(self._parts.store)
 
     @property
     def namespace(self) -> str:
@@ -553,6 +555,20 @@ class Memory:
             SettingsError: the kind does not exist, or ``most`` is below 1 or above 1,000,000.
         """
         return neighbourhood.around(self._parts.store, name, kind=kind, most=most)
+
+    def map(self, *, most: int = 20_000) -> MemoryMap:
+        """Return the documents and names of this memory at places in a plane, to display. No model is used.
+
+        A map is computed once for a version of the memory. Those with the most edges are on it; ``left_out`` counts the
+        others.
+
+        Args:
+            most: the most nodes. Documents get at least half of them, if there are so many.
+
+        Raises:
+            SettingsError: ``most`` is below 1 or above 1,000,000.
+        """
+        return self._cartographer.map(most)
 
     def questions(self, question: str | None = None) -> list[Question]:
         """Return the stored questions (``ask(…, keep_trace=True)``), newest first.

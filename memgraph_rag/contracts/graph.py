@@ -19,6 +19,7 @@ from memgraph_rag.types import (
     Fingerprint,
     Flaws,
     Mention,
+    Naming,
     Question,
     Relation,
     Section,
@@ -88,6 +89,14 @@ class GraphView(GraphReader, Protocol):
 
         A type without edges has no key, so an unknown id gives an empty mapping.
         """
+        ...
+
+    def document_keys(self) -> dict[str, str]:
+        """Return the key of each document by its id, by id."""
+        ...
+
+    def namings(self) -> list[Naming]:
+        """Return how often each document names each entity, in its text and title, by document id and entity id."""
         ...
 
     @abstractmethod

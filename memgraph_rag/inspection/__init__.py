@@ -1,5 +1,5 @@
-"""Reads a memory for people: documents by name, lists of documents, the neighbourhood of a node.
+"""Reads a memory for people: documents by name, lists of documents, the neighbourhood of a node, a map of all.
 
-Open ``neighbourhood.py`` for the nodes around a node, and ``document_reading.py`` for documents and lists. This room
-never changes a memory.
+Open ``neighbourhood.py`` for the nodes around a node, ``document_reading.py`` for documents and lists, and
+``memory_map.py`` for the map. This room never changes a memory.
 """

@@ -31,6 +31,7 @@ from memgraph_rag.types import (
     Hit,
     IndexedSegment,
     Mention,
+    Naming,
     Overview,
     Receipt,
     Relation,
@@ -177,6 +178,18 @@ class BaseStore(GraphStore):
         relations = [item for graph in self._read_all() for item in graph.relations]
         at_entity = [item for item in relations if entity_id in (item.source_id, item.target_id)]
         return sorted(at_entity, key=lambda relation: relation.id)[:k]
+
+    @override
+    def document_keys(self) -> dict[str, str]:
+        return {record.id: record.key for record in sorted(self.documents(), key=lambda record: record.id)}
+
+    @override
+    def namings(self) -> list[Naming]:
+        counted = Counter(
+            (graph.document.id, named.entity_id) for graph in self._read_all() for named in _list_names(graph)
+        )
+        names = {entity.id: entity.name for entity in self.entities(sorted({entity_id for _, entity_id in counted}))}
+        return sorted(Naming(*ends, names[ends[1]], number) for ends, number in counted.items())
 
     @override
     def entity_counts(self, entity_id: str) -> Mapping[str, int]:

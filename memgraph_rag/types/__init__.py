@@ -60,6 +60,7 @@ from memgraph_rag.types.graph import (
     IndexedSegment,
     InformationPoint,
     Mention,
+    Naming,
     Neighbour,
     Node,
     PointLayer,
@@ -81,7 +82,7 @@ from memgraph_rag.types.ids import (
     section_id,
     text_hash,
 )
-from memgraph_rag.types.inspection import Damage, Flaws, Neighbourhood, Thing, Tie, type_of
+from memgraph_rag.types.inspection import Damage, Flaws, MemoryMap, Neighbourhood, Thing, Tie, type_of
 from memgraph_rag.types.limits import Limits
 from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt
@@ -124,9 +125,11 @@ __all__ = [
     "Leaf",
     "Limits",
     "Matrix",
+    "MemoryMap",
     "Mention",
     "Message",
     "MetadataValue",
+    "Naming",
     "Neighbour",
     "Neighbourhood",
     "Node",

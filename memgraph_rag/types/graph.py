@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ __all__ = [
     "IndexedSegment",
     "InformationPoint",
     "Mention",
+    "Naming",
     "Neighbour",
     "Node",
     "PointLayer",
@@ -218,6 +219,15 @@ class Entity:
     def as_dict(self) -> dict[str, Any]:
         """Return all fields, for JSON."""
         return plain_fields(self)
+
+
+class Naming(NamedTuple):
+    """How often a document names an entity, in its text and in its title; ``name`` is that of the entity."""
+
+    document_id: str
+    entity_id: str
+    name: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True)

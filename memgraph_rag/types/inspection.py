@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memgraph_rag.types.answers import Question
+from memgraph_rag.types.arrays import Matrix, Vector
 from memgraph_rag.types.documents import DocumentRecord
 from memgraph_rag.types.graph import Annotation, Entity, InformationPoint, Mention, Segment
 from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.plain import plain_fields, plain_value
 from memgraph_rag.types.sections import Section
 
-__all__ = ["Damage", "Flaws", "Neighbourhood", "Thing", "Tie", "type_of"]
+__all__ = ["Damage", "Flaws", "MemoryMap", "Neighbourhood", "Thing", "Tie", "type_of"]
 
 
 Thing = DocumentRecord | Segment | InformationPoint | Entity | Annotation | Section | Overview | Question
@@ -94,6 +98,31 @@ class Neighbourhood:
             ],
             **plain_fields(self, without=("centre", "things", "ties")),
         }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryMap:
+    """The documents and names of a memory at places in a plane, those with the most edges first.
+
+    Attributes:
+        version: the version of the memory that the map shows.
+        ids: (n,) ids of the nodes: documents, then entities.
+        names: (n,) keys of documents and names of entities.
+        documents: the number of documents.
+        positions: (n, 2) places of the nodes, about within the unit circle.
+        sizes: (n,) how many names a document has; how many documents name an entity.
+        edges: (m, 2) the places in ``ids`` of a document and of an entity that it names.
+        left_out: the numbers of documents and entities that are not on the map.
+    """
+
+    version: int
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    documents: int
+    positions: Matrix
+    sizes: Vector
+    edges: NDArray[np.uint32]
+    left_out: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from memgraph_rag.types import (
     IndexedSegment,
     Matrix,
     MetadataValue,
+    Naming,
     Summarizes,
     make_id,
     text_hash,
@@ -68,6 +69,7 @@ __all__ = [
     "next_columns",
     "point_columns",
     "segment_columns",
+    "sum_namings",
     "title_columns",
     "writings",
 ]
@@ -398,6 +400,14 @@ def decode_hits(rows: Iterable[Row]) -> list[Hit]:
     """Return rows of ids and scores as hits, best first, ties by id."""
     hits = (Hit(row["id"], row["score"]) for row in rows)
     return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
+
+
+def sum_namings(rows: Iterable[Row]) -> list[Naming]:
+    """Return the namings of these rows by document and entity; those in the text and in the title are one."""
+    counted: Counter[tuple[str, str, str]] = Counter()
+    for row in rows:
+        counted[row["document_id"], row["entity_id"], row["name"]] += row["number"]
+    return [Naming(*ends, number) for ends, number in sorted(counted.items())]
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:

@@ -38,6 +38,7 @@ from memgraph_rag.types import (
     Hit,
     InformationPoint,
     Mention,
+    Naming,
     Node,
     Overview,
     PointLayer,
@@ -244,6 +245,14 @@ class StoredGraph(BaseStore):
         written = self._run("read/find_surfaces", entity_ids=[entity_id])
         related = self._run("read/count_relations", entity_ids=[entity_id]) if written else []
         return rows.edge_counts(written, related)
+
+    @override
+    def document_keys(self) -> dict[str, str]:
+        return {row["id"]: row["key"] for row in self._run("read/list_document_keys")}
+
+    @override
+    def namings(self) -> list[Naming]:
+        return rows.sum_namings(self._run("read/count_namings"))
 
     @override
     def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
