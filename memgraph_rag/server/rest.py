@@ -38,6 +38,8 @@ __all__ = ["ROUTE", "RestApi"]
 
 ROUTE = "/v1/{tool}"
 
+_BYTES = "application/octet-stream"
+
 T = TypeVar("T")
 
 
@@ -108,7 +110,8 @@ class RestApi:
 
     async def _answer(self, tool: Tool, arguments: dict[str, Any]) -> Response:
         with self._services.under_way(), self._services.metrics.call(tool.name, "rest"):
-            return JSONResponse(_plain(await self._result(tool, arguments)))
+            result = await self._result(tool, arguments)
+            return Response(result, media_type=_BYTES) if isinstance(result, bytes) else JSONResponse(_plain(result))
 
     async def _result(self, tool: Tool, arguments: dict[str, Any]) -> object:
         call = cast("Call", _PlainCall(_LentContext(self._services)))
@@ -199,7 +202,7 @@ def openapi(tools: Sequence[Tool]) -> dict[str, Any]:
         parameters, result = (
             _hoist_definitions(schema or {}, schemas) for schema in (tool.parameters, tool.output_schema)
         )
-        content = {"application/json": {"schema": result}}
+        content = {"application/json": {"schema": result}} if tool.name != "whole_map" else {_BYTES: {"schema": {}}}
         if tool.name == "ask":
             content["text/event-stream"] = {"schema": {"type": "string"}}
         paths[ROUTE.format(tool=tool.name)] = {
@@ -235,6 +238,7 @@ _EXAMPLES: dict[str, dict[str, Any]] = {
     "search": {"query": "Where does Ann keep bees?", "k": 2},
     "document": {"name": "move"},
     "around": {"name": "Ann"},
+    "whole_map": {"most": 1000},
     "statements": {},
     "questions": {},
     "failures": {},
