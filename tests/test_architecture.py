@@ -99,7 +99,6 @@ OWNERS = {
     "tomli": "settings",
     "typer": "cli",
     "rich": "cli",
-    "jinja2": "cli",
     "mcp": "server",
     "uvicorn": "server",
     "starlette": "server",

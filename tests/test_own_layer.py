@@ -12,9 +12,9 @@ import pytest
 from memories import FOX, RIVER, OpenMemory, options
 
 from memgraph_rag import Failure, Memory
-from memgraph_rag.cli.html_page import page
 from memgraph_rag.cli.listing import listing
 from memgraph_rag.errors import DocumentError, LayerError, MemgraphRagError, SettingsError
+from memgraph_rag.server.console.readings import read_around
 from memgraph_rag.types import Annotation, LayerRows, Mention, Segment
 
 ADA = "Ada Lovelace wrote the first program in 1843. She was born in 1815. Her notes were printed again in 1953."
@@ -126,7 +126,9 @@ def test_tree_page_and_json_show_its_rows(open_memory: OpenMemory) -> None:
     drawn = shown(memory)
 
     assert "1843  annotation of layer years, year, decade: 1840" in drawn
-    assert "annotation of layer years, year, decade: 1840" in page(memory.around("ada"))
+    assert {"layer": "years", "kind": "year", "decade": 1840} in [
+        node.facts for node in read_around(memory.around("ada")).nodes
+    ]
     assert memory.around("ada", most=1).left_out["annotations"] == 3
 
 

@@ -65,7 +65,7 @@ def test_a_wheel_holds_every_module_statement_and_example(wheel: zipfile.ZipFile
         for kind in ("*.js", "*.css", "*.html")
         for name, data in files_under(CHECKOUT / "memgraph_rag", kind).items()
     }
-    assert {Path(name).name for name in assets} > {"page.js", "api.html", "main.js", "console.css", "cytoscape.min.js"}
+    assert {Path(name).name for name in assets} > {"api.html", "main.js", "console.css", "cytoscape.min.js"}
     expected |= {f"memgraph_rag/{name}": data for name, data in assets.items()}
     statements = files_under(CHECKOUT / "cypher", "*.cypher")
     assert statements

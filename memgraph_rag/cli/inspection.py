@@ -139,8 +139,8 @@ def show(
             return
         # The page of a node is the page of its document.
         neighbourhood = memory.around(node.document_id if node else name, kind=kind, most=most)  # pyright: ignore[reportArgumentType]
-    if html is not None:
-        _write_page(html, neighbourhood)
+        if html is not None:
+            _write_page(html, memory, neighbourhood)
     if as_json:
         json_output.write_json(neighbourhood.as_dict())
     elif html is not None:
@@ -174,15 +174,16 @@ def _show_node(form: dict[str, Any], *, as_json: bool) -> None:
     out.print(render.plain(text), markup=False, soft_wrap=True)
 
 
-def _write_page(path: Path, neighbourhood: Neighbourhood) -> None:
+def _write_page(path: Path, memory: Memory, neighbourhood: Neighbourhood) -> None:
     """Write the page so that only its owner can read it, because it holds text of documents.
 
     Raises:
         SettingsError: the path holds a file that is not a page of ``memgraph-rag show``, or cannot be written.
     """
-    from memgraph_rag.cli.html_page import MARK, page
+    from memgraph_rag.server.console.one_file import MARK, write_page
+    from memgraph_rag.server.console.readings import read_inside
 
-    written = page(neighbourhood).encode("utf-8", "replace")
+    written = write_page(read_inside(memory, neighbourhood)).encode("utf-8", "replace")
     with replace_file(path, kind="a page of 'memgraph-rag show'", mark=MARK, error=SettingsError) as file:
         file.write(written)
 

@@ -1,4 +1,4 @@
-"""A neighbourhood as plain lines for the terminal, and captions of nodes, which the HTML page uses too.
+"""A neighbourhood as plain lines for the terminal.
 
 It opens no memory. Invariants: text is never interpreted as markup, and no control character reaches the terminal, as
 in ``render``; the last lines count the nodes that were left out.
@@ -28,7 +28,7 @@ from memgraph_rag.types import (
     type_of,
 )
 
-__all__ = ["caption_of", "facts_of", "listing", "place_of", "text_of"]
+__all__ = ["listing"]
 
 _CHARACTERS = 100
 """Most characters of a text on one line."""
@@ -60,7 +60,7 @@ def listing(neighbourhood: Neighbourhood) -> Iterator[Text]:
         yield Text(f"… and {number:,} more {what}", style="yellow")
 
 
-def caption_of(thing: Thing) -> str:
+def _caption(thing: Thing) -> str:
     """Return the caption of a thing: its title, its name or its text; the key of a document without a title."""
     if isinstance(thing, DocumentRecord):
         return thing.title or thing.key
@@ -69,14 +69,7 @@ def caption_of(thing: Thing) -> str:
     return thing.name if isinstance(thing, (Entity, Section)) else thing.text
 
 
-def text_of(thing: Thing) -> str:
-    """Return the text of a thing: a question's answer, the text of an overview or a segment, else the caption."""
-    if isinstance(thing, Question):
-        return thing.answer.text
-    return thing.text if isinstance(thing, Overview) else caption_of(thing)
-
-
-def facts_of(thing: Thing) -> str:
+def _facts(thing: Thing) -> str:
     """Return the other facts about a thing on one line: type, size, id, level or span.
 
     For a question: when it was asked, strategy and model, why reading stopped, and the cost.
@@ -91,10 +84,10 @@ def facts_of(thing: Thing) -> str:
         return f"section {thing.index}, level {thing.level} · {thing.start}–{thing.end}"
     if isinstance(thing, Annotation):
         return ", ".join(filter(None, [f"annotation of layer {thing.layer}", thing.kind, *_properties(thing)]))
-    return place_of(thing)
+    return _place(thing)
 
 
-def place_of(node: Node) -> str:
+def _place(node: Node) -> str:
     """Return the place of a node: a segment's number, span, speaker and time; the level and number of a point.
 
     For an overview: its layer, its level, and the number of its documents.
@@ -117,8 +110,8 @@ def _heading(kind: str) -> Text:
 
 
 def _line(thing: Thing, *, indent: str = "    ") -> Text:
-    caption = one_line(caption_of(thing), _CHARACTERS)
-    return Text.assemble(indent, (plain(caption), "bold"), plain(f"  {one_line(facts_of(thing), 5 * _CHARACTERS)}"))
+    caption = one_line(_caption(thing), _CHARACTERS)
+    return Text.assemble(indent, (plain(caption), "bold"), plain(f"  {one_line(_facts(thing), 5 * _CHARACTERS)}"))
 
 
 def _tie_lines(neighbourhood: Neighbourhood, ties: Iterable[Tie]) -> Iterator[Text]:
@@ -131,8 +124,8 @@ def _tie_lines(neighbourhood: Neighbourhood, ties: Iterable[Tie]) -> Iterator[Te
         if isinstance(thing, (Segment, InformationPoint)):
             document = things.get(thing.document_id) if several else None
             owner = f"{document.key} " if isinstance(document, DocumentRecord) else ""
-            return f"{owner}{place_of(thing).split(' · ')[0]}"
-        return one_line(thing.key if isinstance(thing, DocumentRecord) else caption_of(thing), _CHARACTERS)
+            return f"{owner}{_place(thing).split(' · ')[0]}"
+        return one_line(thing.key if isinstance(thing, DocumentRecord) else _caption(thing), _CHARACTERS)
 
     targets: dict[str, list[str]] = {}
     for tie in ties:

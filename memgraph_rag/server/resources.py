@@ -17,6 +17,8 @@ from pydantic import Field
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, MemgraphRagError, QuestionNotFound
+from memgraph_rag.server.console.one_file import write_page
+from memgraph_rag.server.console.readings import read_inside
 from memgraph_rag.server.explanations import explain
 from memgraph_rag.server.results import KeptQuestion, StoredDocument
 from memgraph_rag.server.services import Call
@@ -73,6 +75,15 @@ def add_resources(server: MemoryServer) -> None:
         mime_type=_JSON,
         security=by_name,
     )(_question)
+    server.resource(
+        "ui://memgraph_rag/{name}",
+        name="page",
+        title="A page",
+        description="A page with the graph around a document, a name or a kept question, and their texts. The name is "
+        "an id, or a percent-encoded key or name.",
+        mime_type="text/html;profile=mcp-app",
+        security=by_name,
+    )(_page)
     server.prompt(
         name="answer_from_memory",
         title="Answer from memory",
@@ -117,6 +128,11 @@ def _question(name: str, call: Call) -> str:
         raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}. Name another question.")
 
     return _read(form)
+
+
+def _page(name: str, call: Call) -> str:
+    memory = call.request_context.lifespan_context.memory
+    return _read(lambda: write_page(read_inside(memory, memory.around(name))))
 
 
 def _answer_from_memory(

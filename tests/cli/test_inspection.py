@@ -3,10 +3,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import stat
 from collections import Counter
 from html.parser import HTMLParser
 from operator import itemgetter
+from typing import Any
 
 import pytest
 from memories import FOX, options
@@ -247,10 +249,9 @@ def test_a_stale_question_says_what_changed(cli, fox, write, tmp_path) -> None:
     quote = cited["quote"]
     assert quote in shown
     cli("show", QUESTION, "--html", tmp_path / "page.html")
-    text = (tmp_path / "page.html").read_text("utf-8")
-    assert f"Stale: fox was replaced {change['changed_at']}" in text
-    assert "Cited from what documents said before" in text
-    assert Page(text).marked == [(quote, "citation 1")]
+    inside = Page((tmp_path / "page.html").read_text("utf-8")).inside
+    (kept,) = inside["results"]["question"].values()
+    assert (kept["changes"], kept["answer"]["citations"][0]["quote"]) == ([change], quote)
 
     assert "(with it: 1 kept question)" in cli("forget", "fox").stdout
     assert cli.json("questions") == []
@@ -297,48 +298,49 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: Counter[str] = Counter()
-        self.marked: list[tuple[str, str]] = []
         self.loads: list[str] = []
         self.scripts: list[str] = []
-        self._open: list[tuple[str, dict[str, str | None]]] = []
+        self._tag = ""
         self.feed(text)
         self.close()
 
+    @property
+    def inside(self) -> dict[str, Any]:
+        return json.loads(self.scripts[0])
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags[tag] += 1
-        self._open.append((tag, dict(attrs)))
+        self._tag = tag
         self.loads += [value or "" for name, value in attrs if name in ("src", "href")]
         assert not any(name.startswith("on") for name, _ in attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        while self._open and self._open.pop()[0] != tag:
-            pass
+        self._tag = ""
 
     def handle_data(self, data: str) -> None:
-        tag, attributes = self._open[-1] if self._open else ("", {})
-        if tag == "mark":
-            self.marked.append((data, attributes.get("title") or ""))
-        if tag == "script":
+        if self._tag == "script":
             self.scripts.append(data)
 
 
-def test_a_page_stands_alone_and_marks_what_is_named_and_cited(cli, fox, tmp_path) -> None:
+def test_a_page_stands_alone_and_has_what_it_shows_inside(cli, fox, tmp_path) -> None:
     cli("ask", QUESTION, "--keep-trace")
-    for name, marked in (
-        ("fox", ("Ann", "ann (NAME)")),
-        ("Ann", ("Ann", "ann (NAME)")),
-        (QUESTION, ("Ann found a red fox in the barn.", "citation 1")),
+    for name, shown in (
+        ("fox", {"around", "document"}),
+        ("Ann", {"around", "document"}),
+        (QUESTION, {"around", "document", "question", "questions"}),
     ):
         path = tmp_path / "page.html"
         assert str(path) in cli("show", name, "--html", path).stdout
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         text = path.read_text("utf-8")
         page = Page(text)
-        assert marked in page.marked
-        assert page.loads == []
-        data, library, script = page.scripts
-        assert json.loads(data)["elements"]
-        for code in (library, script):
+        assert page.inside["results"].keys() == shown
+        (document,) = page.inside["results"]["document"].values()
+        assert document["text"].startswith("Ann found a red fox")
+        assert page.loads == ["data:,"]
+        _, library, script = page.scripts
+        (style,) = re.findall(r"<style[^>]*>(.*?)</style>", text, re.DOTALL)
+        for code in (library, script, style):
             assert base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() in text.partition("<title>")[0]
 
 
@@ -388,7 +390,7 @@ def test_hostile_text_is_text_in_the_page(cli, tmp_path) -> None:
                 tag: number for tag, number in page.tags.items() if tag in ("script", "img", "style", "head", "body")
             }
             assert tags == (usual := usual or tags)
-            assert len(page.scripts) == 3
+            assert tags["script"] == 3
 
 
 def test_a_page_that_cannot_be_written(cli, fox, tmp_path) -> None:

@@ -16,11 +16,11 @@ from memories import options
 from own_memory_layer import Pairs
 
 from memgraph_rag import Limits, Memory
-from memgraph_rag.cli.html_page import page
 from memgraph_rag.cli.listing import listing
 from memgraph_rag.contracts import MemoryGraph
 from memgraph_rag.errors import DocumentError, LayerError, SettingsError
 from memgraph_rag.layers.library import library
+from memgraph_rag.server.console.readings import read_around
 from memgraph_rag.systems.graphrag.communities import CommunitiesLayer
 from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import Action, Document, Failure, Overview, OverviewRows, Receipt
@@ -238,7 +238,7 @@ def test_an_overview_is_looked_at_by_the_name_of_its_layer(memory: Memory) -> No
     assert {tie.kind for tie in around.ties} == {"SUMMARIZES", "RESTS_ON", "HAS_SEGMENT"}
     assert len(around.passages) == 2
     assert "SUMMARIZES" in [line.plain for line in listing(around)]
-    assert "overview" in page(around)
+    assert {"layer": "pairs", "level": around.centre.level} in [node.facts for node in read_around(around).nodes]
 
 
 def test_pages_and_lists_show_title_and_text_of_overviews(tmp_path: Path) -> None:
@@ -249,8 +249,7 @@ def test_pages_and_lists_show_title_and_text_of_overviews(tmp_path: Path) -> Non
     lines = [line.plain for line in listing(around)]
 
     assert isinstance(around.centre, Overview)
-    beside_the_graph = page(around).split("What it says")[1]
-    assert beside_the_graph.index(around.centre.text) < beside_the_graph.index(around.passages[0].text)
+    assert {"layer": "communities", "level": around.centre.level} in [node.facts for node in read_around(around).nodes]
     assert f"    {low.title}  communities 1 over {len(low.documents)} documents" in lines
     members = lines[lines.index("entity") + 1 :]
     assert {

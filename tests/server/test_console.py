@@ -18,6 +18,8 @@ from memories import FOX, QUESTION, options
 from memgraph_rag import Memory
 from memgraph_rag.cli.doctor import Finding
 from memgraph_rag.server import transports
+from memgraph_rag.server.console.one_file import write_page
+from memgraph_rag.server.console.readings import read_inside
 from memgraph_rag.server.memories import Memories, OpenNamespace
 from memgraph_rag.server.services import Owner
 from memgraph_rag.server.tokens import TokenFolder
@@ -33,7 +35,9 @@ pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs a browser: apt-get i
 
 AXE = (Path(__file__).parent / "assets" / "axe.min.js").read_text("utf-8")
 
-PAGES = ("ask", "search?q=fox", "documents", "documents/fox?from=0&to=8", "holds", "graph?name=Ann", "health")
+PAGES = (
+    "ask", "search?q=fox", "documents", "documents/fox?from=0&to=8", "holds", "graph", "graph?name=Ann", "health",
+)  # fmt: skip
 
 GUIDE = """# Bees
 
@@ -284,6 +288,57 @@ def test_graph_walks_on_by_clicks(console: Console) -> None:
     page.click("text=Walk on from here")
     expect(page.locator(".things li")).not_to_have_count(before)
     assert page.locator(".things li").count() > before
+
+
+def test_map_flies_to_a_name_and_opens_it(console: Console) -> None:
+    page = console.open("graph")
+    page.wait_for_selector(".map canvas")
+    assert "documents and" in console.text()
+    page.fill("input[type=search]", "tom")
+    page.press("input[type=search]", "Enter")
+    page.wait_for_selector(".chosen h2:has-text('Tom')")
+    page.wait_for_timeout(700)  # the flight
+    page.click(".chosen li button:has-text('fox')")
+    page.wait_for_selector(".chosen h2:has-text('fox')")
+    page.wait_for_timeout(700)
+    box = page.locator(".map").bounding_box()
+    page.click(".map", position={"x": box["width"] / 2, "y": box["height"] / 2})  # what it flew to is in the middle
+    page.wait_for_selector(".chosen h2:has-text('fox')")
+    page.click(".chosen a.primary")
+    page.wait_for_selector(".body")
+    assert "Ann found a red fox" in page.inner_text(".body")
+
+
+def test_pages_of_a_pdf_are_numbered(console: Console, served: Served) -> None:
+    served[2].add("Rain fell.\f\nWe *stayed*.\f\nThe end.", key="paper")
+    page = console.open("documents/paper?from=12&to=14")
+    assert page.locator(".body .page").all_inner_texts() == ["Page 1", "Page 2", "Page 3"]
+    assert page.inner_text(".body mark") == "We"
+    page.keyboard.press("r")
+    page.wait_for_selector("pre.raw")
+    assert page.locator("pre.raw").all_inner_texts() == ["Rain fell.", "We *stayed*.", "The end."]
+    served[2].forget("paper")
+
+
+@pytest.mark.parametrize("name", ["fox", "Ann", QUESTION, "markup", "long line"])
+def test_page_with_its_data_inside_needs_no_server(browser: Any, served: Served, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(write_page(read_inside(served[2], served[2].around(name))), "utf-8")
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, locale="en-US")
+    opened = Console(context.new_page(), "")
+    page = opened.page
+    page.goto(path.as_uri())
+    page.wait_for_selector("main h1")
+    for link in page.locator("nav a").all():
+        link.click()
+        page.wait_for_selector("main :is(.picture canvas, .body, .walk)")
+        assert page.locator(".failure").count() == 0
+        assert faults(page) == []
+    assert page.locator("main :is(img, script, iframe, svg, math, style, base, meta, b, u)").count() == 0
+    assert page.evaluate("window.hit") is None
+    assert opened.complaints == []
+    assert opened.hosts <= {""}
+    context.close()
 
 
 def test_revoked_token_leads_to_the_sign_in(console: Console, served: Served) -> None:

@@ -6,6 +6,7 @@ import re
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from memories import FOX, options
 from neo4j import READ_ACCESS, GraphDatabase, Query
 
 from memgraph_rag import Failure, Memory
-from memgraph_rag.cli.html_page import COLOURS
 from memgraph_rag.systems.raptor.clusters import ClustersLayer
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -98,9 +98,11 @@ def test_guide_names_existing_pictures_and_files() -> None:
         assert (DOCS / target).is_file(), target
 
 
-def test_style_has_page_colour_for_every_label() -> None:
+def test_style_has_console_colour_for_every_label() -> None:
+    page = (files("memgraph_rag.server") / "assets" / "console" / "console.css").read_text("utf-8")
     colours = dict(re.findall(r"node\.(\w+) \{[^}]*?\bcolor: (#\w+);", STYLE))
     labels = {"document": "Document", "segment": "Segment", "point": "InformationPoint"}
     labels |= {"entity": "Entity", "annotation": "Annotation", "section": "Section", "question": "Question"}
     labels["overview"] = "Overview"
-    assert {labels[name]: colour.upper() for name, colour in COLOURS.items()} == colours
+    shown = dict(re.findall(r"--(\w+): (#\w+);", page.partition("@media")[0]))
+    assert {label: shown[name].upper() for name, label in labels.items()} == colours

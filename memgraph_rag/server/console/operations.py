@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -17,8 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from memgraph_rag.display import show
-from memgraph_rag.errors import DocumentError, QuestionNotFound
+from memgraph_rag.errors import DocumentError
+from memgraph_rag.server.console.readings import list_questions, read_around, read_document, read_question
 from memgraph_rag.server.console.results import (
     Check,
     Checks,
@@ -26,8 +27,6 @@ from memgraph_rag.server.console.results import (
     Found,
     FoundPassage,
     Graph,
-    GraphNode,
-    KeptLine,
     KeptQuestions,
     Statements,
     TokenForm,
@@ -38,7 +37,6 @@ from memgraph_rag.server.console.results import (
 from memgraph_rag.server.results import Remembered
 from memgraph_rag.server.services import Call, Owner
 from memgraph_rag.server.tools import Metadata, Mode, Names, Session, ToolEntry, User, hints, scope_fields
-from memgraph_rag.types import InformationPoint, Section, Segment
 from memgraph_rag.types.plain import plain_value
 
 if TYPE_CHECKING:
@@ -48,8 +46,7 @@ __all__ = ["OPERATIONS", "OWNER_OPERATIONS"]
 
 _MOST_NEIGHBOURS = 500
 _MOST_STATEMENTS = 5_000
-_MOST_NAMES = 20_000
-_TEXT = 600  # characters of a node's text in a graph
+_MOST_ON_MAP = 200_000
 _MOST_FILE_NAME = 60  # characters, of at most four bytes each
 _UNSAFE = re.compile(r"[^\w .-]")  # in the name of a file that is written
 
@@ -81,30 +78,7 @@ def search(
 
 def document(*, call: Call, name: Annotated[str, Field(description="The key or id of a document.")]) -> WholeDocument:
     """Return a document with its text, and the segments, outline, points, names and relations in it."""
-    memory = _memory(call)
-    (record,) = memory.documents(documents=[name])
-    around = memory.around(record.id, kind="document", most=_MOST_NAMES)
-    things, form = list(around.things.values()), around.as_dict()
-    segments = sorted((each for each in things if isinstance(each, Segment)), key=lambda each: each.start)
-    points = sorted((each for each in things if isinstance(each, InformationPoint)), key=_point_place)
-    sections = sorted((each for each in things if isinstance(each, Section)), key=lambda each: each.index)
-    return WholeDocument.model_validate(
-        {
-            "record": record.as_dict(),
-            "text": getattr(memory.get(record.id), "text", ""),
-            "segments": plain_value(segments),
-            "sections": plain_value(sections),
-            "points": plain_value(points),
-            "names": form["mentions"],
-            "relations": [tie for tie in form["ties"] if tie["kind"] == "RELATES_TO"],
-            "left_out": form["left_out"],
-        }
-    )
-
-
-def _point_place(point: InformationPoint) -> tuple[str, int, int]:
-    """Return the place of a point in a list: its layer, then the highest level first."""
-    return point.layer, -point.level, point.index
+    return read_document(_memory(call), name)
 
 
 def around(
@@ -118,19 +92,34 @@ def around(
     most: Annotated[int, Field(description="The most neighbours of each kind.", ge=1, le=_MOST_NEIGHBOURS)] = 40,
 ) -> Graph:
     """Return the neighbourhood of a thing with the ids of its nodes, so that a program can walk on from any of them."""
-    neighbourhood = _memory(call).around(name, kind=kind, most=most)
-    form = neighbourhood.as_dict()
-    nodes = [
-        GraphNode(id=node_id, text=_cut(getattr(thing, "text", "")), **form["things"][node_id])
-        for node_id, thing in neighbourhood.things.items()
-    ]
-    return Graph.model_validate(
-        {"centre": neighbourhood.centre.id, "nodes": nodes, "edges": form["ties"], "left_out": form["left_out"]}
-    )
+    return read_around(_memory(call).around(name, kind=kind, most=most))
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
+def whole_map(
+    *,
+    call: Call,
+    most: Annotated[int, Field(description="The most nodes.", ge=1, le=_MOST_ON_MAP)] = 20_000,
+) -> bytes:
+    """Return the map of the memory as bytes: the length of a JSON object, the object, and three arrays.
+
+    All numbers have 32 bits and are little-endian; the length and the edges are unsigned integers, the others floats.
+    The object has ``version``, ``documents`` (how many of the nodes are documents; the others are names), ``names`` (of
+    the nodes, in order), ``edges`` (their number) and ``left_out``; blanks fill it up to a multiple of four bytes. The
+    arrays are the places of the nodes (two numbers each), their sizes, and the edges (the places of both ends in
+    ``names``).
+    """
+    drawn = _memory(call).map(most=most)
+    about = {
+        "version": drawn.version,
+        "documents": drawn.documents,
+        "names": drawn.names,
+        "edges": len(drawn.edges),
+        "left_out": drawn.left_out,
+    }
+    head = json.dumps(about).encode()
+    head += b" " * (-len(head) % 4)
+    arrays = (drawn.positions.astype("<f4"), drawn.sizes.astype("<f4"), drawn.edges.astype("<u4"))
+    return b"".join((len(head).to_bytes(4, "little"), head, *(array.tobytes() for array in arrays)))
 
 
 def statements(
@@ -153,34 +142,14 @@ def statements(
 
 def questions(*, call: Call) -> KeptQuestions:
     """Return the kept questions, newest first."""
-    return KeptQuestions(
-        questions=[
-            KeptLine(
-                id=kept.id,
-                text=kept.text,
-                asked_at=kept.asked_at,
-                is_stale=kept.is_stale,
-                abstained=kept.answer.abstained,
-                answer=_cut(kept.answer.text),
-            )
-            for kept in _memory(call).questions()
-        ]
-    )
+    return list_questions(_memory(call))
 
 
 def question(
     *, call: Call, name: Annotated[str, Field(description="The id or text of a kept question.")]
 ) -> WalkedQuestion:
     """Return a kept question with its answer and all that was read for it, in order."""
-    memory = _memory(call)
-    for kept in memory.questions(name):
-        form = kept.as_dict()
-        trace = form["answer"]["trace"]
-        read = sorted({step["document_id"] for step in trace} - {""})
-        keys = {record.id: record.key for record in memory.documents(documents=read)}
-        steps = [{**step, "document_key": keys.get(step["document_id"], "")} for step in trace]
-        return WalkedQuestion.model_validate({**form, "answer": {**form["answer"], "trace": steps}})
-    raise QuestionNotFound(f"Expected the id or text of a kept question, got {show(name)}. Name another question.")
+    return read_question(_memory(call), name)
 
 
 def add_file(
@@ -274,6 +243,7 @@ OPERATIONS = (
         hints(reads=True),
     ),
     ToolEntry(around, "Around", "Return the graph around a thing, with ids to walk on from.", hints(reads=True)),
+    ToolEntry(whole_map, "Map", whole_map.__doc__ or "", hints(reads=True)),
     ToolEntry(
         statements, "Statements", "Return what people said of themselves, and what of it holds.", hints(reads=True)
     ),

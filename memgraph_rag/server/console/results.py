@@ -6,7 +6,7 @@ Invariant: no result has the path of a file of this machine, but those of the ow
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -124,6 +124,7 @@ class GraphNode(BaseModel):
     type: str
     name: str
     text: str
+    facts: dict[str, Any] = Field(description="More of it, by name; which names depends on the type.")
 
 
 class GraphEdge(BaseModel):

@@ -10,9 +10,9 @@ import pytest
 from memories import FOX, OpenMemory, embedder
 
 from memgraph_rag import Limits, Memory, Receipt
-from memgraph_rag.cli.html_page import page
 from memgraph_rag.cli.listing import listing
 from memgraph_rag.errors import ModelNotFound
+from memgraph_rag.server.console.readings import read_around
 from memgraph_rag.testing import FakeLanguageModel, FakeRecognizer
 from memgraph_rag.types import LayerRows, Section, StopReason
 
@@ -129,7 +129,7 @@ def test_an_outline_is_shown(open_memory: OpenMemory) -> None:
 
     lines = [line.plain.strip().split("  ")[0] for line in listing(memory.around("mill"))]
     assert lines[lines.index("section") + 1 :][:4] == TITLES
-    assert "section 2, level 2" in page(memory.around("mill"))
+    assert {"index": 2, "level": 2} in [node.facts for node in read_around(memory.around("mill")).nodes]
     assert memory.around("mill", most=1).left_out["sections"] == 3
 
 

@@ -1,6 +1,8 @@
-/** Calls of the REST interface. Each failure is a `Problem`, which says what to do. */
+/** Calls of the REST interface, or of what is inside the page. Each failure is a `Problem`, which says what to do. */
 
+import { inside, resultInside } from "./inside.js";
 import { dropToken, getToken } from "./token.js";
+import { t } from "./words.js";
 
 /** A failed call: the server's problem document (RFC 9457), or a server that does not answer (status 0). */
 export class Problem extends Error {
@@ -22,8 +24,15 @@ export const signedOut = new EventTarget();
  * @param {AbortSignal} [signal] ends the call
  */
 export async function call(operation, args = {}, signal = undefined) {
-  const response = await send(operation, args, "application/json", signal);
-  return response.json();
+  if (!inside) return (await send(operation, args, "application/json", signal)).json();
+  const result = resultInside(operation, args);
+  if (!result) throw new Problem({ title: "NotInside", status: 404, detail: t("inside.absent") });
+  return result;
+}
+
+/** Call an operation whose result is bytes. */
+export async function callBytes(operation, args, signal) {
+  return (await send(operation, args, "application/octet-stream", signal)).arrayBuffer();
 }
 
 /**
@@ -44,7 +53,7 @@ export async function streamAnswer(args, onEvent, signal) {
 
 /** Return what the server says of its console: its version, and whether the page may write. It needs no token. */
 export async function readSettings() {
-  return (await reach("settings.json", {})).json();
+  return inside ? inside.settings : (await reach("settings.json", {})).json();
 }
 
 async function send(operation, args, accept, signal) {

@@ -1,6 +1,7 @@
 /** The frame of the console: sign in, navigation, and the page that the address names. */
 
 import { readSettings, signedOut } from "./api.js";
+import { inside } from "./inside.js";
 import { ask } from "./pages/ask.js";
 import { documents } from "./pages/documents.js";
 import { graph } from "./pages/graph.js";
@@ -15,9 +16,10 @@ import { html, render, useEffect, useRef, useState } from "./view.js";
 import { language, languages, t, useLanguage } from "./words.js";
 
 const PAGES = { ask, search, documents, holds, graph, health };
+const LINKS = inside?.links ?? Object.fromEntries(Object.keys(PAGES).map((name) => [name, address(name)]));
 
 function Console({ settings }) {
-  const [isSignedIn, setSignedIn] = useState(Boolean(getToken()));
+  const [isSignedIn, setSignedIn] = useState(Boolean(inside || getToken()));
   const [, setLanguage] = useState(language());
   useEffect(() => {
     const leave = () => setSignedIn(false);
@@ -47,7 +49,7 @@ function SignIn({ onToken }) {
 
 function Frame({ settings, chooseLanguage }) {
   const route = useRoute();
-  const status = useCall("status", {});
+  const status = useCall("status", inside ? null : {});
   const main = useRef(null);
   const Page = PAGES[route.page] ?? ask;
   const mayWrite = settings.write && status.data !== null && !status.data.read_only;
@@ -60,10 +62,10 @@ function Frame({ settings, chooseLanguage }) {
     <header class="top">
       <p class="brand">${t("brand")} <span>${visible(status.data?.namespace ?? "")}</span></p>
       <nav aria-label=${t("nav")}>
-        ${Object.keys(PAGES).map((name) => html`<a href=${address(name)}
+        ${Object.entries(LINKS).map(([name, link]) => html`<a href=${link}
           aria-current=${name === route.page ? "page" : undefined}>${t(`nav.${name}`)}</a>`)}
       </nav>
-      <p class="state">${!mayWrite && html`<span class="badge">${t("readOnly")}</span>`}
+      <p class="state">${!inside && !mayWrite && html`<span class="badge">${t("readOnly")}</span>`}
         <label><span class="unseen">${t("language")}</span>
           <select value=${language()} onInput=${(event) => chooseLanguage(event.target.value)}>
             ${Object.entries(languages).map(([code, name]) => html`<option value=${code}>${name}</option>`)}
@@ -74,6 +76,7 @@ function Frame({ settings, chooseLanguage }) {
     </main>`;
 }
 
-await receiveToken();
+if (inside) location.hash ||= Object.values(LINKS)[0];
+else await receiveToken();
 const settings = await readSettings().catch(() => ({ version: "", write: false, owner: false }));
 render(html`<${Console} settings=${settings} />`, document.getElementById("console"));

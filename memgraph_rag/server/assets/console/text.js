@@ -21,6 +21,24 @@ export function excerpt(text, most = 160) {
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }
 
+/**
+ * Return the pages of the characters [from, to) of a text, which form feeds end, as pdftotext writes them.
+ *
+ * @returns {{number: number, from: number, to: number}[]} one page with the number 0 for a text without pages
+ */
+export function pagesIn(text, from, to) {
+  if (!text.includes("\f")) return [{ number: 0, from, to }];
+  const pages = [];
+  let number = text.slice(0, from).split("\f").length;
+  for (let start = from; start < to; number += 1) {
+    const end = text.indexOf("\f", start);
+    const stop = end < 0 || end > to ? to : end;
+    pages.push({ number, from: start, to: stop });
+    start = stop + (text[stop + 1] === "\n" ? 2 : 1);
+  }
+  return pages;
+}
+
 /** Return a function that turns a place in code points into a place in the string. */
 export function placesIn(text) {
   if (!/[\ud800-\udbff]/.test(text)) return (point) => point;

@@ -4,6 +4,8 @@
  * It stays in the storage of the tab, never in the address bar, in a cookie or on the disk.
  */
 
+import { ofTab } from "./storage.js";
+
 const KEY = "memgraph-token";
 const channel = new BroadcastChannel("memgraph-console");
 
@@ -13,17 +15,17 @@ channel.onmessage = ({ data }) => {
 
 /** Return the token, or an empty text. */
 export function getToken() {
-  return sessionStorage.getItem(KEY) ?? "";
+  return ofTab.getItem(KEY) ?? "";
 }
 
 /** Keep a token for this tab. */
 export function setToken(token) {
-  sessionStorage.setItem(KEY, token);
+  ofTab.setItem(KEY, token);
 }
 
 /** Drop the token, because the server refused it. */
 export function dropToken() {
-  sessionStorage.removeItem(KEY);
+  ofTab.removeItem(KEY);
 }
 
 /** Take the token out of the address; without one, ask the other tabs of this console for theirs. */

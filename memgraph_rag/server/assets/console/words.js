@@ -2,11 +2,12 @@
 
 import de from "./languages/de.js";
 import en from "./languages/en.js";
+import { ofBrowser } from "./storage.js";
 
 const LANGUAGES = { en, de };
 const KEY = "memgraph-language";
 
-let chosen = localStorage.getItem(KEY) ?? navigator.language.slice(0, 2);
+let chosen = ofBrowser.getItem(KEY) ?? navigator.language.slice(0, 2);
 if (!(chosen in LANGUAGES)) chosen = "en";
 document.documentElement.lang = chosen;
 
@@ -21,7 +22,7 @@ export function language() {
 /** Use another language from now on, and in this browser. */
 export function useLanguage(code) {
   chosen = code;
-  localStorage.setItem(KEY, code);
+  ofBrowser.setItem(KEY, code);
   document.documentElement.lang = code;
 }
 

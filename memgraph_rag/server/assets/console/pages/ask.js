@@ -1,6 +1,7 @@
 /** Ask a question: the walk as it happens, beside the answer with its citations. Kept questions open again. */
 
 import { call, streamAnswer } from "../api.js";
+import { inside } from "../inside.js";
 import { Busy, Choice, Confirm, Failure, Field, ScopeFields, Share, scopeArguments, useCall } from "../parts.js";
 import { address } from "../route.js";
 import { excerpt, visible } from "../text.js";
@@ -26,7 +27,7 @@ export function ask({ route, mayWrite }) {
         <a href=${address("ask", each.id)} aria-current=${each.id === route.name ? "true" : undefined}>
           ${excerpt(each.text)}</a>
         <small>${when(each.asked_at)}${each.is_stale ? ` · ${t("ask.stale")}` : ""}</small></li>`)}</ul>
-      ${route.name && html`<p><a class="button" href=${address("ask")}>${t("ask.new")}</a></p>`}
+      ${route.name && !inside && html`<p><a class="button" href=${address("ask")}>${t("ask.new")}</a></p>`}
     </aside>
   </div>`;
 }
@@ -110,8 +111,8 @@ function KeptQuestion({ name, mayWrite, onForgotten }) {
   if (!data) return html`<h1>${t("ask.kept")}</h1><${Failure} problem=${problem} retry=${reload} />`;
   return html`
     <h1>${visible(data.text)}</h1>
-    <p class="hint">${t("ask.askedAt", { when: when(data.asked_at) })}
-      <a href=${address("ask", "", { q: data.text })}>${t("ask.again")}</a>
+    <p class="hint links">${t("ask.askedAt", { when: when(data.asked_at) })}
+      ${!inside && html`<a href=${address("ask", "", { q: data.text })}>${t("ask.again")}</a>`}
       <a href=${address("graph", "", { name: data.id })}>${t("graph.show")}</a>
       ${mayWrite && html`<button type="button" class="link" onClick=${() => setForgetting(true)}>${t("forget")}</button>`}</p>
     ${data.changes.map((change) => html`<p class="warning">${t("ask.changed", {

@@ -1,10 +1,11 @@
 /** A document: its text, rendered, raw or as a conversation, with a span marked, beside what the layers found in it. */
 
 import { call } from "../api.js";
+import { inside, resultInside } from "../inside.js";
 import { markdown } from "../markdown.js";
 import { Busy, Confirm, Failure, Receipt, forgotten, useCall } from "../parts.js";
 import { address } from "../route.js";
-import { excerpt, leafOf, placesIn, visible } from "../text.js";
+import { excerpt, leafOf, pagesIn, placesIn, visible } from "../text.js";
 import { html, useEffect, useMemo, useState } from "../view.js";
 import { formatted, t, when } from "../words.js";
 
@@ -26,10 +27,11 @@ export function Whole({ name, place, mayWrite }) {
   if (!data) return html`<h1>${visible(name)}</h1><${Busy} isBusy=${isBusy} /><${Failure} problem=${problem} retry=${reload} />`;
   const { record } = data;
   return html`
-    <p><a href=${address("documents")}>${t("documents.all")}</a></p>
+    ${!inside && html`<p><a href=${address("documents")}>${t("documents.all")}</a></p>`}
     <h1>${excerpt(record.title || record.key, 200)}</h1>
-    <p class="hint">${visible(record.key)} · ${t("document.size", record)} · ${when(record.added_at)}${" · "}
-      <a href=${address("graph", "", { name: record.id })}>${t("graph.show")}</a></p>
+    <p class="hint">${visible(record.key)} · ${t("document.size", record)} · ${when(record.added_at)}
+      ${(!inside || resultInside("around", { name: record.id })) && html` · <a href=${address("graph", "", { name: record.id })}>
+        ${t("graph.show")}</a>`}</p>
     <div class="actions">
       <button type="button" aria-pressed=${isRaw} onClick=${() => setRaw(!isRaw)}>${t("document.raw")}</button>
       ${mayWrite && html`<${Changing} data=${data} onChanged=${reload} />`}
@@ -72,9 +74,11 @@ function Window({ text, marked, isRaw, leaf }) {
   const to = begin + WINDOW >= text.length ? text.length : lineBefore(text, begin + WINDOW);
   return html`
     ${from > 0 && html`<button type="button" onClick=${() => setBegin(Math.max(0, from - WINDOW))}>${t("document.before")}</button>`}
-    ${isRaw
-      ? html`<pre class="raw" tabindex="0">${leaf(from, to)}</pre>`
-      : html`<div class=${isMarkdown(text) ? "rendered" : "rendered lines"}>${markdown(text, from, to, leaf)}</div>`}
+    ${pagesIn(text, from, to).map((page) => html`
+      ${page.number > 0 && html`<p class="page">${t("document.page", { n: page.number })}</p>`}
+      ${isRaw
+        ? html`<pre class="raw" tabindex="0">${leaf(page.from, page.to)}</pre>`
+        : html`<div class=${isMarkdown(text) ? "rendered" : "rendered lines"}>${markdown(text, page.from, page.to, leaf)}</div>`}`)}
     ${to < text.length && html`<button type="button" onClick=${() => setBegin(to)}>${t("document.after")}</button>`}`;
 }
 

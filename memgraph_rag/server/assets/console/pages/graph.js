@@ -1,32 +1,40 @@
-/** The neighbourhood of a thing as a graph, to walk on from node to node by clicks, with a list of the same. */
+/** The whole memory as a map, or what surrounds a thing, to walk on by clicks, with a list of the same. */
 
 import { call } from "../api.js";
+import { inside, resultInside } from "../inside.js";
 import { Busy, Failure, Field } from "../parts.js";
 import { address } from "../route.js";
 import { excerpt, visible } from "../text.js";
 import { html, useEffect, useRef, useState } from "../view.js";
 import { formatted, t } from "../words.js";
+import { WholeMap } from "./map.js";
 
 const MOST = 500; // nodes on the page
 const CENTRES = ["document", "entity", "question", "overview"]; // the kinds from which one can walk on
 
 export function graph({ route }) {
-  const [name, setName] = useState(route.parameters.name ?? "");
+  const { name, kind } = route.parameters;
+  return html`<h1>${t("graph.title")}</h1>
+    ${name ? html`<${Walk} key=${`${kind} ${name}`} start=${name} kind=${kind} />` : html`<${WholeMap} />`}`;
+}
+
+function Walk({ start, kind }) {
+  const [name, setName] = useState(start);
   const walk = useWalk();
-  useEffect(() => { if (route.parameters.name) walk.begin(route.parameters.name); }, [route.parameters.name]);
+  useEffect(() => { walk.begin(start, kind); }, []);
   const submit = (event) => { event.preventDefault(); location.hash = address("graph", "", { name }); };
   const chosen = walk.nodes.get(walk.chosen);
   return html`
-    <h1>${t("graph.title")}</h1>
+    ${!inside && html`<p><a href=${address("graph")}>${t("graph.whole")}</a></p>
     <form class="fields" role="search" onSubmit=${submit}>
       <${Field} label=${t("graph.name")} type="search" required value=${name} onInput=${setName} wide />
-      <div class="actions"><button class="primary">${t("graph.look")}</button></div></form>
+      <div class="actions"><button class="primary">${t("graph.look")}</button></div></form>`}
     <${Busy} isBusy=${walk.isBusy} />
     <${Failure} problem=${walk.problem} />
-    ${walk.nodes.size === 0 ? !walk.isBusy && html`<p class="hint">${t("graph.begin")}</p>` : html`<div class="columns">
+    ${walk.nodes.size > 0 && html`<div class="columns">
       <div class="wide-column">
         <${Picture} walk=${walk} />
-        <p class="hint">${t("graph.counts", { nodes: walk.nodes.size, edges: walk.edges.size, most: MOST })}
+        <p class="hint">${t("graph.counts", { nodes: walk.nodes.size, edges: walk.edges.size })}
           ${walk.leftOut > 0 && t("leftOut", { n: walk.leftOut })}</p>
       </div>
       <aside aria-label=${t("graph.beside")}>
@@ -43,12 +51,12 @@ function useWalk() {
   const empty = { nodes: new Map(), edges: new Map(), chosen: "", leftOut: 0, problem: null, isBusy: false };
   const [state, setState] = useState(empty);
   const turn = useRef(0);
-  const read = async (name, former) => {
+  const read = async (args, former) => {
     turn.current += 1;
     const mine = turn.current;
     setState({ ...former, isBusy: true, problem: null });
     try {
-      const found = await call("around", { name, most: 25 });
+      const found = await call("around", { ...args, most: 25 });
       if (mine === turn.current) setState(joined(former, found));
     } catch (problem) {
       if (mine === turn.current) setState({ ...former, isBusy: false, problem });
@@ -56,8 +64,8 @@ function useWalk() {
   };
   return {
     ...state,
-    begin: (name) => read(name, empty),
-    expand: (id) => read(id, state),
+    begin: (name, kind) => read({ name, kind }, empty),
+    expand: (id) => read({ name: id }, state),
     choose: (id) => setState((former) => ({ ...former, chosen: id })),
   };
 }
@@ -79,12 +87,17 @@ function joined(former, found) {
 function Chosen({ node, walk }) {
   const edges = [...walk.edges.values()].filter((edge) =>
     edge.kind === "RELATES_TO" && [edge.source_id, edge.target_id].includes(node.id));
+  const owner = node.type === "document" ? node.id
+    : [...walk.edges.values()].find((edge) => edge.kind === "HAS_SEGMENT" && edge.target_id === node.id)?.source_id;
   return html`<section class="chosen" aria-live="polite">
     <h2><span class=${`kind ${node.type}`}>${t(`kind.${node.type}`)}</span> ${excerpt(node.name, 120)}</h2>
     ${node.text && node.text !== node.name && html`<p class="text" dir="auto">${visible(node.text)}</p>`}
+    <dl class="facts">${Object.entries(node.facts).map(([fact, value]) =>
+      html`<dt>${visible(fact)}</dt><dd>${visible(formatted(value))}</dd>`)}</dl>
     <div class="actions">
-      ${CENTRES.includes(node.type) && html`<button type="button" onClick=${() => walk.expand(node.id)}>${t("graph.expand")}</button>`}
-      ${node.type === "document" && html`<a class="button" href=${address("documents", node.id)}>${t("open")}</a>`}
+      ${CENTRES.includes(node.type) && !inside && html`<button type="button" onClick=${() => walk.expand(node.id)}>${t("graph.expand")}</button>`}
+      ${owner && (!inside || resultInside("document", { name: owner })) && html`<a class="button"
+        href=${address("documents", owner, { node: node.id === owner ? "" : node.id })}>${t("open")}</a>`}
       ${node.type === "question" && html`<a class="button" href=${address("ask", node.id)}>${t("open")}</a>`}
     </div>
     ${edges.length > 0 && html`<ul class="plain">${edges.slice(0, 20).map((edge) => html`<li>${visible(edge.text)}</li>`)}</ul>`}
@@ -116,9 +129,9 @@ function Picture({ walk }) {
   return html`<div class="picture" ref=${container} role="img" aria-label=${t("graph.picture", { n: formatted(walk.nodes.size) })}></div>`;
 }
 
-/** Load Cytoscape, which is a script and no module, when the first graph is drawn. */
+/** Load Cytoscape, which is a script and no module, when the first graph is drawn, unless it is in the page. */
 function cytoscapeOf() {
-  cytoscapeOf.loading ??= new Promise((resolve, reject) => {
+  cytoscapeOf.loading ??= window.cytoscape ? Promise.resolve(window.cytoscape) : new Promise((resolve, reject) => {
     const script = document.createElement("script");
     script.src = "vendor/cytoscape.min.js";
     script.onload = () => resolve(window.cytoscape);

@@ -1,0 +1,11 @@
+/** Data inside the page, in place of a server: the page of `memgraph-rag show --html`, and of a host of MCP Apps. */
+
+const element = document.getElementById("inside");
+
+/** What the page has: results by operation and id, ids by name, and links to its pages; null with a server. */
+export const inside = element && JSON.parse(element.textContent);
+
+/** Return the result of an operation that is inside the page, or undefined. */
+export function resultInside(operation, { name = "" }) {
+  return inside.results[operation]?.[inside.names[name] ?? name];
+}
