@@ -96,7 +96,7 @@ class GraphView(GraphReader, Protocol):
         ...
 
     def namings(self) -> list[Naming]:
-        """Return how often each document names each entity, in its text and title, by document id and entity id."""
+        """Return how often each document names each entity, in its text and title, in any order."""
         ...
 
     @abstractmethod

@@ -88,7 +88,7 @@ def _edges(namings: Sequence[Naming], ids: Sequence[str]) -> tuple[_Ends, NDArra
         for naming in namings
         if naming.document_id in places and naming.entity_id in places
     ]
-    table = np.array(rows, np.int64).reshape(-1, 3)
+    table = np.array(sorted(rows), np.int64).reshape(-1, 3)
     return table[:, :2], np.log1p(table[:, 2])
 
 

@@ -189,7 +189,7 @@ class BaseStore(GraphStore):
             (graph.document.id, named.entity_id) for graph in self._read_all() for named in _list_names(graph)
         )
         names = {entity.id: entity.name for entity in self.entities(sorted({entity_id for _, entity_id in counted}))}
-        return sorted(Naming(*ends, names[ends[1]], number) for ends, number in counted.items())
+        return [Naming(*ends, names[ends[1]], number) for ends, number in counted.items()]
 
     @override
     def entity_counts(self, entity_id: str) -> Mapping[str, int]:

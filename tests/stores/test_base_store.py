@@ -86,7 +86,7 @@ def reads(store: GraphStore) -> dict[str, list[Any]]:
         "relations_at": [store.relations_at(name, k=k) for name in entity_ids for k in (1, 99)],
         "entity_counts": [store.entity_counts(name) for name in (*entity_ids, "nobody")],
         "document_keys": [store.document_keys()],
-        "namings": [store.namings()],
+        "namings": [sorted(store.namings())],
         "indexed_segments": [replace(item, embedding=None) for item in indexed],
         "segments_around": [replace(item, embedding=None) for item in store.segments_around(segments[1::4])],
         "linked_segments": [

@@ -32,6 +32,7 @@ from memgraph_rag.types import (
     Hit,
     IndexedSegment,
     Matrix,
+    Naming,
     Neighbour,
     Similar,
     Vector,
@@ -155,6 +156,13 @@ class LadybugStore(graph_writes.WrittenGraph):
             table = self._read_table("read/list_indexed_segments", since=since)
             named = self._read_table("read/list_indexed_entities", since=since)
         return _decode_segments(table, named)
+
+    @override
+    def namings(self) -> list[Naming]:
+        with self._file.lock:
+            self._require_open()
+            table = self._read_table("read/count_namings")
+        return rows.sum_namings(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     @override
     def segments_around(self, segment_ids: Sequence[str]) -> list[IndexedSegment]:

@@ -402,12 +402,13 @@ def decode_hits(rows: Iterable[Row]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
 
-def sum_namings(rows: Iterable[Row]) -> list[Naming]:
-    """Return the namings of these rows by document and entity; those in the text and in the title are one."""
-    counted: Counter[tuple[str, str, str]] = Counter()
-    for row in rows:
-        counted[row["document_id"], row["entity_id"], row["name"]] += row["number"]
-    return [Naming(*ends, number) for ends, number in sorted(counted.items())]
+def sum_namings(counted: Iterable[tuple[str, str, str, int]]) -> list[Naming]:
+    """Return the namings of (document id, entity id, name, number); those in the text and in the title are one."""
+    numbers: dict[tuple[str, str, str], int] = {}
+    for *ends, number in counted:
+        key = (ends[0], ends[1], ends[2])
+        numbers[key] = numbers.get(key, 0) + number
+    return [Naming(*key, number) for key, number in numbers.items()]
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:

@@ -252,7 +252,8 @@ class StoredGraph(BaseStore):
 
     @override
     def namings(self) -> list[Naming]:
-        return rows.sum_namings(self._run("read/count_namings"))
+        counted = self._run("read/count_namings")
+        return rows.sum_namings((row["document_id"], row["entity_id"], row["name"], row["number"]) for row in counted)
 
     @override
     def questions(self, ids: Sequence[str] | None = None) -> list[Question]:
