@@ -1,99 +1,160 @@
-"""Draw the pages of the console, by ``python docs/draw_console.py FOLDER``.
+"""Draw the console: a tour by mouse, then a picture of each page, by ``python docs/draw_console.py FOLDER [PAGES]``.
 
-It fills a small memory, starts ``memgraph-rag ui`` over it, and takes a picture of each page in Chromium, 1,400 and 400
-pixels wide, light and dark. The pictures of docs/console.md are three of them. It needs playwright and chromium, and a
-language model for the page Ask.
+It starts ``memgraph-rag ui`` over an empty memory, and a browser. A chat of three sessions comes from an agent, over
+HTTP; everything else is done on the page: files are dropped, questions asked, a fact corrected, a user forgotten. Each
+page is drawn 1,400 and 400 pixels wide, light and dark. The pictures of docs/console.md are some of them. It needs
+playwright, chromium and a language model. PAGES is a folder of Markdown files; by default these docs.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 import tempfile
+from base64 import b64encode
+from collections.abc import Callable
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 from playwright.sync_api import Page, sync_playwright
 
-from memgraph_rag import Memory
-
 ROOT = Path(__file__).parents[1]
+STORY = ROOT / "examples" / "peter_rabbit.txt"
 QUESTION = "What did Peter lose while he was running away?"
+PATIENCE_MS = 1_800_000
 
-TALKS = (
-    ("2026-01-03", "I live in Paris, and I work as a baker."),
-    ("2026-02-11", "My favourite colour is blue."),
-    ("2026-05-12", "I moved from Paris to Berlin. Tom helped me to carry the piano."),
-    ("2026-06-01", "Always answer in metric units."),
-    ("2026-08-01", "I live in Lisbon now."),
+CHAT = (
+    ("ann", "winter", "2026-01-03", "I live in Paris, and I work as a baker."),
+    ("ann", "winter", "2026-02-11", "My favourite colour is blue."),
+    ("ann", "summer", "2026-05-12", "I moved from Paris to Berlin. Tom helped me to carry the piano."),
+    ("ann", "summer", "2026-06-01", "Always answer in metric units."),
+    ("tom", "spring", "2026-04-02", "I live in Rome. I like old bicycles."),
 )
 
 PAGES = {
-    "ask": "ask",
+    "ask": "",
     "search": "search?q=Who helped with the piano in Berlin?",
     "documents": "documents",
-    "document": "documents/docs%2Fasking.md?from=1300&to=1420",
+    "document": "",
     "talk": "documents/session%2Fann%2Fsummer%2F0",
     "holds": "holds",
+    "map": "graph",
     "graph": "graph?name=Peter",
     "health": "health",
 }
+"""The address of each page; empty for a page that the tour opens."""
+
+_DROP = """([names, contents]) => {
+  const files = new DataTransfer();
+  const bytes = (content) => Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
+  names.forEach((name, place) => files.items.add(new File([bytes(contents[place])], name)));
+  const box = document.querySelector(".adding");
+  const event = (kind) => new DragEvent(kind, { dataTransfer: files, bubbles: true });
+  ["dragover", "drop"].forEach((kind) => box.dispatchEvent(event(kind)));
+}"""
 
 
-def fill(store: Path) -> None:
-    """Store a story, pages of these docs and a conversation of three sessions."""
-    with Memory(store, layers=("entities", "facts")) as memory:
-        memory.add(ROOT / "examples" / "peter_rabbit.txt", key="peter_rabbit.txt", title="The Tale of Peter Rabbit")
-        for page in ("asking", "adding", "conversations", "glossary"):
-            memory.add(ROOT / "docs" / f"{page}.md", key=f"docs/{page}.md")
-        for day, words in TALKS:
-            turns = [
-                {"role": "user", "content": words, "time": f"{day}T09:30"},
-                {"role": "assistant", "content": "Good to know, thank you.", "time": f"{day}T09:31"},
-            ]
-            memory.session(user="ann", session="winter" if day < "2026-04" else "summer").add(turns)
-        memory.add(
-            [{"role": "user", "content": "My favourite colour is red.", "time": "2026-02-11T09:30"}],
-            key="mail of February", metadata={"user": "ann"},
-        )  # fmt: skip
+def tell(address: str, token: str) -> None:
+    """Store the chat as an agent does, over HTTP."""
+    for user, session, day, words in CHAT:
+        turns = [
+            {"role": "user", "content": words, "time": f"{day}T09:30"},
+            {"role": "assistant", "content": "Good to know, thank you.", "time": f"{day}T09:31"},
+        ]
+        body = json.dumps({"messages": turns, "user": user, "session": session}).encode()
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        with urlopen(Request(f"{address}/v1/remember", body, headers), timeout=600):  # noqa: S310 - our own server
+            pass
+
+
+def drop(page: Page, files: list[Path]) -> None:
+    """Drop files onto the page of documents, and wait until each is stored."""
+    contents = [b64encode(file.read_bytes()).decode() for file in files]
+    page.evaluate(_DROP, [[file.name for file in files], contents])
+    page.wait_for_selector(f".adding-count[data-left='0'][data-all='{len(files)}']", timeout=PATIENCE_MS)
+
+
+def tour(page: Page, files: list[Path], take: Callable[[str], None]) -> None:
+    """Add, ask, read, correct, forget and look at the map, by mouse and keyboard."""
+    page.click("nav a >> text=Documents")
+    page.wait_for_selector("main h1 >> text=Documents")
+    drop(page, files)
+    take("film-1-dropped")
+    page.click("nav a >> text=Ask")
+    page.fill("textarea", QUESTION)
+    page.check("input[type=checkbox]")
+    page.click("button.primary")
+    page.wait_for_selector(".citations a", timeout=PATIENCE_MS)
+    take("ask")
+    page.click(".citations a >> nth=0")
+    page.wait_for_selector(".body mark")
+    take("document")
+    page.click("nav a >> text=What holds")
+    page.click(".card:has(h3:has-text('home')) >> text=Correct")
+    page.fill(".card form input", "I live in Lisbon now.")
+    take("film-4-correcting")
+    page.click(".card form .primary")
+    page.wait_for_selector(".timeline li.holds:has-text('Lisbon')", timeout=PATIENCE_MS)
+    take("film-5-corrected")
+    page.click("text=Forget everything of tom")
+    page.wait_for_selector("dialog")
+    take("film-6-asked-again")
+    page.click("dialog button.danger")
+    page.wait_for_selector(".receipt", timeout=PATIENCE_MS)
+    take("film-7-forgotten")
+    page.click("nav a >> text=Graph")
+    page.wait_for_selector(".map canvas", timeout=PATIENCE_MS)
+    page.fill("input[type=search]", "Peter")
+    page.press("input[type=search]", "Enter")
+    page.wait_for_selector(".chosen")
+    page.wait_for_timeout(2_000)
+    take("film-8-flown")
 
 
 def draw(page: Page, address: str, folder: Path) -> None:
     """Take a picture of each page, in each width and each scheme of colours."""
-    page.goto(address)
-    page.wait_for_selector("nav")
-    page.fill("textarea", QUESTION)
-    page.click("button.primary")
-    page.wait_for_selector(".citations a", timeout=600_000)
     for name, place in PAGES.items():
-        if name != "ask":  # the answer is on the page already
-            page.goto(f"{address.split('#')[0]}#/{place}")
-            page.wait_for_timeout(2_500)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            for width in (1_400, 400):
-                page.set_viewport_size({"width": width, "height": 900})
-                page.wait_for_timeout(300)
-                page.screenshot(path=folder / f"{name}-{width}-{scheme}.png")
+        if place:
+            page.goto(f"{address}/ui/#/{place}")
+            page.wait_for_timeout(3_000)
+            take_all(page, folder, name)
 
 
-def main(folder: Path) -> None:
-    """Fill a memory, serve it, and draw its pages into a folder."""
+def take_all(page: Page, folder: Path, name: str) -> None:
+    """Take the four pictures of what is on the page."""
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        for width in (400, 1_400):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(500)
+            page.screenshot(path=folder / f"{name}-{width}-{scheme}.png")
+
+
+def main(folder: Path, pages: Path) -> None:
+    """Serve an empty memory, and draw the tour and the pages into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
+    files = [STORY, *sorted(pages.glob("*.md"))]
     with tempfile.TemporaryDirectory() as place, sync_playwright() as running:
         store = Path(place) / "tour.lbug"
-        fill(store)
         command = [sys.executable, "-m", "memgraph_rag", "ui", "--store", str(store), "--no-browser", "--ui-write"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:  # noqa: S603 - our own command line
             assert server.stderr is not None
-            address = next(line for line in server.stderr if "#token=" in line).split()[-1]
+            whole = next(line for line in server.stderr if "#token=" in line).split()[-1]
+            address, token = whole.split("/ui/#token=")
             browser = running.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             try:
-                draw(browser.new_page(viewport={"width": 1_400, "height": 900}), address, folder)
+                tell(address, token)
+                page = browser.new_page(viewport={"width": 1_400, "height": 900}, locale="en-US")
+                page.goto(whole)
+                page.wait_for_selector("nav")
+                tour(page, files, lambda name: take_all(page, folder, name))
+                draw(page, address, folder)
             finally:
                 browser.close()
                 server.terminate()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT / "docs")

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import numpy as np
 import pytest
-from mcp_agents import Served
+from mcp_agents import Served, in_loop
 from memories import FOX, QUESTION
 from starlette.testclient import TestClient
 
@@ -47,6 +48,32 @@ def test_search_tells_score_and_ranks_and_document_has_the_whole_text(post: Post
     assert "".join(FOX[part["start"] : part["end"]] for part in whole["segments"]) == FOX
     assert {FOX[name["start"] : name["end"]] for name in whole["names"]} >= {"Ann", "Tom"}
     assert "source" not in whole["record"]
+
+
+def test_map_is_sent_as_arrays(served: Served) -> None:
+    headers = {"Authorization": f"Bearer {served.tokens.make('ann')}"}
+    base = served.url.removesuffix("/mcp")
+    httpx2.post(f"{base}/v1/remember", json={"text": FOX, "key": "fox"}, headers=headers, timeout=30)
+    response = httpx2.post(f"{base}/v1/whole_map", json={"most": 10}, headers=headers, timeout=30)
+    assert response.headers["content-type"] == "application/octet-stream"
+    length = int.from_bytes(response.content[:4], "little")
+    head = json.loads(response.content[4 : 4 + length])
+    count = len(head["names"])
+    numbers = np.frombuffer(response.content, "<f4", count=3 * count, offset=4 + length)
+    edges = np.frombuffer(response.content, "<u4", offset=4 + length + 12 * count).reshape(-1, 2)
+    assert (head["documents"], head["names"][0], len(edges)) == (1, "fox", head["edges"])
+    assert np.abs(numbers[: 2 * count]).max() <= 1.3
+    assert numbers[2 * count] == len(edges)
+
+
+@pytest.mark.parametrize("connect", ["2026-07-28"], indirect=True)
+@in_loop
+async def test_page_of_a_thing_is_a_resource_with_its_data_inside(connect: Any) -> None:
+    async with connect() as agent:
+        await agent("remember", text=FOX, key="fox")
+        page = await agent.client.read_resource("ui://memgraph_rag/fox")
+    assert FOX[:40] in page.contents[0].text.partition('id="inside"')[2]
+    assert page.contents[0].mime_type == "text/html;profile=mcp-app"
 
 
 def test_around_has_ids_to_walk_on_from(post: Post) -> None:
@@ -209,4 +236,4 @@ def test_description_has_an_example_for_each_operation(served: Served) -> None:
     paths = httpx2.get(served.url.replace("/mcp", "/openapi.json")).json()["paths"]
     bodies = [path["post"]["requestBody"]["content"]["application/json"] for path in paths.values()]
     assert all(set(body["example"]) <= set(body["schema"]["properties"]) for body in bodies)
-    assert json.dumps(paths).count("operationId") == len(paths) == 16
+    assert json.dumps(paths).count("operationId") == len(paths) == 17

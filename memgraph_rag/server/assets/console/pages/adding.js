@@ -10,10 +10,11 @@ export function Adding({ onAdded }) {
   const [lines, setLines] = useState([]);
   const [isOver, setOver] = useState(false);
   const add = async (files) => {
-    for (const file of files) {
-      const id = Symbol(file.name);
-      setLines((all) => [{ id, name: file.name, state: "busy" }, ...all]);
+    const added = files.map((file) => ({ id: Symbol(file.name), file, name: file.name, state: "waits" }));
+    setLines((all) => [...added, ...all]);
+    for (const { id, file } of added) {
       const change = (more) => setLines((all) => all.map((each) => (each.id === id ? { ...each, ...more } : each)));
+      change({ state: "busy" });
       try {
         const receipt = await call("add_file", { name: file.name, content: await encoded(file) });
         change({ state: "done", receipt });
@@ -24,6 +25,7 @@ export function Adding({ onAdded }) {
     onAdded();
   };
   const drop = (event) => { event.preventDefault(); setOver(false); add([...event.dataTransfer.files]); };
+  const left = lines.filter((line) => line.state === "waits" || line.state === "busy").length;
   return html`<section class=${isOver ? "adding over" : "adding"} aria-label=${t("adding.title")}
       onDragOver=${(event) => { event.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${drop}>
     <details>
@@ -32,7 +34,9 @@ export function Adding({ onAdded }) {
         <input type="file" multiple onChange=${(event) => add([...event.target.files])} /></label></p>
       <${Typed} onAdded=${onAdded} />
     </details>
-    <div role="status"><ul class="plain">${lines.map((line) => html`<li>${visible(line.name)}: ${t(`adding.${line.state}`, {
+    ${lines.length > 0 && html`<p class="adding-count" role="status" data-all=${lines.length} data-left=${left}>
+      ${t(left ? "adding.left" : "adding.all", { n: lines.length - left, all: lines.length })}</p>`}
+    <div><ul class="plain" tabindex="0">${lines.map((line) => html`<li>${visible(line.name)}: ${t(`adding.${line.state}`, {
       action: line.receipt?.action ?? "", n: line.receipt?.counts.Segment ?? 0 })}
       ${line.problem && html`<${Failure} problem=${line.problem} />`}</li>`)}</ul></div>
   </section>`;
