@@ -38,7 +38,7 @@ PAGES = {
     "search": "search?q=Who helped with the piano in Berlin?",
     "documents": "documents",
     "document": "",
-    "talk": "documents/session%2Fann%2Fsummer%2F0",
+    "talk": "",
     "holds": "holds",
     "map": "graph",
     "graph": "graph?name=Peter",
@@ -98,6 +98,10 @@ def tour(page: Page, files: list[Path], take: Callable[[str], None]) -> None:
     page.click(".card form .primary")
     page.wait_for_selector(".timeline li.holds:has-text('Lisbon')", timeout=PATIENCE_MS)
     take("film-5-corrected")
+    page.click(".timeline a:has-text('Berlin')")
+    page.wait_for_selector(".talk mark")
+    take("talk")
+    page.go_back()
     page.click("text=Forget everything of tom")
     page.wait_for_selector("dialog")
     take("film-6-asked-again")

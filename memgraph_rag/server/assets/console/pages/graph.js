@@ -93,7 +93,7 @@ function Chosen({ node, walk }) {
     <h2><span class=${`kind ${node.type}`}>${t(`kind.${node.type}`)}</span> ${excerpt(node.name, 120)}</h2>
     ${node.text && node.text !== node.name && html`<p class="text" dir="auto">${visible(node.text)}</p>`}
     <dl class="facts">${Object.entries(node.facts).map(([fact, value]) =>
-      html`<dt>${visible(fact)}</dt><dd>${visible(formatted(value))}</dd>`)}</dl>
+      html`<dt>${visible(fact)}</dt><dd>${visible([value].flat().map(formatted).join(", "))}</dd>`)}</dl>
     <div class="actions">
       ${CENTRES.includes(node.type) && !inside && html`<button type="button" onClick=${() => walk.expand(node.id)}>${t("graph.expand")}</button>`}
       ${owner && (!inside || resultInside("document", { name: owner })) && html`<a class="button"
@@ -153,8 +153,8 @@ function draw(picture, { nodes, edges, chosen }) {
   picture.layout(isWalk
     ? { name: "concentric", concentric: (node) => (node.data("kind") === "question" ? 2 : 1), levelWidth: () => 1,
         minNodeSpacing: 50 }
-    : { name: "cose", animate: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 60_000,
-        idealEdgeLength: () => 60 }).run();
+    : { name: "cose", animate: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 15_000,
+        idealEdgeLength: () => 45 }).run();
   fit(picture);
   if (chosen) picture.getElementById(chosen).select();
 }
