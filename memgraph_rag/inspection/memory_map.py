@@ -155,7 +155,8 @@ class _Repulsion:
         self._cell = 2 * _SPREAD / (grid - 1)
         offsets = fft.fftfreq(2 * grid, 1 / (2 * grid))
         vectors = offsets[None, :] + 1j * offsets[:, None]
-        self._kernel = fft.fft2((vectors / (np.abs(vectors) ** 2 + 0.25) / self._cell).astype(np.complex64))
+        forces = (vectors / (np.abs(vectors) ** 2 + 0.25) / self._cell).astype(np.complex64)
+        self._kernel = np.asarray(fft.fft2(forces))
 
     def at(self, places: _Places) -> _Places:
         """Return the force at the place of each node."""
@@ -170,5 +171,6 @@ class _Repulsion:
         masses = sum(np.bincount(cell, self._charges * share, minlength=grid * grid) for cell, share in corners)
         padded = np.zeros((2 * grid, 2 * grid), np.complex64)
         padded[:grid, :grid] = np.reshape(masses, (grid, grid))
-        field = fft.ifft2(fft.fft2(padded) * self._kernel)[:grid, :grid].ravel()
+        moved = np.asarray(fft.ifft2(np.asarray(fft.fft2(padded)) * self._kernel))
+        field = moved[:grid, :grid].ravel()
         return np.sum([field[cell] * share for cell, share in corners], axis=0)
