@@ -79,7 +79,7 @@ def drop(page: Page, files: list[Path]) -> None:
 def tour(page: Page, files: list[Path], take: Callable[[str], None]) -> None:
     """Add, ask, read, correct, forget and look at the map, by mouse and keyboard."""
     page.click("nav a >> text=Documents")
-    page.wait_for_selector("main h1 >> text=Documents")
+    page.wait_for_selector(".adding")
     drop(page, files)
     take("film-1-dropped")
     page.click("nav a >> text=Ask")
