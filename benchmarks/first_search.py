@@ -31,12 +31,13 @@ IMPORT = re.compile(r"import time: +(\d+) \| +(\d+) \|(.+)")
 
 def fill(store: Path, folder: Path, segments: int) -> int:
     """Add documents until the memory holds so many segments, and return their number."""
+    count = 0
     with Memory(store, embedder=EMBEDDER) as memory:
         for document in read_folder(folder).documents:
-            if memory.status()["nodes"].get("Segment", 0) >= segments:
+            count += memory.add(document.text, key=document.key, title=document.title).counts["Segment"]
+            if count >= segments:
                 break
-            memory.add(document.text, key=document.key, title=document.title)
-        return memory.status()["nodes"]["Segment"]
+    return count
 
 
 def run_once(command: list[str]) -> tuple[float, float]:
