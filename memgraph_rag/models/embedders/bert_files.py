@@ -7,7 +7,7 @@ compute. Invariant: no text is cut; a text that is longer than a pass is read in
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,13 +72,11 @@ class BertTokenizer:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._whole = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._whole.no_truncation()
-        self._whole.no_padding()
         self._longest = int(read_json(folder / "sentence_bert_config.json")["max_seq_length"])
-        self._cut = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._cut.no_padding()
-        self._cut.enable_truncation(self._longest)
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(self._longest)
+        self._special = self._tokenizer.num_special_tokens_to_add(is_pair=False)
 
     def check_tables(self, *, words: int, positions: int) -> None:
         """Check the numbers of rows of the embedding tables.
@@ -86,21 +84,25 @@ class BertTokenizer:
         Raises:
             ValueError: there are fewer rows than tokens or positions.
         """
-        for kind, rows, most in (("word", words, self._whole.get_vocab_size()), ("position", positions, self._longest)):
+        for kind, rows, most in (
+            ("word", words, self._tokenizer.get_vocab_size()),
+            ("position", positions, self._longest),
+        ):
             if rows < most:
                 raise ValueError(f"{rows} {kind} embeddings instead of at least {most}")
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each whole text, without special tokens."""
-        return [len(encoding.ids) for encoding in self._whole.encode_batch(list(texts), add_special_tokens=False)]
+        encodings = self._tokenizer.encode_batch(list(texts))
+        windows = ((encoding, *encoding.overflowing) for encoding in encodings)
+        return [sum(len(window.ids) - self._special for window in some) for some in windows]
 
     def cut(self, texts: Sequence[str]) -> Windows:
         """Return the windows of at least one text."""
-        encodings = self._cut.encode_batch(list(texts))
+        encodings = self._tokenizer.encode_batch(list(texts))
         ids = [window.ids for encoding in encodings for window in (encoding, *encoding.overflowing)]
-        special = self._cut.num_special_tokens_to_add(is_pair=False)
         counts = [1 + len(encoding.overflowing) for encoding in encodings]
-        return Windows(ids, counts, [max(len(window) - special, 1) for window in ids])
+        return Windows(ids, counts, [max(len(window) - self._special, 1) for window in ids])
 
 
 def join_windows(vectors: Matrix, tokens: Sequence[int], counts: Sequence[int]) -> Matrix:
@@ -145,9 +147,7 @@ def is_plain_bert(folder: Path) -> bool:
             and 2 < sentences["max_seq_length"] <= bert["max_position_embeddings"]
             and not sentences.get("do_lower_case")
             and not prompts.get("default_prompt_name")
-            and _tokenizer_files_agree(
-                read_json(folder / "tokenizer_config.json"), read_json(folder / "tokenizer.json")
-            )
+            and _tokenizer_files_agree(folder)
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
@@ -158,14 +158,17 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
 
 
-def _tokenizer_files_agree(config: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> bool:
+def _tokenizer_files_agree(folder: Path) -> bool:
     """Return whether the two files of a tokenizer describe the same tokenizer.
 
     transformers reads the settings in the first file, ``BertTokenizer`` only the second.
     """
+    config = read_json(folder / "tokenizer_config.json")
     if config["tokenizer_class"] == "PreTrainedTokenizerFast":  # it reads the second file as it is
         return True
-    return config["tokenizer_class"] in {"BertTokenizer", "BertTokenizerFast"} and tokenizer["normalizer"] == {
+    if config["tokenizer_class"] not in {"BertTokenizer", "BertTokenizerFast"}:
+        return False
+    return read_json(folder / "tokenizer.json")["normalizer"] == {
         "type": "BertNormalizer",
         "clean_text": True,
         "handle_chinese_chars": config.get("tokenize_chinese_chars", True),

@@ -91,18 +91,26 @@ class SentenceEmbedder:
     @property
     def small_network(self) -> _Embedding:
         """The network for few texts, loaded at the first use. On a CPU a plain BERT needs no torch."""
-        if has_gpu(self._device) or self._device not in ("auto", "cpu") or not is_plain_bert(Path(self._folder)):
+        if not self._runs_small:
             return self.network
         with self._loading:
             self._small = self._small or self._check_width(lambda: NumpyBert(Path(self._folder)))
             return self._small
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        return is_plain_bert(Path(self._folder))
+
+    @cached_property
+    def _runs_small(self) -> bool:
+        return self._device in ("auto", "cpu") and not has_gpu(self._device) and self._is_plain
 
     def _load(self) -> _Network:
         from memgraph_rag.models.embedders.sentence_bert import SentenceBert
         from memgraph_rag.models.engine.hardware import find_device
 
         device = find_device(self._device)
-        if is_plain_bert(Path(self._folder)):
+        if self._is_plain:
             return SentenceBert(Path(self._folder), device)
         return _LibraryNetwork.load(self._folder, device, adds_prompts=not self._prompts)
 
