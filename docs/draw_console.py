@@ -122,7 +122,9 @@ def draw(page: Page, address: str, folder: Path) -> None:
     for name, place in PAGES.items():
         if place:
             page.goto(f"{address}/ui/#/{place}")
-            page.wait_for_timeout(3_000)
+            page.wait_for_timeout(1_000)
+            page.wait_for_selector(".busy:not(:empty)", state="detached", timeout=PATIENCE_MS)
+            page.wait_for_timeout(1_000)  # what draws itself
             take_all(page, folder, name)
 
 

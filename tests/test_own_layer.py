@@ -126,7 +126,7 @@ def test_tree_page_and_json_show_its_rows(open_memory: OpenMemory) -> None:
     drawn = shown(memory)
 
     assert "1843  annotation of layer years, year, decade: 1840" in drawn
-    assert {"layer": "years", "kind": "year", "decade": 1840} in [
+    assert {"layer": "years", "kind": "year", "decade": 1840, "sure": True} in [
         node.facts for node in read_around(memory.around("ada")).nodes
     ]
     assert memory.around("ada", most=1).left_out["annotations"] == 3

@@ -10,7 +10,7 @@ const LABELS = 60;
 const LOOKED_AT = 4_000; // of the largest nodes in view, for labels
 const NEAR = 14; // pixels between a click and a node
 const FLIGHT_MS = 500;
-const CLOSE = 14; // the zoom after a flight
+const CLOSE = 14; // the most zoom after a flight; a small map needs less
 
 const NODES = `#version 300 es
 in vec2 place; in float size; uniform vec2 centre, scale; uniform float grown; out float radius;
@@ -78,7 +78,8 @@ export class MapPicture {
   /** Move to a node, in one step for readers who want no motion. */
   fly(node) {
     const from = { ...this.view };
-    const to = { x: this.map.places[2 * node], y: this.map.places[2 * node + 1], zoom: Math.max(CLOSE, from.zoom) };
+    const close = Math.min(CLOSE, Math.max(2, Math.sqrt(this.map.count) / 6));
+    const to = { x: this.map.places[2 * node], y: this.map.places[2 * node + 1], zoom: Math.max(close, from.zoom) };
     const began = performance.now();
     const length = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1 : FLIGHT_MS;
     const step = () => {

@@ -3,11 +3,12 @@
 import { call } from "../api.js";
 import { Busy, Confirm, Failure, Field, useCall } from "../parts.js";
 import { visible } from "../text.js";
-import { html, useState } from "../view.js";
+import { html, useEffect, useState } from "../view.js";
 import { formatted, t, when } from "../words.js";
 
 export function health({ status, settings }) {
   const { data, problem, reload, isBusy } = status;
+  useEffect(() => { reload(); }, []);
   return html`
     <h1>${t("health.title")}</h1>
     <${Failure} problem=${problem} retry=${reload} />
