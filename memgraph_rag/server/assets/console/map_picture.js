@@ -44,7 +44,7 @@ export class MapPicture {
     this.chosen = -1;
     this.picture = box.appendChild(document.createElement("canvas"));
     this.labels = box.appendChild(document.createElement("canvas"));
-    this.gl = this.picture.getContext("webgl2", { antialias: true, premultipliedAlpha: false, alpha: false });
+    this.gl = this.picture.getContext("webgl2", { antialias: false, alpha: false });
     if (!this.gl) return;
     this.nodes = program(this.gl, NODES, DISC);
     this.lines = program(this.gl, ENDS, LINE);

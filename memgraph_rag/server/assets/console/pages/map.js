@@ -36,8 +36,8 @@ export function WholeMap() {
     ${map?.count > 0 && html`<div class="columns">
       <div class="wide-column">
         <${Picture} map=${map} chosen=${chosen} near=${near} onChoose=${setChosen} picture=${picture} />
-        <p class="hint">${t("map.counts", { documents: map.documents, names: map.count - map.documents, edges: map.edges })}
-          ${left > 0 && t("leftOut", { n: left })}
+        <p class="hint links"><span>${t("map.counts", { documents: map.documents, names: map.count - map.documents, edges: map.edges })}</span>
+          ${left > 0 && html`<span>${t("leftOut", { n: left })}</span>`}
           ${left > 0 && most < LARGE && html`<button type="button" class="link" onClick=${() => setMost(LARGE)}>${t("map.more", { n: LARGE })}</button>`}</p>
         <p class="hint">${t("map.how")}</p>
       </div>
