@@ -23,7 +23,7 @@ from memgraph_rag.answering.lacking_layers import find_lacking_layers
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session, cite_value, finish
 from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, solve
-from memgraph_rag.answering.question_plans.values import holds, says_yes_or_no
+from memgraph_rag.answering.question_plans.values import holds, words_of
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_parts, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
 from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY, answer_from_turns, trace_turns
@@ -44,6 +44,7 @@ from memgraph_rag.facts.fact_search import FactSearch
 from memgraph_rag.facts.remarks import Remarks
 from memgraph_rag.facts.told import Told
 from memgraph_rag.ingestion.given_answers import GivenAnswers
+from memgraph_rag.lexical.names import ngrams
 from memgraph_rag.strategies import follows_paper
 from memgraph_rag.types import (
     Answer,
@@ -57,6 +58,7 @@ from memgraph_rag.types import (
     StopReason,
     Usage,
     WarningKind,
+    entity_id,
 )
 
 __all__ = ["ENOUGH_TO_TELL", "Reading"]
@@ -222,7 +224,7 @@ class Reading:
                 refusal = rules.apply(question, evidence)
             written = WrittenAnswer()
             if plans and refusal is None:
-                written, refusal = yield from self._answer_by_hops(asked, search, session, evidence, parts)
+                written, refusal = yield from self._answer_by_hops(asked, session, evidence, parts, rules)
             if written.text:
                 evidence, plan = self._evidence(parts.trace, graph), "hop"
             elif refusal is None and (not checks or stop is StopReason.ANSWERABLE or _supports(session, trace)):
@@ -281,7 +283,7 @@ class Reading:
         return solved if refusal is None else None
 
     def _answer_by_hops(
-        self, asked: _Asked, search: SearchWithin, session: ReadingSession, evidence: ReadEvidence, parts: PartReading
+        self, asked: _Asked, session: ReadingSession, evidence: ReadEvidence, parts: PartReading, rules: RefusalRules
     ) -> Generator[Step | Part | str, None, tuple[WrittenAnswer, Refusal | None]]:
         """Yield the new steps, the parts and the text of an answer for which phrases of the question were asked first.
 
@@ -300,15 +302,17 @@ class Reading:
                 lambda hop: ask_session(session, hop, evidence.quotes),
                 "\n".join([*titles, *(segment.text for segment in evidence.segments)]),
                 parts.keep,
-                lambda value: bool(search.named_in(value)),
+                lambda value: bool(
+                    asked.snapshot.graph.entities([entity_id(self._store.namespace, name) for name in ngrams(value)])
+                ),
             )
         if rewritten is None or asked.reached_limit(parts.trace, session.usage + parts.usage) is not None:
             return nothing
         last = yield from parts.answer(rewritten, asked.style, max_tokens=self._answer_tokens)
         short = last.written.short
-        if not short or says_yes_or_no(short) or not asked.has_stored(parts.trace):
+        if not short or words_of(short).partition(" ")[0] in ("yes", "no") or not asked.has_stored(parts.trace):
             return nothing
-        refusal = self._make_rules(search).apply(rewritten, last.evidence)
+        refusal = rules.apply(rewritten, last.evidence)
         if refusal is None and (
             holds(asked.question, short) or not last.holds_value(part.value for part in parts.parts)
         ):

@@ -17,7 +17,6 @@ __all__ = [
     "find_day",
     "holds",
     "is_same",
-    "says_yes_or_no",
     "words_of",
 ]
 
@@ -130,11 +129,6 @@ def _parse_quantity(text: str) -> float | None:
     unit = (match["unit"] or "").lower()
     scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
     return number * scale * _UNITS.get(unit, _UNITS.get(unit.removesuffix("s"), 1.0))
-
-
-def says_yes_or_no(value: str) -> bool:
-    """Return whether a value begins with yes or no."""
-    return words_of(value).partition(" ")[0] in ("yes", "no")
 
 
 def is_same(first: str, second: str) -> bool:
