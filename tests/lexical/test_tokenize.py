@@ -37,7 +37,7 @@ def test_text_is_cut_into_words_of_its_script(text: str, expected: list[str]) ->
 
 @given(st.text(alphabet=MIXED, max_size=40))
 def test_fast_patterns_find_same_words(text: str) -> None:
-    lower = text.lower()
+    lower = text.lower().replace("’", "'")  # as ``words`` does before
 
     if lower.isascii():
         assert tokenize._ASCII_WORD.findall(lower) == WORD.findall(lower)
