@@ -202,7 +202,7 @@ def _blocks(text: str, kinds: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _line_starts(text: str) -> list[int]:
     """Return where each line starts, and the end of the text, twice if the text ends with a line end."""
-    return [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
+    return [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
 
 
 def _words(source: str) -> str:
