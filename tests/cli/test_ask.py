@@ -39,16 +39,8 @@ def test_ask_as_json_has_exactly_the_promised_form(cli, fox) -> None:
     assert answer["trace"][0]["text"] == fox.read_text("utf-8")
     assert list(answer["usage"]) == ["prompt_tokens", "generated_tokens", "model_calls", "seconds"]
     for citation in answer["citations"]:
-        assert list(citation) == [
-            "document_id",
-            "document_key",
-            "segment_id",
-            "start",
-            "end",
-            "quote",
-            "score",
-            "place",
-        ]
+        fields = ["document_id", "document_key", "segment_id", "start", "end", "quote", "score", "place"]
+        assert list(citation) == fields
         assert citation["quote"] == fox.read_text("utf-8")[citation["start"] : citation["end"]]
 
 
