@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 
 from memgraph_rag.types import Matrix
 
-__all__ = ["WEIGHTS", "BertTokenizer", "Windows", "is_plain_bert", "join_windows", "read_json"]
+__all__ = ["WEIGHTS", "BertTokenizer", "Windows", "group_by_length", "is_plain_bert", "join_windows", "read_json"]
 
 WEIGHTS = "model.safetensors"
 """The name of the file of weights."""
@@ -44,21 +44,6 @@ class Windows(NamedTuple):
     ids: list[list[int]]
     counts: list[int]
     tokens: list[int]
-
-    def groups(self, most_tokens: int) -> Iterator[list[int]]:
-        """Yield groups of windows that a pass reads, as places in ``ids``: the longest first, like lengths together.
-
-        Args:
-            most_tokens: the most tokens of a group, padding included.
-        """
-        group: list[int] = []
-        for place in sorted(range(len(self.ids)), key=lambda place: -len(self.ids[place])):
-            if group and (len(group) + 1) * len(self.ids[group[0]]) > most_tokens:
-                yield group
-                group = []
-            group.append(place)
-        if group:
-            yield group
 
 
 class BertTokenizer:
@@ -103,6 +88,23 @@ class BertTokenizer:
         ids = [window.ids for encoding in encodings for window in (encoding, *encoding.overflowing)]
         counts = [1 + len(encoding.overflowing) for encoding in encodings]
         return Windows(ids, counts, [max(len(window) - self._special, 1) for window in ids])
+
+
+def group_by_length(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Yield groups of texts that a pass reads, as places in ``lengths``: the longest first, like lengths together.
+
+    Args:
+        lengths: the length of each text, in any unit.
+        most: the largest length of a group, padding included, in the same unit.
+    """
+    group: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if group and (len(group) + 1) * lengths[group[0]] > most:
+            yield group
+            group = []
+        group.append(place)
+    if group:
+        yield group
 
 
 def join_windows(vectors: Matrix, tokens: Sequence[int], counts: Sequence[int]) -> Matrix:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import copy
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from memgraph_rag.models.embedders.bert_files import is_plain_bert, join_windows
+from memgraph_rag.models.embedders.bert_files import group_by_length, is_plain_bert, join_windows
 from memgraph_rag.models.embedders.calibration import EmbedderCalibration, find_calibration
 from memgraph_rag.models.embedders.numpy_bert import NumpyBert
 from memgraph_rag.models.embedders.prompts import NO_PROMPTS, Prompts
@@ -232,9 +232,8 @@ class _LibraryNetwork:
 
     def encode(self, texts: Sequence[str]) -> Matrix:
         """Return (B, D) vectors. A text that is longer than a pass gets the joined vector of its windows."""
-        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         vectors: dict[int, Vector] = {}
-        for group in _group_texts(order, texts):
+        for group in group_by_length([*map(len, texts)], _TASK_CHARACTERS):
             vectors |= zip(group, self._encode_group([texts[place] for place in group]), strict=True)
         return np.stack([vectors[place] for place in range(len(texts))])
 
@@ -268,22 +267,6 @@ class _LibraryNetwork:
 
     def in_dtype(self, dtype: torch.dtype) -> _LibraryNetwork:
         return _LibraryNetwork(copy.deepcopy(self._model).to(dtype))
-
-
-def _group_texts(order: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
-    """Yield groups of texts that one pass embeds, as places in ``texts``.
-
-    Args:
-        order: the places of all texts, longest text first.
-    """
-    task: list[int] = []
-    for place in order:
-        if task and (len(task) + 1) * len(texts[task[0]]) > _TASK_CHARACTERS:
-            yield task
-            task = []
-        task.append(place)
-    if task:
-        yield task
 
 
 def _read_declared_length(folder: Path) -> int:

@@ -20,7 +20,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import Self
 
-from memgraph_rag.models.embedders.bert_files import WEIGHTS, BertTokenizer, join_windows, read_json
+from memgraph_rag.models.embedders.bert_files import WEIGHTS, BertTokenizer, group_by_length, join_windows, read_json
 from memgraph_rag.types import Matrix
 
 __all__ = ["SentenceBert"]
@@ -76,7 +76,7 @@ class SentenceBert:
         """
         windows = self._tokenizer.cut(texts)
         pooled = torch.empty(len(windows.ids), len(self._weights["embeddings.LayerNorm.weight"]), device=self.device)
-        for group in windows.groups(_MOST_TOKENS):
+        for group in group_by_length([*map(len, windows.ids)], _MOST_TOKENS):
             pooled[group] = self._pool([windows.ids[place] for place in group]).float()
         return join_windows(pooled.cpu().numpy(), windows.tokens, windows.counts)
 
