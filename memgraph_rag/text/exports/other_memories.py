@@ -320,7 +320,7 @@ def read_agent_memory(files: ExportFiles) -> Iterator[Document | Failure]:
 
 
 def _convert_session(session_id: str, messages: Iterable[Mapping[str, Any]]) -> Iterator[Document]:
-    said = [make_message(each["role"], each["content"], each.get("timestamp")) for each in messages]
+    said = [make_message(message["role"], message["content"], message.get("timestamp")) for message in messages]
     yield from by_month("agent-memory", session_id, session_id, said)
 
 
