@@ -398,6 +398,7 @@ async def test_resources_are_documents_and_kept_questions(connect, memory) -> No
     assert [template.uri_template for template in templates] == [
         "memory://documents/{name}",
         "memory://questions/{name}",
+        "ui://memgraph_rag/{name}",
     ]
 
 
