@@ -141,6 +141,7 @@ class Quote(BaseModel):
     start: int
     end: int
     quote: str
+    place: str = Field(default="", description="The page, slide or sheet of the quote; empty for other documents.")
 
 
 class Caution(BaseModel):
