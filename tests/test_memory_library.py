@@ -8,6 +8,7 @@ import pytest
 from memories import OpenMemory, options
 
 from memgraph_rag import Memory
+from memgraph_rag.testing import FakeEmbedder
 from memgraph_rag.types import Action, Document, Overview, Receipt
 
 NOTES = [
@@ -61,12 +62,23 @@ def test_questions_about_the_whole_read_from_the_root(open_memory: OpenMemory) -
     texts = {receipt.document_id: note.text for receipt, note in zip(memory.add_many(NOTES), NOTES, strict=True)}
     deepened(memory)
 
-    answer = memory.ask("Which themes run through these notes?", keep_trace=True)
+    answer = memory.ask("What are the main topics of all notes about who built a house?", keep_trace=True)
 
     assert answer.trace[0].node == overviews(memory)[0]
     assert answer.citations
     for citation in answer.citations:
         assert texts[citation.document_id][citation.start : citation.end] == citation.quote
+
+
+def test_a_question_about_the_whole_need_not_resemble_what_was_read(tmp_path: Path) -> None:
+    embedder = FakeEmbedder(256)
+    with Memory(tmp_path / "notes.lbug", **{**options(layers=["entities"]), "embedder": embedder}) as memory:
+        list(memory.add_many(NOTES))
+        deepened(memory)
+        embedder.unrelated_below = 1.1  # above every cosine
+
+        assert memory.ask("Who built the boat of house 1?").abstained
+        assert not memory.ask("What are the main topics of all notes about who built a house?").abstained
 
 
 def test_a_stale_library_is_built_on(open_memory: OpenMemory) -> None:

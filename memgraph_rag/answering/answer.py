@@ -53,6 +53,7 @@ from memgraph_rag.types import (
     Extent,
     Limits,
     Node,
+    Overview,
     Part,
     Step,
     StopReason,
@@ -212,6 +213,8 @@ class Reading:
                 trace += steps
                 yield from parts.add(steps) if plans else steps
                 stop = steps[-1].stop or asked.reached_limit(trace, session.usage)
+                # A question about a whole names nothing of it, so what was read is not like the question.
+                was_checked = was_checked or any(isinstance(step.node, Overview) for step in steps)
                 if stop is None and checks and not was_checked and len(trace) >= ENOUGH_TO_TELL:
                     was_checked, refusal = True, rules.apply(question, self._evidence(trace, graph))
                 if stop is not None or refusal is not None:
