@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from threadpoolctl import ThreadpoolController
 
+from memgraph_rag.display import show
 from memgraph_rag.models.embedders.bert_files import WEIGHTS, BertTokenizer, join_windows, read_json
 from memgraph_rag.types import Matrix
 
@@ -50,7 +51,7 @@ class NumpyBert:
         file = safe_open(str(folder / WEIGHTS), framework="numpy")
         names = {name.removeprefix("bert."): name for name in file.keys()}  # noqa: SIM118 - it is no dictionary
         if missing := [name for name in _TABLES if name not in names]:
-            raise ValueError(f"the weights {missing[0]!r} are missing")
+            raise ValueError(f"the weights {show(missing[0])} are missing")
         self._words = file.get_slice(names[_TABLES[0]])
         self._weights = {
             name: file.get_tensor(stored).astype(np.float32, copy=False)
