@@ -69,6 +69,7 @@ VALID: dict[str, dict[str, Any]] = {
     "brief": {},
     "tools": {},
     "get": {"name": "fox"},
+    "map": {},
     "documents": {},
     "around": {"name": "fox"},
     "questions": {},
