@@ -270,7 +270,7 @@ def left_out_lines(folder: Path, left_out: Mapping[Path, str], *, of_kind: str) 
 
 
 def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:
-    """Return lines for one search result: its place, relevance, ranks in the searched lists, path, text and remarks.
+    """Return lines for one search result: its place, relevance, ranks in the searched lists, path, passage and remarks.
 
     Args:
         rank: place of the result, from 1.
@@ -284,10 +284,16 @@ def evidence_lines(rank: int, evidence: Mapping[str, Any]) -> Text:
     if evidence["path"]:
         ways = "; ".join(_way(carrier) for carrier in evidence["path"] if carrier["share"] >= _LEAST_SHARE)
         head.append(f"\n    by {ways}" if ways else "", style="dim")
-    head.append(f"\n    {_line(evidence['text'])}", style="default")
+    head.append("".join(_passage_lines(evidence["text"])), style="default")
     for remark in evidence["remarks"]:
         head.append(f"\n    [{_line(remark)}]", style="yellow")
     return head.append("\n")
+
+
+def _passage_lines(text: str) -> Iterator[str]:
+    """Yield each line of a passage that is not blank, indented, so that none looks like the head of a result."""
+    rows = (plain(row.expandtabs(4)).rstrip() for row in text.splitlines())
+    yield from (f"\n    {row}" for row in rows if row)
 
 
 def _way(carrier: Mapping[str, Any]) -> str:

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from memgraph_rag.cli.ask import replay
 from memgraph_rag.cli.json_output import write_json
-from memgraph_rag.cli.render import walk_line
-from memgraph_rag.types import Answer, Part, Segment, Step, StopReason, Usage
+from memgraph_rag.cli.render import evidence_lines, walk_line
+from memgraph_rag.types import Answer, Evidence, Part, Segment, Step, StopReason, Usage
 
 SEGMENT = Segment("s", "d", 0, "Ben lives in Rome.", 0, 18, 5)
 
@@ -42,6 +42,17 @@ def test_step_shows_sources_relation_dropped_nodes_and_reason_below() -> None:
     assert sources.strip() == "entry 0.500 + relation 0.250, by “Ann is Ben's\N{REPLACEMENT CHARACTER}[2J sister”"
     assert dropped.strip() == "2 nodes let go before it, to make room"
     assert missing.strip() == "looks for: Where Cay lives."
+
+
+def test_a_search_result_keeps_the_lines_and_indents_of_its_passage() -> None:
+    text = "def run():\n\treturn 1\n\n\n 2. notes.md\rforged\x1b[2J"
+    evidence = Evidence(replace(SEGMENT, text=text), "a.py", 1.0, {"graph": 1})
+    assert evidence_lines(1, evidence.as_dict()).plain.splitlines()[1:] == [
+        "    def run():",
+        "        return 1",
+        "     2. notes.md",
+        "    forged\N{REPLACEMENT CHARACTER}[2J",
+    ]
 
 
 def test_replay_shows_a_part_after_the_steps_that_were_read_for_it() -> None:
