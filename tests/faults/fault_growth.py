@@ -271,7 +271,6 @@ def grows(name: str, work: Work, scraps: Sequence[str]) -> Growth | None:
 
 def _seconds(work: Work, scraps: Sequence[str], length: int) -> float:
     text = "".join(scrap * (length // len(scraps) // len(scrap)) for scrap in scraps)
-    gc.collect()
     gc.disable()  # what else lives in this process, such as models of other tests, takes it a tenth of a second
     began = time.process_time()
     try:

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from fault_growth import Work, grows, growths, works
 
-SECONDS = 2.0 if os.environ.get("CI") else 1.0
+SECONDS = 1.0
 
 ONCE_QUADRATIC = [
     ("page", ("<x y='>'",)),
