@@ -22,6 +22,7 @@ from memgraph_rag.server.console.readings import read_inside
 from memgraph_rag.server.explanations import explain
 from memgraph_rag.server.results import KeptQuestion, StoredDocument
 from memgraph_rag.server.services import Call
+from memgraph_rag.server.tools import PAGE_OF_LOOK
 
 if TYPE_CHECKING:
     from memgraph_rag import DocumentRecord, Memory, Question
@@ -33,6 +34,7 @@ T = TypeVar("T")
 
 _LISTED = 100  # newest documents, and newest kept questions, that a list of resources holds
 _JSON = "application/json"
+_PAGE = "text/html;profile=mcp-app"
 
 
 def add_resources(server: MemoryServer) -> None:
@@ -76,12 +78,19 @@ def add_resources(server: MemoryServer) -> None:
         security=by_name,
     )(_question)
     server.resource(
+        PAGE_OF_LOOK,
+        name="look",
+        title="The page of the tool look",
+        description="A page that a host of MCP Apps shows beside a result of the tool look.",
+        mime_type=_PAGE,
+    )(lambda: write_page({"isHosted": True}))
+    server.resource(
         "ui://memgraph_rag/{name}",
         name="page",
         title="A page",
         description="A page with the graph around a document, a name or a kept question, and their texts. The name is "
         "an id, or a percent-encoded key or name.",
-        mime_type="text/html;profile=mcp-app",
+        mime_type=_PAGE,
         security=by_name,
     )(_page)
     server.prompt(

@@ -142,6 +142,7 @@ def make_tool(entry: ToolEntry) -> Tool:
         title=entry.title,
         description=entry.description,
         annotations=entry.annotations,
+        meta={"ui": {"resourceUri": entry.page}} if entry.page else None,
     )
     # An unknown argument must be an error; the SDK would ignore it.
     tool.fn_metadata.arg_model.model_config["extra"] = "forbid"

@@ -37,6 +37,7 @@ from memgraph_rag.types import Part
 
 __all__ = [
     "BRIEF",
+    "PAGE_OF_LOOK",
     "TOOLS",
     "Confirmation",
     "Metadata",
@@ -50,6 +51,9 @@ __all__ = [
     "scope_fields",
     "stream_answer",
 ]
+
+PAGE_OF_LOOK = "ui://memgraph_rag"
+"""The address of the page that hosts of MCP Apps show beside a result of ``look``."""
 
 _MOST_PAGE = 500
 _MOST_LOOK = 200
@@ -485,12 +489,13 @@ def _can_elicit(call: Call) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolEntry:
-    """A tool as clients see it."""
+    """A tool as clients see it. ``page`` is the address of the page that hosts of MCP Apps show beside its result."""
 
     function: Callable[..., Any]
     title: str
     description: str
     annotations: ToolAnnotations
+    page: str = ""
 
 
 def hints(*, reads: bool = False, destroys: bool = False, repeats: bool = True) -> ToolAnnotations:
@@ -550,6 +555,7 @@ TOOLS = (
         "and its relations; for a document, its names and summaries. Use it to explore from a name that you know. To "
         "search by meaning use recall.",
         hints(reads=True),
+        page=PAGE_OF_LOOK,
     ),
     ToolEntry(
         status,

@@ -76,6 +76,16 @@ async def test_page_of_a_thing_is_a_resource_with_its_data_inside(connect: Any) 
     assert page.contents[0].mime_type == "text/html;profile=mcp-app"
 
 
+@in_loop
+async def test_tool_look_names_the_page_that_hosts_show(connect: Any) -> None:
+    async with connect() as agent:
+        pages = {tool.name: tool.meta for tool in (await agent.client.list_tools()).tools if tool.meta}
+        assert list(pages) == ["look"]
+        page = await agent.client.read_resource(pages["look"]["ui"]["resourceUri"])
+    assert '"isHosted": true' in page.contents[0].text.partition('id="inside"')[2]
+    assert page.contents[0].mime_type == "text/html;profile=mcp-app"
+
+
 def test_around_has_ids_to_walk_on_from(post: Post) -> None:
     post("remember", text=FOX, key="fox")
     graph = post("around", name="Ann")

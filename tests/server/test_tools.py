@@ -391,7 +391,7 @@ async def test_resources_are_documents_and_kept_questions(connect, memory) -> No
         with pytest.raises(Exception, match="QuestionNotFound: Expected the id or text"):
             await agent.client.read_resource("memory://questions/hare")
         templates = (await agent.client.list_resource_templates()).resource_templates
-    assert list(listed) == ["documents", "questions", "brief", key, QUESTION]
+    assert list(listed) == ["documents", "questions", "brief", "look", key, QUESTION]
     assert texts["brief"] == memory.brief().text
     assert texts[key] == by_key.contents[0].text == FOX
     assert '"is_stale": false' in texts[QUESTION]

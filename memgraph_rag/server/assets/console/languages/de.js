@@ -31,6 +31,7 @@ export default {
   "problem.retry": "Noch einmal",
 
   "inside.absent": "Es ist nicht auf dieser Seite, die nur einen Teil des Gedächtnisses enthält.",
+  "host.failed": "Dieses Programm gab nichts weiter:",
 
   "scope.title": "Nur ein Teil des Gedächtnisses",
   "scope.user": "Benutzer",
@@ -124,8 +125,8 @@ export default {
   "documents.lacking": "fehlt",
   "documents.lacks": "Die Schicht {layer} ist für dieses Dokument nicht gebaut.",
 
-  "adding.title": "Dokumente hinzufügen",
-  "adding.files": "Dateien: auswählen oder hierher ziehen",
+  "adding.title": "Dokumente hinzufügen, oder Dateien hierher ziehen",
+  "adding.files": "Dateien, auch Gespräche als JSON",
   "adding.text": "Oder ein Text",
   "adding.key": "Schlüssel",
   "adding.name": "Titel",

@@ -31,6 +31,7 @@ export default {
   "problem.retry": "Try again",
 
   "inside.absent": "It is not in this page, which holds only a part of the memory.",
+  "host.failed": "This host passed nothing on:",
 
   "scope.title": "Only a part of the memory",
   "scope.user": "User",
@@ -124,8 +125,8 @@ export default {
   "documents.lacking": "lacking",
   "documents.lacks": "The layer {layer} is not built for this document.",
 
-  "adding.title": "Add documents",
-  "adding.files": "Files: choose them, or drop them here",
+  "adding.title": "Add documents, or drop files here",
+  "adding.files": "Files, also conversations as JSON",
   "adding.text": "Or a text",
   "adding.key": "Key",
   "adding.name": "Title",
