@@ -11,10 +11,12 @@ import base64
 import binascii
 import json
 import re
+from collections.abc import Callable
 from dataclasses import asdict
+from inspect import getdoc
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -232,37 +234,28 @@ def _memory(call: Call) -> Memory:
     return call.request_context.lifespan_context.memory
 
 
+def _entry(function: Callable[..., Any], title: str, **effects: bool) -> ToolEntry:
+    """Return an operation that is described by its docstring."""
+    return ToolEntry(function, title, (getdoc(function) or "").partition("\n\nRaises")[0], hints(**effects))
+
+
 OPERATIONS = (
-    ToolEntry(
-        search, "Search", "Find passages, and tell why each has its rank: for programs and people.", hints(reads=True)
-    ),
-    ToolEntry(
-        document,
-        "Document",
-        "Return a document whole: its text, outline, points, names and relations.",
-        hints(reads=True),
-    ),
-    ToolEntry(around, "Around", "Return the graph around a thing, with ids to walk on from.", hints(reads=True)),
-    ToolEntry(whole_map, "Map", whole_map.__doc__ or "", hints(reads=True)),
-    ToolEntry(
-        statements, "Statements", "Return what people said of themselves, and what of it holds.", hints(reads=True)
-    ),
-    ToolEntry(failures, "Failures", "Return what failed by the server's fault since its start.", hints(reads=True)),
-    ToolEntry(questions, "Kept questions", "List the questions that were kept, newest first.", hints(reads=True)),
-    ToolEntry(add_file, "Add a file", "Store a file that is sent with the call.", hints(destroys=True)),
-    ToolEntry(question, "A kept question", "Return a kept question with its answer and its walk.", hints(reads=True)),
+    _entry(search, "Search", reads=True),
+    _entry(document, "Document", reads=True),
+    _entry(around, "Around", reads=True),
+    _entry(whole_map, "Map", reads=True),
+    _entry(statements, "Statements", reads=True),
+    _entry(failures, "Failures", reads=True),
+    _entry(questions, "Kept questions", reads=True),
+    _entry(add_file, "Add a file", destroys=True),
+    _entry(question, "A kept question", reads=True),
 )
 """What each server offers over HTTP beside the tools, in the order of its description."""
 
 OWNER_OPERATIONS = (
-    ToolEntry(checks, "Checks", "Run the checks of memgraph-rag doctor.", hints(reads=True)),
-    ToolEntry(tokens, "Tokens", "List the tokens of this machine's servers.", hints(reads=True)),
-    ToolEntry(
-        make_token,
-        "Create a token",
-        "Create a token for a namespace. Its secret is returned once.",
-        hints(repeats=False),
-    ),
-    ToolEntry(revoke_token, "Revoke a token", "Revoke a token by its id.", hints(destroys=True, repeats=False)),
+    _entry(checks, "Checks", reads=True),
+    _entry(tokens, "Tokens", reads=True),
+    _entry(make_token, "Create a token", repeats=False),
+    _entry(revoke_token, "Revoke a token", destroys=True, repeats=False),
 )
 """What a server for its owner alone offers beside these."""
