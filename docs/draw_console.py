@@ -1,9 +1,9 @@
 """Draw the console: a tour by mouse, then a picture of each page, by ``python docs/draw_console.py FOLDER [PAGES]``.
 
-It starts ``memgraph-rag ui`` over an empty memory, and a browser. A chat of three sessions comes from an agent, over
-HTTP; everything else is done on the page: files are dropped, questions asked, a fact corrected, a user forgotten. Each
-page is drawn 1,400 and 400 pixels wide, light and dark. The pictures of docs/console.md are some of them. It needs
-playwright, chromium and a language model. PAGES is a folder of Markdown files; by default these docs.
+It starts ``memgraph-rag ui`` over an empty memory, and a browser. Everything is done on the page: a story, a chat of
+three sessions and Markdown files are dropped, questions asked, a fact corrected, a user forgotten. Each page is drawn
+1,400 and 400 pixels wide, light and dark. The pictures of docs/console.md are some of them. It needs playwright,
+chromium and a language model. PAGES is a folder of Markdown files; by default these docs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
-from urllib.request import Request, urlopen
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -25,13 +23,18 @@ STORY = ROOT / "examples" / "peter_rabbit.txt"
 QUESTION = "What did Peter lose while he was running away?"
 PATIENCE_MS = 1_800_000
 
-CHAT = (
-    ("ann", "winter", "2026-01-03", "I live in Paris, and I work as a baker."),
-    ("ann", "winter", "2026-02-11", "My favourite colour is blue."),
-    ("ann", "summer", "2026-05-12", "I moved from Paris to Berlin. Tom helped me to carry the piano."),
-    ("ann", "summer", "2026-06-01", "Always answer in metric units."),
-    ("tom", "spring", "2026-04-02", "I live in Rome. I like old bicycles."),
-)
+CHAT = {
+    ("ann", "winter"): {
+        "2026-01-03": "I live in Paris, and I work as a baker.",
+        "2026-02-11": "My favourite colour is blue.",
+    },
+    ("ann", "summer"): {
+        "2026-05-12": "I moved from Paris to Berlin. Tom helped me to carry the piano.",
+        "2026-06-01": "Always answer in metric units.",
+    },
+    ("tom", "spring"): {"2026-04-02": "I live in Rome. I like old bicycles."},
+}
+"""What users said on a day, by user and session."""
 
 PAGES = {
     "ask": "",
@@ -46,33 +49,34 @@ PAGES = {
 }
 """The address of each page; empty for a page that the tour opens."""
 
-_DROP = """([names, contents]) => {
-  const files = new DataTransfer();
-  const bytes = (content) => Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
-  names.forEach((name, place) => files.items.add(new File([bytes(contents[place])], name)));
-  const box = document.querySelector(".adding");
-  const event = (kind) => new DragEvent(kind, { dataTransfer: files, bubbles: true });
-  ["dragover", "drop"].forEach((kind) => box.dispatchEvent(event(kind)));
-}"""
 
-
-def tell(address: str, token: str) -> None:
-    """Store the chat as an agent does, over HTTP."""
-    for user, session, day, words in CHAT:
+def write_chat(folder: Path) -> list[Path]:
+    """Write each session as a file that the page stores as a conversation."""
+    written = []
+    for (user, session), said in CHAT.items():
         turns = [
-            {"role": "user", "content": words, "time": f"{day}T09:30"},
-            {"role": "assistant", "content": "Good to know, thank you.", "time": f"{day}T09:31"},
+            turn
+            for day, words in said.items()
+            for turn in (
+                {"role": "user", "content": words, "time": f"{day}T09:30"},
+                {"role": "assistant", "content": "Good to know, thank you.", "time": f"{day}T09:31"},
+            )
         ]
-        body = json.dumps({"messages": turns, "user": user, "session": session}).encode()
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        with urlopen(Request(f"{address}/v1/remember", body, headers), timeout=600):  # noqa: S310 - our own server
-            pass
+        file = folder / f"{user}-{session}.json"
+        file.write_text(json.dumps({"messages": turns, "user": user, "session": session}), "utf-8")
+        written.append(file)
+    return written
 
 
 def drop(page: Page, files: list[Path]) -> None:
-    """Drop files onto the page of documents, and wait until each is stored."""
-    contents = [b64encode(file.read_bytes()).decode() for file in files]
-    page.evaluate(_DROP, [[file.name for file in files], contents])
+    """Drag files from the desktop onto the page of documents, and wait until each is stored."""
+    box = page.locator(".adding").bounding_box()
+    assert box is not None
+    browser = page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(file.resolve()) for file in files], "dragOperationsMask": 1}
+    for event in ("dragEnter", "dragOver", "drop"):
+        place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        browser.send("Input.dispatchDragEvent", {"type": event, "data": data, **place})
     page.wait_for_selector(f".adding-count[data-left='0'][data-all='{len(files)}']", timeout=PATIENCE_MS)
 
 
@@ -141,17 +145,16 @@ def take_all(page: Page, folder: Path, name: str) -> None:
 def main(folder: Path, pages: Path) -> None:
     """Serve an empty memory, and draw the tour and the pages into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = [STORY, *sorted(pages.glob("*.md"))]
     with tempfile.TemporaryDirectory() as place, sync_playwright() as running:
         store = Path(place) / "tour.lbug"
+        files = [STORY, *write_chat(Path(place)), *sorted(pages.glob("*.md"))]
         command = [sys.executable, "-m", "memgraph_rag", "ui", "--store", str(store), "--no-browser", "--ui-write"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:  # noqa: S603 - our own command line
             assert server.stderr is not None
             whole = next(line for line in server.stderr if "#token=" in line).split()[-1]
-            address, token = whole.split("/ui/#token=")
+            address = whole.partition("/ui/")[0]
             browser = running.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             try:
-                tell(address, token)
                 page = browser.new_page(viewport={"width": 1_400, "height": 900}, locale="en-US")
                 page.goto(whole)
                 page.wait_for_selector("nav")

@@ -16,8 +16,7 @@ export function Adding({ onAdded }) {
       const change = (more) => setLines((all) => all.map((each) => (each.id === id ? { ...each, ...more } : each)));
       change({ state: "busy" });
       try {
-        const receipt = await call("add_file", { name: file.name, content: await encoded(file) });
-        change({ state: "done", receipt });
+        change({ state: "done", receipt: await store(file) });
       } catch (problem) {
         change({ state: "failed", problem });
       }
@@ -40,6 +39,22 @@ export function Adding({ onAdded }) {
       action: line.receipt?.action ?? "", n: line.receipt?.counts.Segment ?? 0 })}
       ${line.problem && html`<${Failure} problem=${line.problem} />`}</li>`)}</ul></div>
   </section>`;
+}
+
+/** Store a file: as a conversation if it is the body of a call of `remember` with messages, or else by its ending. */
+async function store(file) {
+  const conversation = /\.json$/i.test(file.name) && conversationIn(await file.text());
+  if (conversation) return call("remember", { key: file.name, ...conversation });
+  return call("add_file", { name: file.name, content: await encoded(file) });
+}
+
+function conversationIn(text) {
+  try {
+    const body = JSON.parse(text);
+    return Array.isArray(body?.messages) ? body : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Return the content of a file in base 64. */
