@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import hostile_documents as hostile
 import pytest
 import uvicorn
 from memories import FOX, QUESTION, options
+from neo4j import GraphDatabase
+from written_files import pdf_bytes, written
 
 from memgraph_rag import Memory
 from memgraph_rag.cli.doctor import Finding
@@ -39,6 +43,8 @@ PAGES = (
     "ask", "search?q=fox", "documents", "documents/fox?from=0&to=8", "holds", "graph", "graph?name=Ann", "health",
 )  # fmt: skip
 
+MODELS = options(layers=("entities", "facts"), segment_tokens=200)
+
 GUIDE = """# Bees
 
 A *short* guide with `code`.
@@ -51,19 +57,6 @@ A *short* guide with `code`.
 print('bees')
 ```
 """
-
-HOSTILE = {
-    "markup": "<img src=x onerror='window.hit=1'><script>window.hit=1</script> <b>Ann</b> found a fox. "
-    "<base href=//evil.example><meta http-equiv=refresh content='0;url=//evil.example'><form action=//evil.example>"
-    "<details open ontoggle=window.hit=1><a href=data:text/html,x>x</a><style>*{display:none}</style><math><mi//"
-    "xlink:href='javascript:window.hit=1'>&lt;script&gt;hit=1&lt;/script&gt; &#x202E; ${window.hit=1} {{hit=1}} ]]>-->",
-    "<svg onload=window.hit=1>": "A key that is markup. Ann read it.",
-    "links.md": "# Ann\n\n[a](javascript:window.hit=1) ![b](http://evil.example/b.png) <http://evil.example>\n\n"
-    "> <iframe src='//evil.example'>",
-    "turned": "Ann wrote \u202egnp.exe\u202c and zero\u200bwidth and \x1b[31mred.",
-    "long line": "Ann " + "x" * 1_000_000 + " fox",
-    "marks.md": "`" * 3_000 + "[" * 3_000 + "*" * 3_000 + "|" * 3_000 + " Ann",
-}
 
 
 class Console:
@@ -90,13 +83,13 @@ class Console:
         return self.page.inner_text("main")
 
 
-Served = tuple[str, TokenFolder, Memory]
-"""The address of a server, its tokens and the memory of the namespace "ann"."""
+Served = tuple[str, TokenFolder, Memories]
+"""The address of a server, its tokens and its memories; the namespace "ann" is filled."""
 
 
 @contextmanager
 def serve(folder: Path, open_namespace: OpenNamespace) -> Iterator[Served]:
-    """Serve memories to their owner on a socket, with stories, talks and hostile documents in one of them."""
+    """Serve memories to their owner on a socket, with stories and talks in one of them."""
     memories, tokens = Memories(open_namespace), TokenFolder(folder / "tokens")
     owner = Owner(tokens, lambda: [Finding("Python", "ok", "3.12"), Finding("reader", "warn", "none", "install one")])
     fill(memories.get("ann"))
@@ -107,7 +100,7 @@ def serve(folder: Path, open_namespace: OpenNamespace) -> Iterator[Served]:
     thread.start()
     while not server.started:
         time.sleep(0.01)
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}", tokens, memories.get("ann")
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}", tokens, memories
     server.should_exit = True
     thread.join(10)
     listening.close()
@@ -119,22 +112,50 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("console")
 
     def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-        more = options(layers=("entities", "facts"), segment_tokens=200)
-        return Memory(folder / "notes.lbug", namespace=namespace, progress=progress, **more)
+        return Memory(folder / "notes.lbug", namespace=namespace, progress=progress, **MODELS)
 
     with serve(folder, open_namespace) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def neo4j_served(neo4j_servers: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    server, own = neo4j_servers["2026"], f"test-{uuid.uuid4().hex}"
+
+    def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
+        access = {"user": server.user, "password": server.password}
+        return Memory(server.uri, namespace=f"{own}-{namespace}", progress=progress, neo4j=access, **MODELS)
+
+    with serve(tmp_path_factory.mktemp("console"), open_namespace) as running:
+        yield running
+    with GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
+        driver.execute_query("MATCH (n) WHERE n.namespace STARTS WITH $own DETACH DELETE n", own=own)
+
+
+ON_NEO4J = pytest.mark.full("the pages on the other engine, whose results the suite for stores ties to Ladybug's")
+
+
+@pytest.fixture(scope="module", params=["served", pytest.param("neo4j_served", id="neo4j-2026", marks=ON_NEO4J)])
+def on_engine(request: pytest.FixtureRequest) -> Served:
+    """A server over each engine."""
+    return request.getfixturevalue(request.param)
 
 
 def fill(memory: Memory) -> None:
     memory.add(FOX, key="fox", title="The fox", metadata={"project": "stories"})
     memory.add(GUIDE, key="guide.md")
     for day, words in (("2026-01-03", "I live in Paris."), ("2026-05-12", "I moved from Paris to Berlin.")):
-        turns = [{"role": "user", "content": words, "time": day}, {"role": "<u>bot</u>", "content": "<u>Good</u>."}]
+        turns = [{"role": "user", "content": words, "time": day}, {"role": "assistant", "content": "Good."}]
         memory.session(user="ann").add(turns)
-    for key, text in HOSTILE.items():
-        memory.add(text, key=key, title=f"<i>{key}</i>", metadata={"<u>tag</u>": "<b>x</b>"})
     memory.ask(QUESTION, keep_trace=True, documents=["fox"])
+
+
+def fill_hostile(memory: Memory) -> None:
+    for key, text in hostile.HOSTILE.items():
+        memory.add(text, key=key, title=hostile.TITLE, metadata=hostile.METADATA)
+    eve = memory.session(user=hostile.USER, session=hostile.TITLE)
+    eve.add([{"role": role, "content": words} for words in hostile.SAID for role in ("user", hostile.SPEAKER)])
+    memory.ask(hostile.QUESTION, keep_trace=True, documents=["ends"])
 
 
 @pytest.fixture(scope="module")
@@ -146,12 +167,13 @@ def browser() -> Iterator[Any]:
 
 
 @contextmanager
-def signed_in(browser: Any, address: str, tokens: TokenFolder) -> Iterator[Console]:
+def signed_in(browser: Any, served: Served, namespace: str = "ann") -> Iterator[Console]:
     """Open a page with a token of the namespace, in a context of its own."""
+    address, tokens, _ = served
     context = browser.new_context(viewport={"width": 1400, "height": 900}, locale="en-US")
     context.set_default_timeout(20_000)
     opened = Console(context.new_page(), address)
-    opened.page.goto(f"{address}/ui/#token={tokens.make('ann')}")
+    opened.page.goto(f"{address}/ui/#token={tokens.make(namespace)}")
     opened.page.wait_for_selector("nav")
     yield opened
     context.close()
@@ -159,7 +181,7 @@ def signed_in(browser: Any, address: str, tokens: TokenFolder) -> Iterator[Conso
 
 @pytest.fixture
 def console(browser: Any, served: Served) -> Iterator[Console]:
-    with signed_in(browser, served[0], served[1]) as opened:
+    with signed_in(browser, served) as opened:
         yield opened
 
 
@@ -172,22 +194,46 @@ def faults(page: Any) -> list[str]:
     ]
 
 
-def test_each_page_opens_without_fault_and_asks_no_other_host(console: Console) -> None:
+WIDTHS = {1_400: "light", 400: "dark"}
+
+
+def check_pages(console: Console, places: Iterable[str], faults_of: Callable[[Any], list[str]]) -> dict[str, list[str]]:
+    """Return the faults of pages at both widths, those of the raw text of documents, and failures."""
     found = {}
-    for place in PAGES:
-        page = console.open(place)
-        found |= {place: faults(page)} if faults(page) else {}
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1400, place
-    console.page.emulate_media(color_scheme="dark")
-    console.page.set_viewport_size({"width": 400, "height": 800})
-    for place in PAGES:
-        page = console.open(place)
-        found |= {f"dark {place}": faults(page)} if faults(page) else {}
-        assert page.evaluate("document.documentElement.scrollWidth") <= 400, place
-    assert found == {}
-    assert console.complaints == []
-    assert console.hosts == {console.address.split("//")[1]}
-    assert "token" not in console.page.url
+    for place in places:
+        for width, scheme in WIDTHS.items():
+            console.page.emulate_media(color_scheme=scheme)
+            console.page.set_viewport_size({"width": width, "height": 900})
+            page = console.open(place) if width == max(WIDTHS) else console.page
+            found[f"{width} {place}"] = [*faults_of(page), *page.locator(".failure").all_inner_texts()]
+        if page.locator(".body").count():
+            page.keyboard.press("r")
+            page.wait_for_selector("pre.raw")
+            found[f"raw {place}"] = faults_of(page)
+    return {name: each for name, each in found.items() if each}
+
+
+def overflows(page: Any) -> list[str]:
+    """Return the elements that reach over the edge of the window, and by how much the page is wider."""
+    wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return [*page.evaluate(OVERFLOWING), *([f"the page is {wider} pixels wider"] * (wider > 0))]
+
+
+OVERFLOWING = """() => [...document.querySelectorAll("body *")].filter((element) => {
+  const { left, right, width } = element.getBoundingClientRect();
+  const isCut = element.parentElement.closest(".scroll, pre, .picture, .unseen") || element.matches(".unseen, .skip");
+  return width > 0 && !isCut && (right > innerWidth + 1 || left < -1);
+}).map((element) => `${element.tagName} ${element.className} over the edge: ${element.textContent.slice(0, 60)}`)"""
+"""The elements that reach over the edge of the window, but those in boxes that scroll or cut them off."""
+
+
+def test_each_page_opens_without_fault_and_asks_no_other_host(browser: Any, on_engine: Served) -> None:
+    with signed_in(browser, on_engine) as console:
+        assert check_pages(console, PAGES, lambda page: [*faults(page), *overflows(page)]) == {}
+        assert "Berlin" in console.open("holds").inner_text("main")
+        assert console.complaints == []
+        assert console.hosts == {console.address.split("//")[1]}
+        assert "token" not in console.page.url
 
 
 def test_answer_comes_with_its_walk_and_opens_the_cited_characters(console: Console) -> None:
@@ -208,29 +254,30 @@ def test_answer_comes_with_its_walk_and_opens_the_cited_characters(console: Cons
     assert page.inner_text("h1") == QUESTION
 
 
-def test_text_of_hostile_documents_is_never_part_of_the_page(console: Console) -> None:
-    page = console.open("search?q=Ann")
-    for key in HOSTILE:
-        began = time.monotonic()
-        record = page.evaluate("key => encodeURIComponent(key)", key)
-        console.open(f"documents/{record}")
-        page.wait_for_selector(".body")
-        page.keyboard.press("r")
-        page.wait_for_selector("pre.raw")
-        page.keyboard.press("r")
-        assert time.monotonic() - began < 10, key
-        assert (
-            page.locator("main :is(img, script, iframe, svg, math, style, base, meta, b, i:not(.bar i), u)").count()
-            == 0
-        ), key
-    console.open("documents/turned")
-    assert "[U+202E]gnp.exe[U+202C] and zero[U+200B]width and [U+001B][31mred" in console.text()
-    for place in ("documents", "search?q=Ann", "graph?name=Ann"):
-        console.open(place)
-        assert page.locator("main :is(img, script, iframe, svg, math, style, base, meta, b, u)").count() == 0, place
-    assert page.evaluate("window.hit") is None
-    assert console.hosts == {console.address.split("//")[1]}
-    assert console.complaints == []
+FOREIGN = "main :is(img, script, iframe, svg, math, style, base, meta, form[action], b, i:not(.bar i), u)"
+"""Elements of hostile documents, none of which the console uses."""
+
+
+def foreign(page: Any) -> list[str]:
+    return page.locator(FOREIGN).evaluate_all("found => found.map((each) => each.outerHTML)")
+
+
+def test_text_of_hostile_documents_is_never_part_of_the_page(browser: Any, on_engine: Served) -> None:
+    memory = on_engine[2].get("eve")
+    fill_hostile(memory)
+    with signed_in(browser, on_engine, "eve") as console:
+        page = console.page
+        (kept,) = memory.questions()
+        others = (f"ask/{kept.id}", "search?q=Ann", "documents", "holds", "graph", "graph?name=Ann", "health")
+        places = (*others, *(f"documents/{record.id}" for record in memory.documents()))
+        assert check_pages(console, places, lambda page: [*overflows(page), *foreign(page)]) == {}
+        console.open("documents/turned")
+        assert "[U+202E]gnp.exe[U+202C] and zero[U+200B]width and [U+001B][31mred" in console.text()
+        console.open("documents/stacked")
+        assert "Z[U+0301 × 600]algo" in console.text()
+        assert page.evaluate("window.hit") is None
+        assert console.hosts == {console.address.split("//")[1]}
+        assert console.complaints == []
 
 
 def test_markdown_becomes_headings_tables_and_code(console: Console) -> None:
@@ -243,7 +290,7 @@ def test_markdown_becomes_headings_tables_and_code(console: Console) -> None:
 
 
 def test_documents_are_added_corrected_and_forgotten(console: Console, served: Served) -> None:
-    memory = served[2]
+    memory = served[2].get("ann")
     page = console.open("documents")
     page.click("text=Add documents")
     page.set_input_files(
@@ -251,6 +298,10 @@ def test_documents_are_added_corrected_and_forgotten(console: Console, served: S
     )
     page.wait_for_selector("text=bees.md: added")
     assert memory.get("bees.md").text == "# Bees\n\nTom keeps bees."
+    talk = {"messages": [{"role": "user", "content": "I live in Rome."}], "user": "tom", "session": "spring"}
+    files = {"name": "talk.json", "mimeType": "application/json", "buffer": json.dumps(talk).encode()}
+    page.set_input_files("input[type=file]", files)
+    page.wait_for_selector("text=talk.json: added")
     console.open("documents/bees.md")
     page.click("main button.danger")
     page.click("dialog button.danger")
@@ -265,7 +316,6 @@ def test_documents_are_added_corrected_and_forgotten(console: Console, served: S
     (record,) = memory.documents(where={"source": "console"})
     assert (record.metadata["user"], memory.scoped(user="ann").statements()[-1].value) == ("ann", "Lisbon")
 
-    memory.session(user="tom").add([{"role": "user", "content": "I live in Rome.", "time": "2026-01-01"}])
     console.open("holds")
     page.click("text=Forget everything of tom")
     page.click("dialog button.danger")
@@ -309,21 +359,31 @@ def test_map_flies_to_a_name_and_opens_it(console: Console) -> None:
     assert "Ann found a red fox" in page.inner_text(".body")
 
 
-def test_pages_of_a_pdf_are_numbered(console: Console, served: Served) -> None:
-    served[2].add("Rain fell.\f\nWe *stayed*.\f\nThe end.", key="paper")
+def test_pages_of_a_pdf_are_numbered(console: Console, served: Served, tmp_path: Path) -> None:
+    memory = served[2].get("ann")
+    memory.add("Rain fell.\f\nWe *stayed*.\f\nThe end.", key="paper")
+    memory.add(written(tmp_path, "boat.pdf", pdf_bytes("Tom built a red boat.", "The end.")), key="boat")
     page = console.open("documents/paper?from=12&to=14")
     assert page.locator(".body .page").all_inner_texts() == ["Page 1", "Page 2", "Page 3"]
     assert page.inner_text(".body mark") == "We"
     page.keyboard.press("r")
     page.wait_for_selector("pre.raw")
     assert page.locator("pre.raw").all_inner_texts() == ["Rain fell.", "We *stayed*.", "The end."]
-    served[2].forget("paper")
+    memory.ask("Who built a red boat?", keep_trace=True, documents=["boat"])
+    console.open("ask/Who%20built%20a%20red%20boat%3F")
+    assert page.inner_text(".citations small") == "boat · Page 1"
+    memory.forget("boat")
+    memory.forget("paper")
 
 
 @pytest.mark.parametrize("name", ["fox", "Ann", QUESTION, "markup", "long line"])
 def test_page_with_its_data_inside_needs_no_server(browser: Any, served: Served, tmp_path: Path, name: str) -> None:
+    memory = served[2].get("ann")
+    if name in hostile.HOSTILE:
+        memory = served[2].get("inside")
+        memory.add(hostile.HOSTILE[name], key=name, title=hostile.TITLE, metadata=hostile.METADATA)
     path = tmp_path / "page.html"
-    path.write_text(write_page(read_inside(served[2], served[2].around(name))), "utf-8")
+    path.write_text(write_page(read_inside(memory, memory.around(name))), "utf-8")
     context = browser.new_context(viewport={"width": 1400, "height": 900}, locale="en-US")
     opened = Console(context.new_page(), "")
     page = opened.page
@@ -334,8 +394,51 @@ def test_page_with_its_data_inside_needs_no_server(browser: Any, served: Served,
         page.wait_for_selector("main :is(.picture canvas, .body, .walk)")
         assert page.locator(".failure").count() == 0
         assert faults(page) == []
-    assert page.locator("main :is(img, script, iframe, svg, math, style, base, meta, b, u)").count() == 0
+    assert foreign(page) == []
     assert page.evaluate("window.hit") is None
+    assert opened.complaints == []
+    assert opened.hosts <= {""}
+    context.close()
+
+
+HOST = """html => new Promise((resolve) => {
+  const frame = document.body.appendChild(document.createElement("iframe"));
+  const log = [];
+  const send = (message) => frame.contentWindow.postMessage({ jsonrpc: "2.0", ...message }, "*");
+  addEventListener("message", async ({ data: { id, method, params } }) => {
+    log.push(method);
+    if (method === "ui/initialize") send({ id, result: { protocolVersion: params.protocolVersion } });
+    if (method === "ui/notifications/initialized")
+      send({ method: "ui/notifications/tool-input", params: { arguments: { name: "fox" } } });
+    if (method === "resources/read") send({ id, result: { contents: [{ text: await readResource(params.uri) }] } });
+    if (method === "ui/notifications/size-changed") { frame.height = params.height; resolve(log); }
+  });
+  frame.width = 900;
+  frame.sandbox = "allow-scripts";
+  frame.srcdoc = html;
+})"""
+"""A host of MCP Apps: it shows a page in a frame, and passes on what the page reads."""
+
+
+def test_host_shows_the_page_of_look(browser: Any, served: Served) -> None:
+    memory = served[2].get("ann")
+    context = browser.new_context(viewport={"width": 1000, "height": 900}, locale="en-US")
+    opened = Console(context.new_page(), "")
+    page = opened.page
+    addresses = []
+
+    def read(address: str) -> str:
+        addresses.append(address)
+        return write_page(read_inside(memory, memory.around("fox")))
+
+    page.expose_function("readResource", read)
+    log = page.evaluate(HOST, write_page({"isHosted": True}))
+    assert log[:3] == ["ui/initialize", "ui/notifications/initialized", "resources/read"]
+    assert addresses == ["ui://memgraph_rag/fox"]
+    frame = page.frame_locator("iframe")
+    assert "Ann found a red fox" in frame.locator(".body").inner_text()
+    frame.locator("nav a >> text=Graph").click()
+    frame.locator(".picture canvas").first.wait_for()
     assert opened.complaints == []
     assert opened.hosts <= {""}
     context.close()
@@ -392,21 +495,3 @@ def test_owner_runs_checks_and_makes_a_token(console: Console, served: Served) -
     made = tokens.find(page.inner_text(".receipt code"))
     assert made is not None
     assert made.namespace == "tom"
-
-
-@pytest.mark.full("the pages on the other engine, whose results the suite for stores ties to Ladybug's")
-def test_each_page_opens_on_neo4j(browser: Any, neo4j_servers: Any, tmp_path: Path) -> None:
-    server, own = neo4j_servers["2026"], f"test-{uuid.uuid4().hex}"
-
-    def open_namespace(namespace: str, *, progress: Callable[[str, int, int], None]) -> Memory:
-        more = options(layers=("entities", "facts"), neo4j={"user": server.user, "password": server.password})
-        return Memory(server.uri, namespace=f"{own}-{namespace}", progress=progress, **more)
-
-    with serve(tmp_path, open_namespace) as (address, tokens, memory), signed_in(browser, address, tokens) as console:
-        for place in PAGES:
-            console.open(place)
-            assert console.page.locator(".failure").count() == 0, place
-        assert "Berlin" in console.open("holds").inner_text("main")
-        for record in memory.documents():
-            memory.forget(record.id)
-    assert console.complaints == []

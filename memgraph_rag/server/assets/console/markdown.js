@@ -15,6 +15,7 @@ const QUOTE = /^\s{0,3}>\s?/;
 const ROW_BELOW = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 const INLINE = /(`+)([^`]+?)\1|\*\*([^*\n]+?)\*\*|\*([^*\s][^*\n]*?)\*|!?\[([^\]]*)\]\(([^)\s]*)[^)\n]*\)/g;
 
+const MOST_DEPTH = 8; // of quotes in quotes: deeper ones stay text, or they would leave no room for it
 const MOST_INLINE = 4_000; // characters of a line whose inline marks are read: a longer one is no prose
 
 /**
@@ -41,6 +42,7 @@ class Renderer {
   constructor(text, leaf) {
     this.text = text;
     this.leaf = leaf;
+    this.depth = 0;
   }
 
   of(line) {
@@ -64,7 +66,7 @@ class Renderer {
     if (FENCE.test(line)) return this.code(all, place);
     if (RULE.test(line)) return [html`<hr />`, place + 1];
     if (HEADING.test(line)) return [this.heading(all[place], line), place + 1];
-    if (QUOTE.test(line)) return this.run(all, place, QUOTE, (inner) => html`<blockquote>${inner}</blockquote>`);
+    if (QUOTE.test(line) && this.depth < MOST_DEPTH) return this.quote(all, place);
     if (ITEM.test(line)) return this.list(all, place);
     if (line.includes("|") && all[place + 1] && ROW_BELOW.test(this.of(all[place + 1]))) return this.table(all, place);
     return this.paragraph(all, place);
@@ -85,15 +87,17 @@ class Renderer {
     return [html`<pre tabindex="0"><code>${shown}</code></pre>`, last + 1];
   }
 
-  /** Take the lines that match a pattern, without what it matches, as blocks of their own. */
-  run(all, place, pattern, wrap) {
+  /** Take the lines of a quote, without its mark, as blocks of their own. */
+  quote(all, place) {
     const inner = [];
-    while (place < all.length && pattern.test(this.of(all[place]))) {
+    for (; place < all.length && QUOTE.test(this.of(all[place])); place += 1) {
       const { start, end } = all[place];
-      inner.push({ start: start + this.of(all[place]).match(pattern)[0].length, end });
-      place += 1;
+      inner.push({ start: start + this.of(all[place]).match(QUOTE)[0].length, end });
     }
-    return [wrap(this.blocks(inner)), place];
+    this.depth += 1;
+    const blocks = this.blocks(inner);
+    this.depth -= 1;
+    return [html`<blockquote>${blocks}</blockquote>`, place];
   }
 
   list(all, place) {

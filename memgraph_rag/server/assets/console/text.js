@@ -9,10 +9,16 @@ import { html } from "./view.js";
 // Controls, zero-width characters, and marks that change the direction of what follows.
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** Return a text in which no character hides or turns another one around. */
+const STACKED = /\p{M}{9,}/gu; // marks above and below one letter; no script needs so many, and they cover other lines
+
+/** Return a text in which no character hides another one or turns it around. */
 export function visible(text) {
-  return String(text ?? "").replace(HIDDEN, (character) =>
-    `[U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+  return String(text ?? "").replace(HIDDEN, (character) => `[${numberOf(character)}]`)
+    .replace(STACKED, (marks) => `[${numberOf(marks)} × ${marks.length}]`);
+}
+
+function numberOf(character) {
+  return `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 /** Return at most `most` characters of a text on one line. */
@@ -61,6 +67,12 @@ export function leafOf(text, span) {
     return html`${visible(text.slice(start, from))}<mark>${visible(text.slice(from, to))}</mark>${
       visible(text.slice(to, end))}`;
   };
+}
+
+/** Return the length of the speaker and the time before a turn's words; 0 if the turn begins otherwise. */
+export function prefixOf(turn, text) {
+  const end = text.indexOf(": ");
+  return turn.speaker && text.startsWith(turn.speaker) && end >= 0 && end < turn.speaker.length + 40 ? end + 2 : 0;
 }
 
 /** Return a text in which the names, dates and longer words of a query are marked. */

@@ -155,11 +155,18 @@ function placeOf({ document_key: key, start, end }) {
   return address("documents", key, { from: start, to: end });
 }
 
+/** Return the place of a quote in its document: the number of a page in the reader's language, or a slide or sheet. */
+function placeWords(place) {
+  const page = place.match(/^page (\d+)$/);
+  return page ? t("document.page", { n: Number(page[1]) }) : visible(place);
+}
+
 function Proof({ answer, read }) {
   return html`
     ${answer.warnings.map((warning) => html`<p class="warning">${visible(warning.text)}</p>`)}
     <ol class="citations">${answer.citations.map((cited) => html`<li>
-      <a href=${placeOf(cited)}>“${excerpt(cited.quote, 400)}”</a> <small>${visible(cited.document_key)}</small></li>`)}</ol>
+      <a href=${placeOf(cited)}>“${excerpt(cited.quote, 400)}”</a>
+      <small>${visible(cited.document_key)}${cited.place && ` · ${placeWords(cited.place)}`}</small></li>`)}</ol>
     <p class="hint">${t(`stop.${answer.stop_reason}`)} ${t("ask.cost", { read, strategy: answer.strategy,
       calls: answer.usage.model_calls, seconds: Number(answer.usage.seconds.toFixed(1)) })}</p>`;
 }

@@ -5,7 +5,7 @@ import { inside, resultInside } from "../inside.js";
 import { markdown } from "../markdown.js";
 import { Busy, Confirm, Failure, Receipt, forgotten, useCall } from "../parts.js";
 import { address } from "../route.js";
-import { excerpt, leafOf, pagesIn, placesIn, visible } from "../text.js";
+import { excerpt, leafOf, pagesIn, placesIn, prefixOf, visible } from "../text.js";
 import { html, useEffect, useMemo, useState } from "../view.js";
 import { formatted, t, when } from "../words.js";
 
@@ -110,12 +110,6 @@ function Talk({ segments, text, at, leaf, span }) {
         <p class="text" dir="auto">${leaf(at(turn.start) + prefix, at(turn.end) - blank)}</p></li>`;
     })}</ol>
     ${first + TURNS < segments.length && html`<button type="button" onClick=${() => setFirst(first + TURNS)}>${t("document.after")}</button>`}`;
-}
-
-/** Return the length of the speaker and the time before a turn's words; 0 if the turn begins otherwise. */
-function prefixOf(turn, text) {
-  const end = text.indexOf(": ");
-  return turn.speaker && text.startsWith(turn.speaker) && end >= 0 && end < turn.speaker.length + 40 ? end + 2 : 0;
 }
 
 function Beside({ data }) {

@@ -55,7 +55,7 @@ function Row({ record, layers }) {
     <td><a href=${address("documents", record.id)}>${excerpt(record.key, 90)}</a>
       ${record.title && record.title !== record.key && html`<small>${excerpt(record.title, 90)}</small>`}</td>
     <td>${user && html`${excerpt(user, 40)}<small>${excerpt(session ?? "", 40)}</small>`}</td>
-    <td class="number">${formatted(record.characters)}</td>
+    <td class="number" data-unit=${t("documents.characters")}>${formatted(record.characters)}</td>
     <td>${layers.map((layer) => html`<${LayerBadge} layer=${layer} isBuilt=${record.layers.includes(layer)} />`)}</td>
     <td><time>${when(record.added_at)}</time></td>
   </tr>`;

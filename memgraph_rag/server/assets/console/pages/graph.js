@@ -154,7 +154,7 @@ function draw(picture, { nodes, edges, chosen }) {
     ? { name: "concentric", concentric: (node) => (node.data("kind") === "question" ? 2 : 1), levelWidth: () => 1,
         minNodeSpacing: 50 }
     : { name: "cose", animate: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 15_000,
-        idealEdgeLength: () => 45 }).run();
+        idealEdgeLength: () => 90 }).run();
   fit(picture);
   if (chosen) picture.getElementById(chosen).select();
 }

@@ -2,7 +2,7 @@
 
 import { Busy, Choice, Failure, Field, ScopeFields, Share, scopeArguments, useCall, useSettled } from "../parts.js";
 import { address } from "../route.js";
-import { visible, withWords } from "../text.js";
+import { prefixOf, visible, withWords } from "../text.js";
 import { html, useState } from "../view.js";
 import { t, when } from "../words.js";
 
@@ -49,7 +49,7 @@ function Hit({ hit, query }) {
     <p class="hit-head"><a href=${address("documents", hit.document_id, { from: hit.start, to: hit.end })}>
       ${visible(hit.document_key)}</a>
       ${hit.speaker && html`<span>${visible(hit.speaker)}</span>`} ${hit.time && html`<time>${when(hit.time)}</time>`}</p>
-    <p class="text" dir="auto">${withWords(hit.text.trim(), query)}</p>
+    <p class="text" dir="auto">${withWords(hit.text.slice(prefixOf(hit, hit.text)).trim(), query)}</p>
     ${hit.remarks.map((remark) => html`<p class="remark">${visible(remark)}</p>`)}
     <div class="shares">
       ${hit.relevance !== null && html`<${Share} label=${t("search.relevance")} value=${hit.relevance} />`}
