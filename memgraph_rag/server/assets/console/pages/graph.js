@@ -154,9 +154,29 @@ function draw(picture, { nodes, edges, chosen }) {
     ? { name: "concentric", concentric: (node) => (node.data("kind") === "question" ? 2 : 1), levelWidth: () => 1,
         minNodeSpacing: 50 }
     : { name: "cose", animate: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 15_000,
-        idealEdgeLength: () => 90 }).run();
+        idealEdgeLength: () => 60 }).run();
+  moveApart(picture.nodes());
   fit(picture);
   if (chosen) picture.getElementById(chosen).select();
+}
+
+/** Move nodes until their labels overlap no more, or 40 times: the layouts leave room for nodes alone. */
+function moveApart(nodes) {
+  const boxes = nodes.map((node) => ({ node, ...node.position(), ...node.layoutDimensions({ nodeDimensionsIncludeLabels: true }) }));
+  for (let turn = 0, isMoved = true; turn < 40 && isMoved; turn += 1) {
+    isMoved = false;
+    boxes.forEach((one, place) => boxes.slice(0, place).forEach((other) => {
+      const right = (one.w + other.w) / 2 - Math.abs(one.x - other.x);
+      const down = (one.h + other.h) / 2 - Math.abs(one.y - other.y);
+      if (right <= 0 || down <= 0) return;
+      const [axis, step] = right < down ? ["x", right / 2 + 1] : ["y", down / 2 + 1];
+      const way = one[axis] < other[axis] ? -step : step;
+      one[axis] += way;
+      other[axis] -= way;
+      isMoved = true;
+    }));
+  }
+  for (const { node, x, y } of boxes) node.position({ x, y });
 }
 
 /** Show the whole graph, but a small one not larger than its labels need. */
