@@ -199,12 +199,12 @@ WIDTHS = {1_400: "light", 400: "dark"}
 
 def check_pages(console: Console, places: Iterable[str], faults_of: Callable[[Any], list[str]]) -> dict[str, list[str]]:
     """Return the faults of pages at both widths, those of the raw text of documents, and failures."""
-    found = {}
+    page, found = console.page, {}
     for place in places:
+        console.open(place)
         for width, scheme in WIDTHS.items():
-            console.page.emulate_media(color_scheme=scheme)
-            console.page.set_viewport_size({"width": width, "height": 900})
-            page = console.open(place) if width == max(WIDTHS) else console.page
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 900})
             found[f"{width} {place}"] = [*faults_of(page), *page.locator(".failure").all_inner_texts()]
         if page.locator(".body").count():
             page.keyboard.press("r")

@@ -111,13 +111,8 @@ def whole_map(
     ``names``).
     """
     drawn = _memory(call).map(most=most)
-    about = {
-        "version": drawn.version,
-        "documents": drawn.documents,
-        "names": drawn.names,
-        "edges": len(drawn.edges),
-        "left_out": drawn.left_out,
-    }
+    about = {name: getattr(drawn, name) for name in ("version", "documents", "names", "left_out")}
+    about["edges"] = len(drawn.edges)
     head = json.dumps(about).encode()
     head += b" " * (-len(head) % 4)
     arrays = (drawn.positions.astype("<f4"), drawn.sizes.astype("<f4"), drawn.edges.astype("<u4"))
@@ -137,9 +132,8 @@ def statements(
     """Return what people said of themselves, and whether it still holds. The layer facts finds it."""
     scope = scope_fields(user=user, session=session, since=since, until=until, at=at)
     found = _memory(call).scoped(**scope).statements()
-    return Statements.model_validate(
-        {"statements": plain_value(found[:limit]), "left_out": max(0, len(found) - limit)}
-    )  # fmt: skip
+    left_out = max(0, len(found) - limit)
+    return Statements.model_validate({"statements": plain_value(found[:limit]), "left_out": left_out})
 
 
 def questions(*, call: Call) -> KeptQuestions:
