@@ -172,7 +172,7 @@ def ask(setting: Setting, questions: Sequence[str] = QUESTIONS) -> Iterator[Rati
             tokens = sum(
                 segment.tokens
                 for record in memory.documents()
-                for segment in memory._parts.store.segments_of(record.id)
+                for segment in memory._parts.store.list_segments(record.id)
             )
             memory.embedder.embed(["warm"])
             forward_sdpa(setting.model, setting.ids(64))

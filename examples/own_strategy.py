@@ -35,7 +35,7 @@ class BestWithNeighbours:
         best = results[0].segment
         neighbours = [
             segment
-            for segment in context.graph.segments_of(best.document_id)
+            for segment in context.graph.list_segments(best.document_id)
             if abs(segment.index - best.index) == 1 and not segment.echo
         ]
         session = context.session

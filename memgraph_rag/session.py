@@ -392,7 +392,7 @@ class Session:
         """
         document_id = self._conversation.page_id(number)
         records = self._store.documents([document_id])
-        segments = self._store.segments_of(document_id)
+        segments = self._store.list_segments(document_id)
         if not records or records != self._store.documents([document_id]):
             raise DocumentChanged(
                 f"Expected page {number} of a session, got a missing or changed page. Read the session again."

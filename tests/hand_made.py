@@ -125,7 +125,7 @@ class HandMadeGraph:
     def nodes(self, node_ids: Sequence[str]) -> list[Node]:
         return [self._nodes[node_id] for node_id in node_ids if node_id in self._nodes]
 
-    def segments_of(self, document_id: str) -> list[Segment]:
+    def list_segments(self, document_id: str) -> list[Segment]:
         segments = [
             node for node in self._nodes.values() if isinstance(node, Segment) and node.document_id == document_id
         ]
@@ -172,8 +172,8 @@ class HandMadeGraph:
     def entities(self, entity_ids: Sequence[str]) -> list[Entity]:
         return [Entity(entity_id, entity_id, entity_id, self._kinds.get(entity_id, ())) for entity_id in entity_ids]
 
-    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
-        self.calls["entities_of"] += 1
+    def list_mentioned_entities(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
+        self.calls["list_mentioned_entities"] += 1
         return {
             segment_id: sorted(self._named_by(segment_id)) for segment_id in segment_ids if segment_id in self._nodes
         }
@@ -200,7 +200,7 @@ class HandMadeGraph:
             end for fact in stated for end in (fact.source_id, fact.target_id)
         }
 
-    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+    def count_by_document(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         raise NotImplementedError
 
     def statistics(self) -> Mapping[str, int]:

@@ -62,7 +62,7 @@ def graph_of(memory: Memory) -> dict[str, Any]:
     """Everything a memory holds but the times of adding."""
     store = memory._parts.store
     records = store.documents()
-    segments = [segment for record in records for segment in store.segments_of(record.id)]
+    segments = [segment for record in records for segment in store.list_segments(record.id)]
     nodes = {node.id: node for node in (*segments, *store.top_nodes([record.id for record in records]))}
     edges, frontier = [], sorted(nodes)
     while frontier:
@@ -77,13 +77,13 @@ def graph_of(memory: Memory) -> dict[str, Any]:
         "edges": {(edge.source_id, edge.target_id): round(edge.weight, 9) for edge in edges},
         "indexed": [
             replace(segment, embedding=segment.embedding.tolist(), time="")
-            for segment in store.indexed_segments(since=-1)
+            for segment in store.list_indexed_segments(since=-1)
         ],
         "entities": store.entities(
             sorted(
                 {
                     entity
-                    for segment in store.indexed_segments(since=-1)
+                    for segment in store.list_indexed_segments(since=-1)
                     for entity in (*segment.entities, *segment.titles)
                 }
             )

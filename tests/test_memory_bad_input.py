@@ -282,7 +282,7 @@ def test_hostile_text_is_text(hostile_memory: Memory, kind: str) -> None:
     receipt = memory.add(text, key=kind, title=text[:50], metadata={"text": text[:50]})
     assert receipt.action is Action.ADDED
     stored = text.replace("\0", "\ufffd").replace("\ud800", "\ufffd")
-    segments = memory._parts.store.segments_of(receipt.document_id)
+    segments = memory._parts.store.list_segments(receipt.document_id)
     assert "".join(segment.text for segment in segments) == stored
     assert memory.add(text, key=kind, title=text[:50], metadata={"text": text[:50]}).action is Action.UNCHANGED
     assert memory.documents()[0].title == stored[:50]

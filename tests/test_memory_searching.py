@@ -116,7 +116,7 @@ def test_a_conversation_is_found_by_its_turns(memory: Memory) -> None:
         ],
         key="chat",
     )
-    segments = memory._parts.store.segments_of(memory.documents()[0].id)
+    segments = memory._parts.store.list_segments(memory.documents()[0].id)
     assert [(segment.speaker, segment.time) for segment in segments] == [
         ("Ann", "2024-05-01T10:00:00"),
         ("Ben", "2024-05-01T10:01:00"),

@@ -293,5 +293,5 @@ def test_annotations_of_lost_segments_are_found_and_built_again(open_memory: Ope
 
     assert "documents with annotations of missing segments" in wrong
     assert memory.documents()[0].layers == ()
-    (counts,) = store.counts_of([memory.documents()[0].id]).values()
+    (counts,) = store.count_by_document([memory.documents()[0].id]).values()
     assert "Annotation" not in counts

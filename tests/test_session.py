@@ -42,7 +42,7 @@ def turns(count: int, start: int = 0) -> list[dict[str, Any]]:
 def said(memory: Memory) -> list[str]:
     """The text of all pages, one after another."""
     pages = sorted(memory.documents(), key=lambda record: int(record.key.rpartition("/")[2]))
-    return ["".join(segment.text for segment in memory._parts.store.segments_of(record.id)) for record in pages]
+    return ["".join(segment.text for segment in memory._parts.store.list_segments(record.id)) for record in pages]
 
 
 def without_origin(memory: Memory) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def test_times_of_all_kinds(memory: Memory) -> None:
             Message("user", "Now."),
         ]
     )
-    segments = memory._parts.store.segments_of(memory.documents()[0].id)
+    segments = memory._parts.store.list_segments(memory.documents()[0].id)
     times = [segment.time for segment in segments]
     assert times[:3] == ["2024-05-02T10:00:00+02:00", "2024-05-01T00:00:00+00:00", "2023-05-08T13:56:00"]
     assert all(datetime.fromisoformat(time) >= began for time in times[3:])
@@ -324,7 +324,7 @@ def test_import_takes_exported_session(
         monkeypatch.setattr(session_pages.timestamps, "read", lambda _: time)
     session.add([{"role": "user", "content": "I like tea.", **({"time": time} if time else {})}])
     monkeypatch.undo()
-    assert not time or memory._parts.store.segments_of(memory.documents()[0].id)[0].time == time
+    assert not time or memory._parts.store.list_segments(memory.documents()[0].id)[0].time == time
     memory.maintenance.export_to(tmp_path / "all.jsonl")
     with Memory(tmp_path / "other.lbug", **options()) as other:
         list(other.maintenance.import_from(tmp_path / "all.jsonl"))
@@ -350,7 +350,7 @@ def test_the_end_builds_layers_and_later_turns_begin_a_page(memory: Memory) -> N
 @pytest.mark.parametrize("metadata", [{}, {"user": "mallory", "session": "1", "turns": "[]"}])
 def test_another_document_is_not_taken_for_a_page(memory: Memory, metadata: dict[str, str]) -> None:
     """Older versions let ``add`` store one under the key of a page."""
-    (graph,) = memory._parts.store.graphs_of([memory.add("Something else.", key="x").document_id])
+    (graph,) = memory._parts.store.read_graphs([memory.add("Something else.", key="x").document_id])
     memory.forget("x")
     taken = Conversation(memory.namespace, "ann", "default")
     squatting = replace(graph.document, id=taken.page_id(0), key=taken.key(0), metadata=metadata)

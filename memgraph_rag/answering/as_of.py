@@ -73,9 +73,9 @@ class GraphAsOf:
             hits = [*hits, *filter(self._counts, others)]
         return sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
 
-    def segments_of(self, document_id: str) -> list[Segment]:
+    def list_segments(self, document_id: str) -> list[Segment]:
         """Return the segments of a document that are in the period, by index; an empty list if none is."""
-        return [segment for segment in self._graph.segments_of(document_id) if self._as_of.may_read(segment)]
+        return [segment for segment in self._graph.list_segments(document_id) if self._as_of.may_read(segment)]
 
     def top_nodes(self, document_ids: Sequence[str], *, layer: PointLayer = "points") -> list[Node]:
         """Return each document's top nodes of a layer, or its segments in the period if it is in it only in part.
@@ -88,16 +88,16 @@ class GraphAsOf:
             by_document.setdefault(node.document_id, []).append(node)
         for document_id in document_ids:
             if self._as_of.goes_on(document_id):
-                by_document[document_id] = [*self.segments_of(document_id)]
+                by_document[document_id] = [*self.list_segments(document_id)]
         return [node for document_id in document_ids for node in by_document.get(document_id, ())]
 
     def successors(self, node_ids: Sequence[str]) -> list[Summarizes]:
         """Return the edges to lower nodes. The edges of a node in the period lead to nodes in the period."""
         return self._graph.successors(node_ids)
 
-    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
+    def list_mentioned_entities(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
         """Return the ids of the entities that segments in the period mention, by segment id; others are left out."""
-        return self._graph.entities_of([each for each in segment_ids if each in self._as_of.segments])
+        return self._graph.list_mentioned_entities([each for each in segment_ids if each in self._as_of.segments])
 
     def expand(
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None

@@ -68,7 +68,7 @@ class Learning:
         self, records: Sequence[DocumentRecord], segments_of: Mapping[str, tuple[Segment, ...]]
     ) -> list[SplitDocument]:
         """Return the documents with these segments, with their sections and the texts of their top-level points."""
-        sections = self._store.sections_in([record.id for record in records])
+        sections = self._store.list_sections_by_document([record.id for record in records])
         with_points = [record.id for record in records if "points" in record.layers]
         summaries = find_summaries(self._store, with_points)
         return [

@@ -43,7 +43,7 @@ def find_documents(store: GraphStore, names: Sequence[str | Path]) -> list[Docum
     """
     keys = [default_key(name) if isinstance(name, Path) else name for name in names]
     possible = [key for key in keys if is_possible_key(key)]
-    known = dict(zip(possible, store.named_documents(possible), strict=True))
+    known = dict(zip(possible, store.find_documents(possible), strict=True))
     records = {key: record for key, record in known.items() if record is not None}
     missing = {key: name for key, name in zip(keys, names, strict=True) if is_possible_key(key) and key not in records}
     records |= _find_by_paths(store, missing)

@@ -45,7 +45,7 @@ class ScopeIndex:
         version = self._store.version()  # read before the records: the next call reads later writes again
         if version == self._version:
             return
-        for record in self._store.written_documents(since=self._version):
+        for record in self._store.list_written_documents(since=self._version):
             self._scopes[record.id] = owner_of(record.metadata)
         if len(self._scopes) != self._store.count_documents():
             stored = set(self._store.document_ids())

@@ -39,7 +39,7 @@ class GraphView(GraphReader, Protocol):
         """Return the document with this id, else the document with this key; None when neither exists."""
         ...
 
-    def names_with(self, part: str, *, k: int) -> list[Entity]:
+    def find_names(self, part: str, *, k: int) -> list[Entity]:
         """Return the k entities with the shortest normalised names that contain ``part``; ties by code point.
 
         ``part`` is compared as it is: normalise it first. It may match within a word.
@@ -57,19 +57,19 @@ class GraphView(GraphReader, Protocol):
         """Return the entities that the title of a document names, by entity id; an empty list for an unknown id."""
         ...
 
-    def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
+    def list_entity_mentions(self, entity_id: str, *, k: int) -> list[Mention]:
         """Return the first k mentions of an entity, by document id, then in the order of the text."""
         ...
 
-    def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
+    def list_titled_documents(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
         """Return (document id, surface) of the first k documents whose title names an entity, by document key."""
         ...
 
-    def relations_of(self, document_id: str) -> list[Relation]:
+    def list_relations(self, document_id: str) -> list[Relation]:
         """Return all relations that a document states, by id; an empty list for an unknown id."""
         ...
 
-    def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
+    def list_entity_relations(self, entity_id: str, *, k: int) -> list[Relation]:
         """Return the first k relations that begin or end at an entity, by id.
 
         Relations of its near-synonyms are not included.
@@ -217,18 +217,18 @@ class GraphStore(GraphView, SearchedGraph, GraphWriter, StoreUpkeep, Protocol):
 
     name_scale: Callable[[], CosineScale]
 
-    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
+    def find_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
         """Return, for each name, in order, the document with that id, else with that key; None when neither exists."""
         ...
 
-    def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
+    def list_documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
         """Return the first k documents whose keys sort after ``key``, by key in code point order.
 
         An empty ``key`` begins at the first document. A document with this key need not exist.
         """
         ...
 
-    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+    def count_by_document(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return, for each document id, the number of its nodes by label and of its edges by type.
 
         A count of 0 is left out; an unknown id has an empty mapping. Points of the layer ``clusters`` are counted as
@@ -237,20 +237,20 @@ class GraphStore(GraphView, SearchedGraph, GraphWriter, StoreUpkeep, Protocol):
         """
         ...
 
-    def segments_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Segment]]:
+    def list_segments_by_document(self, document_ids: Sequence[str]) -> Mapping[str, list[Segment]]:
         """Return the segments of each of these documents, echoes too, by index; an empty list for an unknown id."""
         ...
 
-    def sections_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Section]]:
+    def list_sections_by_document(self, document_ids: Sequence[str]) -> Mapping[str, list[Section]]:
         """Return the outline of each of these documents, by index; an empty list without an outline or a document."""
         ...
 
-    def mentions_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Mention]]:
+    def list_mentions_by_document(self, document_ids: Sequence[str]) -> Mapping[str, list[Mention]]:
         """Return the mentions of each of these documents, in the order of the text; an empty list for an unknown id."""
         ...
 
     @abstractmethod
-    def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
+    def read_graphs(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
         """Return everything that these documents contribute to the graph, ready to be written again.
 
         The order is that of ``document_ids``; unknown ids are left out. Many documents share each statement;

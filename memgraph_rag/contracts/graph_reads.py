@@ -70,7 +70,7 @@ class GraphReader(NodeReader, Protocol):
     """The reads that strategies use, in addition to ``NodeReader``."""
 
     @abstractmethod
-    def segments_of(self, document_id: str) -> list[Segment]:
+    def list_segments(self, document_id: str) -> list[Segment]:
         """Return all segments of a document, echoes included, by index; an empty list for an unknown id."""
         ...
 
@@ -95,7 +95,7 @@ class GraphReader(NodeReader, Protocol):
         ...
 
     @abstractmethod
-    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
+    def list_mentioned_entities(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
         """Return the ids of the entities that each of these segments mentions, sorted, each once.
 
         An unknown segment has no key. A segment without mentions has an empty list. Entities in the title of the
@@ -176,7 +176,7 @@ class SearchedGraph(NodeReader, Protocol):
         """
         ...
 
-    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+    def list_indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         """Return all segments of the documents that were written after version ``since``; -1 returns all.
 
         The order is by (document id, index). Echoes are included; a missing embedding is a zero vector. A store
@@ -192,7 +192,7 @@ class SearchedGraph(NodeReader, Protocol):
         ...
 
     @abstractmethod
-    def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
+    def list_written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
         """Return the documents that were written after version ``since``, by key; -1 returns all.
 
         A change of the layers, the embeddings or the metadata counts as writing. Forgotten documents are not reported.
@@ -227,7 +227,7 @@ class SearchedGraph(NodeReader, Protocol):
 
     # ── a kept index ─────────────────────────────────────────────────────────────────────────────────────
 
-    def kept_index(self) -> Path | None:
+    def find_kept_index(self) -> Path | None:
         """Return the path of the kept index file of the current version of the namespace; None if there is no such one.
 
         A store without kept files always returns None.
@@ -256,7 +256,7 @@ class SearchedGraph(NodeReader, Protocol):
         """
         ...
 
-    def linked_segments(
+    def find_linked_segments(
         self,
         masses: Mapping[str, float],
         *,
@@ -281,14 +281,14 @@ class SearchedGraph(NodeReader, Protocol):
         """
         ...
 
-    def named_by(self, entity_ids: Sequence[str]) -> list[int]:
+    def count_naming_segments(self, entity_ids: Sequence[str]) -> list[int]:
         """Return how many segments mention each of these entities, in the order given; 0 for an unknown id.
 
         For an entity with many mentions, a store may return the number of mentions instead.
         """
         ...
 
-    def times_of(self, segment_ids: Sequence[str]) -> dict[str, str]:
+    def list_segment_times(self, segment_ids: Sequence[str]) -> dict[str, str]:
         """Return the time of each of these segments, by id; for a segment without time, when its document was added.
 
         Unknown ids are left out. A time is ISO 8601.

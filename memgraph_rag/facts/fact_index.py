@@ -97,7 +97,7 @@ class FactIndex:
         annotations = self._graph.layer_annotations(FACTS, since=self._version)
         if annotations or self._facts:
             first = self._version if self._facts else -1  # documents without facts have users, too
-            records = {record.id: record for record in self._graph.written_documents(since=first)}
+            records = {record.id: record for record in self._graph.list_written_documents(since=first)}
             facts = dict(self._facts)
             for document_id in records:
                 facts.pop(document_id, None)

@@ -202,10 +202,14 @@ class Planner:
         deepened = [plan for plan in plans if isinstance(plan, PendingDocument) and not plan.is_new]
         if not deepened:
             return list(plans)
-        segments = self._store.segments_in([plan.record.id for plan in deepened])
-        sections = self._store.sections_in([plan.record.id for plan in deepened if _takes_stored(plan, "outline")])
+        segments = self._store.list_segments_by_document([plan.record.id for plan in deepened])
+        sections = self._store.list_sections_by_document(
+            [plan.record.id for plan in deepened if _takes_stored(plan, "outline")]
+        )
         summaries = find_summaries(self._store, [plan.record.id for plan in deepened if _takes_stored(plan, "points")])
-        mentions = self._store.mentions_in([plan.record.id for plan in deepened if plan.lacks(RELATIONS.layer)])
+        mentions = self._store.list_mentions_by_document(
+            [plan.record.id for plan in deepened if plan.lacks(RELATIONS.layer)]
+        )
         return _with_pending(
             plans,
             [
@@ -222,7 +226,7 @@ class Planner:
 
     def _with_counts(self, plans: Sequence[Plan]) -> list[Plan]:
         """Return the plans; each receipt with the counts of the stored rows of its document."""
-        counts = self._store.counts_of([plan.document_id for plan in plans if isinstance(plan, Receipt)])
+        counts = self._store.count_by_document([plan.document_id for plan in plans if isinstance(plan, Receipt)])
         return [replace(plan, counts=counts[plan.document_id]) if isinstance(plan, Receipt) else plan for plan in plans]
 
     def _plan_new(self, document: Document) -> PendingDocument:
@@ -273,7 +277,7 @@ class Planner:
         sentence_ids = {plan.record.id: echoes.sentence_ids(namespace, plan.segments) for plan in new}
         origins = self._answers.find(set().union(*sentence_ids.values()))
         echoing = [plan for plan in new if not origins.keys().isdisjoint(sentence_ids[plan.record.id])]
-        before = self._store.segments_in([plan.record.id for plan in echoing if plan.record.id in stored])
+        before = self._store.list_segments_by_document([plan.record.id for plan in echoing if plan.record.id in stored])
         same_text = {item.key: set(map(self._document_id, item.same_as)) for item in group if isinstance(item, Loaded)}
         return _with_pending(
             plans,

@@ -36,7 +36,7 @@ def find(store: GraphStore, name: str | Path) -> Document | Node:
     if isinstance(name, str) and is_possible_key(name) and (nodes := store.nodes([name])):
         return nodes[0]
     (record,) = find_documents(store, [name])
-    text = "".join(segment.text for segment in store.segments_of(record.id))
+    text = "".join(segment.text for segment in store.list_segments(record.id))
     return Document(text, record.key, record.title, record.source, record.metadata)
 
 
@@ -55,7 +55,7 @@ def _placed(citations: tuple[Citation, ...], graph: GraphReader) -> tuple[Citati
     """Return the citations with their places. Only documents of a kind that has places are read."""
     cited = graph.documents(list({each.document_id for each in citations}))
     ids = [record.id for record in cited if PurePath(record.source).suffix.lower() in _PLACED]
-    texts = {key: "".join(segment.text for segment in graph.segments_of(key)) for key in ids}
+    texts = {key: "".join(segment.text for segment in graph.list_segments(key)) for key in ids}
     return tuple(
         replace(each, place=_find_place(texts[each.document_id], each)) if each.document_id in texts else each
         for each in citations
@@ -87,7 +87,7 @@ def records(parts: OpenMemory, scope: Scope, *, after: str, limit: int | None) -
         return [record for record in matches if record.key > after][:limit]
     extent = parts.extent_of(scope)
     if limit is not None and extent.is_everything:
-        return parts.store.documents_after(after, k=limit)
+        return parts.store.list_documents_after(after, k=limit)
     matches = parts.store.documents(extent.documents)
     if extent.has_time:
         ids_in_period = parts.search.as_of(extent).documents

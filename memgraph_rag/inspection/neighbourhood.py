@@ -111,7 +111,7 @@ def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> Centre:
         if thing is not None:
             return thing
     normal = normalise(name)
-    with_part = graph.names_with(normal, k=_LISTED + 1) if normal and kind in (None, "entity") else []
+    with_part = graph.find_names(normal, k=_LISTED + 1) if normal and kind in (None, "entity") else []
     if len(with_part) == 1:
         return with_part[0]
     raise _not_found(graph, name, with_part)
@@ -155,7 +155,7 @@ def _not_found(graph: GraphView, name: str, with_part: Sequence[Entity]) -> Docu
 def _similar_names(graph: GraphView, name: str) -> list[str]:
     """Return entity names that are a part of a name, then keys, questions and entity names with a similar spelling."""
     normal = normalise(name)
-    entities = [entity for length in _BEGINNINGS if normal for entity in graph.names_with(normal[:length], k=_NEAR)]
+    entities = [entity for length in _BEGINNINGS if normal for entity in graph.find_names(normal[:length], k=_NEAR)]
     texts = [record.key for record in graph.documents()] + [question.text for question in graph.questions()]
     known = {normalise(text) or text: text for text in texts} | {entity.normal: entity.name for entity in entities}
     alike = [known[entity] for entity in get_close_matches(normal or name, known, n=_LISTED)]
@@ -230,7 +230,7 @@ def _fit_to_page(passages: Sequence[Segment]) -> tuple[Segment, ...]:
 def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourhood:
     """Return a document's segments, points from the top down, entities, relations, annotations and sections."""
     collector = _Collector(record)
-    segments, mentions = graph.segments_of(record.id), graph.mentions(record.id)
+    segments, mentions = graph.list_segments(record.id), graph.mentions(record.id)
     collector.add("segments", segments, most)
     ties = [
         *_summaries(graph, record, collector, "points", most),
@@ -240,7 +240,7 @@ def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourh
     titled = graph.titles(record.id)
     in_order = list(dict.fromkeys([*(item.entity_id for item in titled), *(item for item, _ in named.most_common())]))
     collector.add("entities", graph.entities(in_order[:most]), most, total=len(in_order))
-    relations = graph.relations_of(record.id)
+    relations = graph.list_relations(record.id)
     annotations = graph.annotations(record.id)
     collector.add("annotations", annotations, most)
     ties += [Tie("ANNOTATES", item.id, segment_id) for item in annotations for segment_id in item.segment_ids]
@@ -297,11 +297,11 @@ def _entity(graph: GraphView, entity: Entity, most: int) -> Neighbourhood:
     """Return an entity's relations, near-synonyms, segments that mention it, and documents with it in their title."""
     collector = _Collector(entity)
     counts = graph.entity_counts(entity.id)
-    titled = graph.titled(entity.id, k=most)
+    titled = graph.list_titled_documents(entity.id, k=most)
     collector.leave_out("titles", counts.get("TITLED", 0) - len(titled))
-    mentions = graph.mentions_of(entity.id, k=most)
+    mentions = graph.list_entity_mentions(entity.id, k=most)
     collector.leave_out("mentions", counts.get("MENTIONS", 0) - len(mentions))
-    relations = graph.relations_at(entity.id, k=most)
+    relations = graph.list_entity_relations(entity.id, k=most)
     collector.leave_out("relations", counts.get("RELATES_TO", 0) - len(relations))
     similar = sorted(graph.similar([entity.id]), key=lambda pair: (-pair.score, pair.source_id, pair.target_id))
     others = [end for item in relations for end in (item.source_id, item.target_id)]

@@ -18,7 +18,7 @@ from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.lexical.note_links import find_note_links
 from memgraph_rag.types import LayerRows, Mention, Segment, Title, entity_id
 
-__all__ = ["EntitiesLayer", "mentions_in", "recognize_segments"]
+__all__ = ["EntitiesLayer", "find_mentions", "recognize_segments"]
 
 _MOST_MENTIONS = 256
 _UNDERLINED = re.compile(r"(?:\A|\n[ \t\r]*\n)(?P<name>[^\n]{1,200})\n {0,3}(?:={3,}|-{3,})[ \t\r]*(?=\n|\Z)")
@@ -74,7 +74,7 @@ class EntitiesLayer:
         notes: Counter[str] = Counter()
         mentions: list[Mention] = []
         for segment in document.segments:
-            mentions += mentions_in(segment, next(names), namespace, notes, most=self._most_mentions)
+            mentions += find_mentions(segment, next(names), namespace, notes, most=self._most_mentions)
         titles = tuple(_find_titles(document.title, namespace))
         return LayerRows(mentions=tuple(mentions), titles=titles, notes=dict(+notes))
 
@@ -122,7 +122,7 @@ def _name_identifiers(text: str, parts: Iterable[tuple[int, int]]) -> list[Named
     return [Named(start, end, "code") for start, end in found.values()]
 
 
-def mentions_in(
+def find_mentions(
     segment: Segment, names: Sequence[Named], namespace: str, notes: Counter[str], *, most: int = _MOST_MENTIONS
 ) -> list[Mention]:
     """Return the mentions of a segment by place: these names, the speaker, and the links and tags of a note.

@@ -14,7 +14,7 @@ from itertools import chain
 
 from memgraph_rag.contracts import Models, SplitDocument
 from memgraph_rag.layers.batches import Batch
-from memgraph_rag.layers.entities import mentions_in, recognize_segments
+from memgraph_rag.layers.entities import find_mentions, recognize_segments
 from memgraph_rag.layers.extraction import Extraction, Triple
 from memgraph_rag.layers.grounding import Ground, Vocabulary, can_name, is_proper
 from memgraph_rag.types import LayerRows, Relation, Usage, ends_of, relation_id
@@ -63,7 +63,7 @@ def relation_rows(
         grounds = {
             segment.id: Ground(
                 segment,
-                mentions_in(segment, next(names), namespace, Counter()),  # the entities layer counts the problems
+                find_mentions(segment, next(names), namespace, Counter()),  # the entities layer counts the problems
                 vocabulary,
                 namespace=namespace,
             )

@@ -83,7 +83,7 @@ def encode_all(store: GraphStore, document_ids: Sequence[str] | None, *, as_of: 
             _encode(store, [item for item in overviews if allowed is None or allowed.issuperset(item.documents)])
         )
         if (now := store.version()) != version:  # read after the overviews and their nodes
-            version, written = now, frozenset(record.id for record in store.written_documents(since=as_of))
+            version, written = now, frozenset(record.id for record in store.list_written_documents(since=as_of))
         yield from (row for overview, row in encoded if written.isdisjoint(overview.documents))
 
 

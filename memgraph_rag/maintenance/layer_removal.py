@@ -47,7 +47,7 @@ def remove_layer(
     """
     for start in range(0, len(documents), _COUNTED_TOGETHER):
         group = documents[start : start + _COUNTED_TOGETHER]
-        counts = store.counts_of([record.id for record in group if layer not in record.layers])
+        counts = store.count_by_document([record.id for record in group if layer not in record.layers])
         for record in group:
             if layer not in record.layers:
                 yield Receipt(record.id, record.key, Action.UNCHANGED, counts[record.id], echoes=record.echoes)
@@ -60,7 +60,7 @@ def remove_layer(
 
 def _without(store: GraphStore, embedder: Embedder, layer: str, record: DocumentRecord) -> DocumentGraph:
     """Return the document without a layer; new segment embeddings are included only if the layer is ``context``."""
-    segments = tuple(store.segments_of(record.id))
+    segments = tuple(store.list_segments(record.id))
     left = tuple(name for name in record.layers if name != layer)
     is_context = layer == CONTEXT  # the stored embeddings include the context
     return DocumentGraph(

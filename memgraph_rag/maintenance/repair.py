@@ -95,7 +95,7 @@ def _missing_vectors(store: GraphStore, embedder: Embedder, flaws: Flaws) -> dic
     texts = {node.id: node.text for node in store.nodes(flaws.unembedded_points)}
     relation_ids = set(flaws.unembedded_relations)
     documents = store.document_ids() if relation_ids else ()
-    relations = (relation for document_id in documents for relation in store.relations_of(document_id))
+    relations = (relation for document_id in documents for relation in store.list_relations(document_id))
     texts |= {relation.id: relation.description for relation in relations if relation.id in relation_ids}
     texts |= {entity.id: entity.normal for entity in store.entities(flaws.unembedded_entities)}
     vectors = embedder.embed(list(texts.values())) if texts else ()
@@ -106,7 +106,7 @@ def _segment_vectors(store: GraphStore, embedder: Embedder, segment_ids: Sequenc
     """Return new embeddings of segments by id, each computed together with its document's title and context."""
     vectors: dict[str, Vector] = {}
     for record in store.documents(sorted({node.document_id for node in store.nodes(segment_ids)})):
-        segments = store.segments_of(record.id)
+        segments = store.list_segments(record.id)
         context = store.annotations(record.id) if CONTEXT in record.layers else None
         embedded = embed_segments(embedder.embed, record.title, segments, context)
         vectors |= {segment.id: vector for segment, vector in zip(segments, embedded, strict=True)}

@@ -74,7 +74,7 @@ class NamespaceIndex(SegmentIndex):
             self._check_memory()
             if self._load_kept_index(version):
                 return
-        changed = _conversations_first(self._graph.indexed_segments(since=self._version))
+        changed = _conversations_first(self._graph.list_indexed_segments(since=self._version))
         if self._version >= 0 and self._estimate_bytes(len(self._ids) + len(changed)) > self._most_bytes:
             self._clear()  # without the rows of forgotten documents it may fit
             self.refresh()
@@ -95,7 +95,7 @@ class NamespaceIndex(SegmentIndex):
 
     def _load_kept_index(self, version: int) -> bool:
         """Load the kept index file; return False if there is none for this version."""
-        kept = self._graph.kept_index()
+        kept = self._graph.find_kept_index()
         state = None if kept is None else read_index(kept, about=self._describe(version))
         if state is None:
             return False

@@ -83,7 +83,7 @@ class PoolReader:
             vector = query_vectors(self._embedder, [question])[0]
             near = best_hits(lambda count: graph.nearest(vector, k=count, documents=documents), LISTED, within)
             matching = by_words.result()
-        first = graph.linked_segments(
+        first = graph.find_linked_segments(
             _start_masses(
                 near, matching, background.rows.view().embeddings @ vector if len(background.rows) else np.zeros(1)
             ),
@@ -94,7 +94,7 @@ class PoolReader:
             documents=documents,
         )
         stepping = {hit.node_id: DAMPING * hit.score for hit in first[:STEPPING]}
-        second = graph.linked_segments(stepping, k=LINKED, documents=documents) if stepping else []
+        second = graph.find_linked_segments(stepping, k=LINKED, documents=documents) if stepping else []
         linked = _sum_masses(first, second)
         pool = dict.fromkeys(hit.node_id for hit in (*near, *matching, *linked))
         segments = graph.segments_around([*pool])
@@ -103,7 +103,7 @@ class PoolReader:
         walked = {hit.node_id for hits in (near, matching, linked) for hit in hits[:COUNTED]}
         entities = background.uncounted_entities([item for item in segments if item.id in walked])
         with ThreadPoolExecutor(1) as executor:
-            counted = executor.submit(graph.named_by, entities)
+            counted = executor.submit(graph.count_naming_segments, entities)
             index = background.extended(segments)
             assert index.named_by is not None
             for entity, number in zip(entities, counted.result(), strict=True):
@@ -120,7 +120,7 @@ class PoolReader:
                 self._last, self._background = None, nothing  # after a failure no old rows are left
                 ids = self._graph.first_segment_ids(k=BACKGROUND)
                 rows.append(self._graph.segments_around(ids))
-                named_by = np.array(self._graph.named_by(rows.entity_ids), np.int64)
+                named_by = np.array(self._graph.count_naming_segments(rows.entity_ids), np.int64)
                 self._background = _Background(version, _estimate_segments(ids), rows, named_by)
             return self._background
 
@@ -188,7 +188,7 @@ def ids_within(graph: SearchedGraph, extent: Extent, segment_ids: Sequence[str])
     A segment without a time has the time at which its document was added. Without a period, the ids of all existing
     segments are returned.
     """
-    times = {segment_id: instant(time) for segment_id, time in graph.times_of(segment_ids).items()}
+    times = {segment_id: instant(time) for segment_id, time in graph.list_segment_times(segment_ids).items()}
     return frozenset(segment_id for segment_id, at in times.items() if extent.holds(at))
 
 

@@ -467,7 +467,7 @@ class SegmentIndex:
         """Return whether every row of the view has a speaker; True for an empty view."""
         return bool((self._said_by[view.rows] > 0).all())
 
-    def segments_of(self, view: View, document_id: str) -> tuple[NDArray[np.object_], Rows]:
+    def list_document_rows(self, view: View, document_id: str) -> tuple[NDArray[np.object_], Rows]:
         """Return (m,) the ids of a document's segments in a view, and (m,) each segment's index in the document.
 
         They are in the order of the document. Both are empty if the view has no segment of it.

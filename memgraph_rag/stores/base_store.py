@@ -57,16 +57,16 @@ class BaseStore(GraphStore):
 
     @override
     def document(self, id_or_key: str) -> DocumentRecord | None:
-        return self.named_documents([id_or_key])[0]
+        return self.find_documents([id_or_key])[0]
 
     @override
-    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
+    def find_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
         by_id = {record.id: record for record in self.documents(names)}
         by_key = {} if by_id.keys() >= {*names} else {record.key: record for record in self.documents()}
         return [by_id.get(name) or by_key.get(name) for name in names]
 
     @override
-    def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
+    def list_documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
         return [record for record in self.documents() if record.key > key][:k]
 
     @override
@@ -87,7 +87,7 @@ class BaseStore(GraphStore):
     ) -> list[Fingerprint]:
         files, hashes, ids = {*sources} - {""}, {*text_hashes} - {""}, {*document_ids}
         records = self.documents() if files or hashes else self.documents(sorted(ids))
-        segments = self.segments_in([record.id for record in records])
+        segments = self.list_segments_by_document([record.id for record in records])
         texts = {document_id: "".join(segment.text for segment in listed) for document_id, listed in segments.items()}
         stored = [Fingerprint(item.id, item.key, item.source, text_hash(texts[item.id])) for item in records]
         return [
@@ -95,40 +95,40 @@ class BaseStore(GraphStore):
         ]
 
     @override
-    def segments_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Segment]]:
-        return {document_id: self.segments_of(document_id) for document_id in document_ids}
+    def list_segments_by_document(self, document_ids: Sequence[str]) -> Mapping[str, list[Segment]]:
+        return {document_id: self.list_segments(document_id) for document_id in document_ids}
 
     @override
     def sections(self, document_id: str) -> list[Section]:
-        return self.sections_in([document_id])[document_id]
+        return self.list_sections_by_document([document_id])[document_id]
 
     @override
-    def sections_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Section]]:
-        stored = {graph.document.id: list(graph.sections) for graph in self.graphs_of(document_ids)}
+    def list_sections_by_document(self, document_ids: Sequence[str]) -> Mapping[str, list[Section]]:
+        stored = {graph.document.id: list(graph.sections) for graph in self.read_graphs(document_ids)}
         return {document_id: stored.get(document_id, []) for document_id in document_ids}
 
     @override
     def mentions(self, document_id: str) -> list[Mention]:
-        return self.mentions_in([document_id])[document_id]
+        return self.list_mentions_by_document([document_id])[document_id]
 
     @override
-    def mentions_in(self, document_ids: Sequence[str]) -> Mapping[str, list[Mention]]:
-        stored = {graph.document.id: sorted(graph.mentions, key=_place) for graph in self.graphs_of(document_ids)}
+    def list_mentions_by_document(self, document_ids: Sequence[str]) -> Mapping[str, list[Mention]]:
+        stored = {graph.document.id: sorted(graph.mentions, key=_place) for graph in self.read_graphs(document_ids)}
         return {document_id: stored.get(document_id, []) for document_id in document_ids}
 
     @override
     def titles(self, document_id: str) -> list[Title]:
-        titles = [title for graph in self.graphs_of([document_id]) for title in graph.titles]
+        titles = [title for graph in self.read_graphs([document_id]) for title in graph.titles]
         return sorted(titles, key=lambda title: title.entity_id)
 
     @override
-    def relations_of(self, document_id: str) -> list[Relation]:
-        relations = [relation for graph in self.graphs_of([document_id]) for relation in graph.relations]
+    def list_relations(self, document_id: str) -> list[Relation]:
+        relations = [relation for graph in self.read_graphs([document_id]) for relation in graph.relations]
         return sorted(relations, key=lambda relation: relation.id)
 
     @override
     def annotations(self, document_id: str) -> list[Annotation]:
-        annotations = [item for graph in self.graphs_of([document_id]) for item in graph.annotations]
+        annotations = [item for graph in self.read_graphs([document_id]) for item in graph.annotations]
         return sorted(annotations, key=lambda item: (item.layer, item.index))
 
     @override
@@ -153,28 +153,28 @@ class BaseStore(GraphStore):
     ) -> list[Hit]:
         within = self.document_ids() if documents is None else documents
         hits = [hit for hit in self.similarities(vector, documents=within) if hit.kind == "segment"]
-        named = self.entities_of([hit.node_id for hit in hits])
+        named = self.list_mentioned_entities([hit.node_id for hit in hits])
         return [hit for hit in hits if not {*entity_ids}.isdisjoint(named.get(hit.node_id, ()))][: max(k, 0)]
 
     @override
-    def names_with(self, part: str, *, k: int) -> list[Entity]:
+    def find_names(self, part: str, *, k: int) -> list[Entity]:
         named = {item.entity_id for graph in self._read_all() for item in _list_names(graph) if part in item.normal}
         entities = self.entities(sorted(named))
         return sorted(entities, key=lambda entity: (len(entity.normal), entity.normal, entity.id))[:k]
 
     @override
-    def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
+    def list_entity_mentions(self, entity_id: str, *, k: int) -> list[Mention]:
         mentions = (mention for graph in self._read_all() for mention in sorted(graph.mentions, key=_place))
         return [mention for mention in mentions if mention.entity_id == entity_id][:k]
 
     @override
-    def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
+    def list_titled_documents(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
         graphs = sorted(self._read_all(), key=lambda graph: graph.document.key)
         titles = [(graph.document.id, title) for graph in graphs for title in graph.titles]
         return [(document_id, title.surface) for document_id, title in titles if title.entity_id == entity_id][:k]
 
     @override
-    def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
+    def list_entity_relations(self, entity_id: str, *, k: int) -> list[Relation]:
         relations = [item for graph in self._read_all() for item in graph.relations]
         at_entity = [item for item in relations if entity_id in (item.source_id, item.target_id)]
         return sorted(at_entity, key=lambda relation: relation.id)[:k]
@@ -203,11 +203,11 @@ class BaseStore(GraphStore):
     # ── what a search reads ──────────────────────────────────────────────────────────────────────────────
 
     @override
-    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+    def list_indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         return [segment for graph in self._read_written(since) for segment in _index(graph)]
 
     @override
-    def kept_index(self) -> Path | None:
+    def find_kept_index(self) -> Path | None:
         return None
 
     @override
@@ -220,13 +220,13 @@ class BaseStore(GraphStore):
         wanted = {(segment.document_id, segment.index) for segment in segments}
         return [
             replace(segment, siblings=len(graph.segments))
-            for graph in self.graphs_of(sorted({document_id for document_id, _ in wanted}))
+            for graph in self.read_graphs(sorted({document_id for document_id, _ in wanted}))
             for segment in _index(graph)
             if any((segment.document_id, segment.index + step) in wanted for step in (-1, 0, 1))
         ]
 
     @override
-    def linked_segments(
+    def find_linked_segments(
         self,
         masses: Mapping[str, float],
         *,
@@ -252,13 +252,13 @@ class BaseStore(GraphStore):
         return linked_hits(reached, on_entities, named=sorted(named), entity_mass=entity_mass, k=k)
 
     @override
-    def named_by(self, entity_ids: Sequence[str]) -> list[int]:
+    def count_naming_segments(self, entity_ids: Sequence[str]) -> list[int]:
         pairs = {(mention.segment_id, mention.entity_id) for graph in self._read_all() for mention in graph.mentions}
         numbers = Counter(entity_id for _, entity_id in pairs)
         return [numbers[entity_id] for entity_id in entity_ids]
 
     @override
-    def times_of(self, segment_ids: Sequence[str]) -> dict[str, str]:
+    def list_segment_times(self, segment_ids: Sequence[str]) -> dict[str, str]:
         segments = [node for node in self.nodes(segment_ids) if isinstance(node, Segment)]
         records = self.documents([segment.document_id for segment in segments])
         added = {record.id: record.added_at for record in records}
@@ -266,14 +266,14 @@ class BaseStore(GraphStore):
 
     @override
     def first_segment_ids(self, *, k: int) -> list[str]:
-        listed = self.segments_in(self.document_ids()).values()
+        listed = self.list_segments_by_document(self.document_ids()).values()
         return sorted(segment.id for segments in listed for segment in segments if not segment.echo)[:k]
 
     # ── counts ───────────────────────────────────────────────────────────────────────────────────────────
 
     @override
-    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        stored = {graph.document.id: count_graph_rows(graph) for graph in self.graphs_of(document_ids)}
+    def count_by_document(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        stored = {graph.document.id: count_graph_rows(graph) for graph in self.read_graphs(document_ids)}
         return {document_id: stored.get(document_id, {}) for document_id in document_ids}
 
     @override
@@ -352,7 +352,7 @@ class BaseStore(GraphStore):
 
     def _read_written(self, since: int) -> Iterator[DocumentGraph]:
         """Yield the graphs of the documents that were written after version ``since``, by document id."""
-        return iterate_graphs(self, sorted(record.id for record in self.written_documents(since=since)))
+        return iterate_graphs(self, sorted(record.id for record in self.list_written_documents(since=since)))
 
 
 def _refusal(store: GraphStore, capability: str, advice: str) -> StoreError:

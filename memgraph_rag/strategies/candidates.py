@@ -148,7 +148,7 @@ class Candidates:
         if not attention_by_id or not self._weights.relation:
             return
         attention_by_entity: dict[str, float] = {}
-        for segment_id, entities in self._graph.entities_of(list(attention_by_id)).items():
+        for segment_id, entities in self._graph.list_mentioned_entities(list(attention_by_id)).items():
             for entity in entities:
                 attention_by_entity[entity] = max(attention_by_entity.get(entity, 0.0), attention_by_id[segment_id])
         if not attention_by_entity:

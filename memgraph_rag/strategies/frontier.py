@@ -59,7 +59,7 @@ class MentionFrontier:
         """
         nearest = self._nearest(self.entities, vector, read)
         if nearest is None:
-            entities_by_segment = self._graph.entities_of(sorted(read))
+            entities_by_segment = self._graph.list_mentioned_entities(sorted(read))
             nearest = self._nearest(
                 sorted(
                     {entity_id for segment_entities in entities_by_segment.values() for entity_id in segment_entities}

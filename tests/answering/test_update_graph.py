@@ -49,7 +49,7 @@ def learning(memory: Memory, *replies: str) -> tuple[Learning, Taught]:
 
 def test_extracted_relations_are_stored_and_returned(memory):
     receipt = memory.add(TEXT, key="a")
-    segments = memory._parts.store.segments_of(receipt.document_id)
+    segments = memory._parts.store.list_segments(receipt.document_id)
     learn, store = learning(memory, REPLY)
     (relation,) = learn("Where did Ann marry?", [*segments, *segments])
     (graph,) = store.graphs
@@ -65,7 +65,7 @@ def test_extracted_relations_are_stored_and_returned(memory):
 def test_nothing_found_teaches_nothing(memory):
     receipt = memory.add(TEXT, key="a")
     learn, store = learning(memory, '{"names": [], "relations": []}')
-    assert learn("Where?", memory._parts.store.segments_of(receipt.document_id)) == []
+    assert learn("Where?", memory._parts.store.list_segments(receipt.document_id)) == []
     assert learn("Where?", []) == []
     assert store.graphs == []
 
@@ -75,14 +75,14 @@ def test_a_document_without_entities_is_left_alone(tmp_path):
     with Memory(tmp_path / "notes.lbug", layers=(), **fakes) as memory:
         receipt = memory.add(TEXT, key="a")
         learn, store = learning(memory, REPLY)
-        assert learn("Where?", memory._parts.store.segments_of(receipt.document_id)) == []
+        assert learn("Where?", memory._parts.store.list_segments(receipt.document_id)) == []
         assert store.graphs == []
 
 
 @pytest.mark.parametrize("error", [DocumentNotFound, StoreError])
 def test_refused_relations_leave_the_answer_and_other_relations(memory, caplog, error):
     ids = [memory.add(TEXT, key=key).document_id for key in ("a", "b")]
-    segments = [segment for document_id in ids for segment in memory._parts.store.segments_of(document_id)]
+    segments = [segment for document_id in ids for segment in memory._parts.store.list_segments(document_id)]
     learn, store = learning(memory, REPLY, REPLY)
 
     def refusing(graph: DocumentGraph) -> None:
@@ -112,13 +112,13 @@ def test_graphs_without_relations_get_no_vectors(memory):
 def test_relations_of_given_segments_are_learnt(memory):
     text = " ".join([TEXT, *("It rained in Leeds, and nobody sailed anywhere on that day." for _ in range(60))])
     receipt = memory.add(text, key="a")
-    segments = memory._parts.store.segments_of(receipt.document_id)
+    segments = memory._parts.store.list_segments(receipt.document_id)
     assert len(segments) > 1
     learn = Learning(memory._parts.store, FakeModels(FakeLanguageModel([REPLY])), RelationsLayer())
 
     (relation,) = learn("Where did Ann marry?", segments[:1])
 
-    (held,) = memory._parts.store.graphs_of([receipt.document_id])
+    (held,) = memory._parts.store.read_graphs([receipt.document_id])
     assert held.relations == (relation,)
     assert list(held.segments) == list(segments)
 
@@ -148,7 +148,7 @@ def test_extraction_reads_summary_and_sections_of_each_document(tmp_path: Path):
         told = (" ".join(point.text for point in points), ["One", "Two"])
         assert points
         assert layer.heard == [told, ("", [""])], "rows of layers that are built before"
-        segments = [store.segments_of(receipt.document_id)[0] for receipt in receipts]
+        segments = [store.list_segments(receipt.document_id)[0] for receipt in receipts]
         layer.heard.clear()
         Learning(store, memory._parts.models, layer)("Whom did Ann Lee meet?", segments)
         assert sorted(layer.heard, reverse=True) == [told, ("", [""])], "stored rows"

@@ -154,7 +154,7 @@ def test_archive_brings_pages_and_no_others_under_their_keys(tmp_path: Path) -> 
         assert sorted(receipt.key for receipt in memory.maintenance.import_from(archive)) == sorted(pages)
     with Memory(tmp_path / "c.lbug", **options(layers=())) as memory:
         receipt = memory.add(SAID, key="squat", metadata={"user": "mallory", "session": "1", "turns": "[]"})
-        (graph,) = memory._parts.store.graphs_of([receipt.document_id])
+        (graph,) = memory._parts.store.read_graphs([receipt.document_id])
         check_as_added(graph)
         taken = replace(graph, document=replace(graph.document, key="session/ann/default/0"))
         with pytest.raises(DocumentError, match="turns of a session"):

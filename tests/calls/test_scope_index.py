@@ -43,14 +43,14 @@ def test_scope_index_reads_only_what_was_written(memory: Memory, monkeypatch: py
     index = ScopeIndex(memory._parts.store)
     index.documents({"user": "eve"})
     read: list[int] = []
-    written_documents = memory._parts.store.written_documents
+    written_documents = memory._parts.store.list_written_documents
 
     def counted(*, since: int = -1) -> Any:
         records = written_documents(since=since)
         read.append(len(records))
         return records
 
-    monkeypatch.setattr(memory._parts.store, "written_documents", counted)
+    monkeypatch.setattr(memory._parts.store, "list_written_documents", counted)
     memory.add("A second note.", key="second", metadata={"user": "eve"})
     assert len(index.documents({"user": "eve"})) == 2
     assert len(index.documents({"user": "eve"})) == 2

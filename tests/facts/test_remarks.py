@@ -50,7 +50,7 @@ def test_days_are_stored_beside_the_turn(memory: Memory) -> None:
 
 
 def test_the_model_reads_remarks_behind_the_text(memory: Memory) -> None:
-    asked = memory._parts.store.segments_of(memory.documents()[0].id)
+    asked = memory._parts.store.list_segments(memory.documents()[0].id)
     lines = Remarks(memory._parts.search.facts).of(asked, Extent())
     assert lines == [
         "home: until 12 May 2024: Paris; since then: Berlin",

@@ -123,10 +123,10 @@ def _look(memory: Memory, chance: random.Random) -> Iterable[str]:
     if not records:
         return
     record = chance.choice(records)
-    text = "".join(segment.text for segment in memory._parts.store.segments_of(record.id))
+    text = "".join(segment.text for segment in memory._parts.store.list_segments(record.id))
     if text and version_in(record.key, text) is None:
         yield f"segments of {record.key!r}: {text!r}"
-    counts = memory._parts.store.counts_of([record.id])[record.id]
+    counts = memory._parts.store.count_by_document([record.id])[record.id]
     if counts and not counts.get("Segment"):
         yield f"counts of {record.key!r}: {dict(counts)}"
 
@@ -219,7 +219,9 @@ def _settle(place: Place, reports: list[Told]) -> Tally:
             if texts.get(key) != text_of(key, version):
                 print(f"crowd: {key!r} should be version {version}, is {version_in(key, texts.get(key, ''))}")
                 tally.lost += 1
-            elif (counts := memory._parts.store.counts_of([records[key].id])[records[key].id]) != receipts[key].counts:
+            elif (counts := memory._parts.store.count_by_document([records[key].id])[records[key].id]) != receipts[
+                key
+            ].counts:
                 print(f"crowd: {key!r} has {counts}, told {receipts[key].counts}")
                 tally.lost += 1
         unknown = set(records) - set(held) - set(SHARED)
@@ -230,7 +232,7 @@ def _settle(place: Place, reports: list[Told]) -> Tally:
 
 
 def _text(memory: Memory, document_id: str) -> str:
-    return "".join(segment.text for segment in memory._parts.store.segments_of(document_id))
+    return "".join(segment.text for segment in memory._parts.store.list_segments(document_id))
 
 
 def _is_as_built_anew(place: Place, memory: Memory, texts: dict[str, str]) -> bool:

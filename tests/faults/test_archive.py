@@ -71,7 +71,7 @@ def test_a_round_trip_is_exact(place: Place, tmp_path: Path) -> None:
 
         assert World(place).graph(memory) == graph
         counts = {receipt.document_id: receipt.counts for receipt in receipts}
-        assert memory._parts.store.counts_of(list(counts)) == counts
+        assert memory._parts.store.count_by_document(list(counts)) == counts
         assert memory.ask("Who built a wooden box?").citations
         again = tmp_path / "again.jsonl"
         memory.maintenance.export_to(again)
@@ -107,7 +107,7 @@ def test_what_is_stored_just_so_stays_with_its_questions(place: Place, tmp_path:
         assert {key for key, (action, _) in outcomes.items() if action is not Action.UNCHANGED} == {KEYS[0]}
         assert outcomes[KEYS[0]][0] is Action.REPLACED
         counts = {record.id: outcomes[record.key][1] for record in memory.documents()}
-        assert memory._parts.store.counts_of(list(counts)) == counts
+        assert memory._parts.store.count_by_document(list(counts)) == counts
         assert len(memory.questions()) == 1
         again = tmp_path / "again.jsonl"
         memory.maintenance.export_to(again)
@@ -336,16 +336,16 @@ def test_a_document_of_which_more_is_stored_than_can_be_given_is_refused(place: 
         store = memory._parts.store
         graph = make_graph(store.namespace, levels=(2, 1), title="Alice")
         store.write(graph)
-        (given,) = store.graphs_of([graph.document.id])
+        (given,) = store.read_graphs([graph.document.id])
         assert (given.segments, given.points) == (graph.segments, graph.points)
         assert sorted(given.mentions, key=repr) == sorted(graph.mentions, key=repr)
-        assert store.graphs_of(["nobody"]) == []
+        assert store.read_graphs(["nobody"]) == []
         file = store._file  # type: ignore[attr-defined]
         file.transaction(lambda execute: execute("MATCH (:Segment)-[m:MENTIONS]->(:Entity) SET m.kind = 'x'", {}))
-        assert store.graphs_of([graph.document.id])
+        assert store.read_graphs([graph.document.id])
         file.transaction(lambda execute: execute("MATCH (d:Document)-[h:HAS_SEGMENT]->() DELETE h", {}))
         with pytest.raises(StoreError, match="cannot read all"):
-            store.graphs_of([graph.document.id])
+            store.read_graphs([graph.document.id])
 
 
 @embedded

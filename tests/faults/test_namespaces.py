@@ -55,9 +55,9 @@ def ids_of(memory: Memory) -> list[str]:
     """The ids of everything in a namespace."""
     store = memory._parts.store
     documents = store.document_ids()
-    segments = [segment.id for document_id in documents for segment in store.segments_of(document_id)]
+    segments = [segment.id for document_id in documents for segment in store.list_segments(document_id)]
     tops = [node.id for node in store.top_nodes(documents)]
-    indexed = store.indexed_segments(since=-1)
+    indexed = store.list_indexed_segments(since=-1)
     entities = sorted({entity for segment in indexed for entity in (*segment.entities, *segment.titles)})
     return [*documents, *segments, *tops, *entities, *(question.id for question in store.questions())]
 

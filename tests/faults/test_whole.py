@@ -25,14 +25,14 @@ def seen(memory: Memory, number: int) -> tuple[State, list[str]]:
     held, torn = [], []
     for place, key in enumerate(KEYS):
         record = records.get(key)
-        segments = memory._parts.store.segments_of(record.id) if record is not None else []
+        segments = memory._parts.store.list_segments(record.id) if record is not None else []
         text = "".join(segment.text for segment in segments)
         version = next((version for version in (1, 2) if TEXTS[key, version] == text), 0)
         held.append(version)
         if text and not version:
             torn.append(f"{KEYS[place]}: {text!r}")
         elif version and record is not None:
-            counts = memory._parts.store.counts_of([record.id])[record.id]
+            counts = memory._parts.store.count_by_document([record.id])[record.id]
             torn += [f"{key}: {counts}"] if counts["Segment"] != len(segments) else []
     strategy = sorted(STRATEGIES)[number % len(STRATEGIES)]
     answer = memory.ask("Who built a wooden box?", strategy=strategy, limits=Limits(nodes=4))

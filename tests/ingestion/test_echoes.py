@@ -200,7 +200,7 @@ def test_in_a_conversation_the_assistants_turn_is_an_echo(memory: Memory) -> Non
 
     receipt = memory.add([*said, asked], key="chat")
 
-    segments = memory._parts.store.segments_of(receipt.document_id)
+    segments = memory._parts.store.list_segments(receipt.document_id)
     assert [segment.echo for segment in segments if segment.speaker == "user"] == [False] * sum(
         segment.speaker == "user" for segment in segments
     )
@@ -221,7 +221,7 @@ def test_words_of_a_user_keep_their_owner_as_the_conversation_grows(tmp_path: Pa
         assert "old barn" in answer.text
         turns.append({"role": "assistant", "content": answer.text.removeprefix("user: ")})
         receipt = memory.add(turns, key="chat")
-        assert [segment.echo for segment in memory._parts.store.segments_of(receipt.document_id)] == [
+        assert [segment.echo for segment in memory._parts.store.list_segments(receipt.document_id)] == [
             False,
             False,
             False,

@@ -52,7 +52,7 @@ def test_documents_are_deepened_in_one_transaction(open_memory: OpenMemory) -> N
         assert memory._parts.store.version() == before + 1
         for outcome in outcomes:
             assert isinstance(outcome, Receipt)
-            assert outcome.counts == memory._parts.store.counts_of([outcome.document_id])[outcome.document_id]
+            assert outcome.counts == memory._parts.store.count_by_document([outcome.document_id])[outcome.document_id]
             assert (outcome.counts["Annotation"], outcome.counts["MENTIONS"] > 0) == (1, True)
 
 

@@ -15,7 +15,7 @@ from memgraph_rag.text.loading import Source, load
 from memgraph_rag.types import Document, DocumentGraph, Message, Receipt, Segment, Turn, entity_id
 
 
-def segments_of(source: Source, *, tokens: int = 20, **arguments: object) -> tuple[Segment, ...]:
+def list_segments(source: Source, *, tokens: int = 20, **arguments: object) -> tuple[Segment, ...]:
     """The segments of a source, after the promises that hold for every document."""
     document = load(source, **arguments)  # type: ignore[arg-type]
     count_tokens = FakeLanguageModel().count_tokens
@@ -30,7 +30,7 @@ def segments_of(source: Source, *, tokens: int = 20, **arguments: object) -> tup
 
 
 def test_each_message_is_a_segment_with_its_speaker_and_time():
-    segments = segments_of(
+    segments = list_segments(
         [Message("Ann", "Rain?", "2024-05-01T10:00Z"), Message("Tom", "No."), Message("Ann", "Good.", "later")]
     )
     assert [(segment.text, segment.speaker, segment.time) for segment in segments] == [
@@ -41,7 +41,7 @@ def test_each_message_is_a_segment_with_its_speaker_and_time():
 
 
 def test_a_long_message_is_several_segments_of_one_speaker():
-    segments = segments_of([Message("Ann", "The fox ran home again. " * 9, "2024-05-01"), Message("Tom", "Why?")])
+    segments = list_segments([Message("Ann", "The fox ran home again. " * 9, "2024-05-01"), Message("Tom", "Why?")])
     assert len(segments) > 2
     assert {(segment.speaker, segment.time) for segment in segments[:-1]} == {("Ann", "2024-05-01")}
     assert all(segment.text.rstrip().endswith("again.") for segment in segments[:-1])
@@ -50,7 +50,7 @@ def test_a_long_message_is_several_segments_of_one_speaker():
 
 def test_blank_and_empty_turns_do_no_harm():
     turns = (Turn(0, 0, "nobody"), Turn(0, 5, "Ann"), Turn(5, 9, "Tom"), Turn(9, 9, "nobody"), Turn(9, 12, "Ann"))
-    segments = segments_of(Document("Why?\n \n\t No.", "talk", turns=turns))
+    segments = list_segments(Document("Why?\n \n\t No.", "talk", turns=turns))
     assert [(segment.text, segment.speaker) for segment in segments] == [
         ("Why?\n", "Ann"),
         (" \n\t ", "Tom"),
@@ -59,15 +59,15 @@ def test_blank_and_empty_turns_do_no_harm():
 
 
 def test_other_documents_have_the_time_of_their_metadata():
-    segments = segments_of("The fox ran home again. " * 9, metadata={"date": "2024-05-01"})
+    segments = list_segments("The fox ran home again. " * 9, metadata={"date": "2024-05-01"})
     assert len(segments) > 1
     assert {(segment.speaker, segment.time) for segment in segments} == {("", "2024-05-01")}
-    assert {segment.time for segment in segments_of("Rain.", metadata={"date": "in May"})} == {""}
+    assert {segment.time for segment in list_segments("Rain.", metadata={"date": "in May"})} == {""}
 
 
 def test_a_message_without_time_has_that_of_its_conversation():
     messages = [Message("Ann", "Rain?", "2024-05-02"), Message("Tom", "No.")]
-    segments = segments_of(messages, metadata={"date": "2024-05-01"})
+    segments = list_segments(messages, metadata={"date": "2024-05-01"})
     assert [segment.time for segment in segments] == ["2024-05-02", "2024-05-01"]
 
 

@@ -46,7 +46,7 @@ def looks_into_documents(
 def stated(memory: Memory) -> list[str]:
     """All relations, in words."""
     store = memory._parts.store
-    relations = [relation for record in store.documents() for relation in store.relations_of(record.id)]
+    relations = [relation for record in store.documents() for relation in store.list_relations(record.id)]
     return sorted(relation.description for relation in relations)
 
 
@@ -76,7 +76,7 @@ def test_each_document_gets_its_own_segments_in_order(open_memory: OpenMemory) -
     for note in NOTES:
         record = store.document(note.key)
         assert record is not None
-        assert "".join(segment.text for segment in store.segments_of(record.id)) == note.text
+        assert "".join(segment.text for segment in store.list_segments(record.id)) == note.text
         assert [section.title for section in store.sections(record.id)] == ["Foxes", "Boxes"]
 
 

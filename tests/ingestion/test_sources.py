@@ -237,7 +237,7 @@ def test_str_with_the_name_of_a_file_is_text_with_a_warning(
         receipt = memory.add(text)
     with pytest.warns(MemgraphRagWarning, match=r"to add the file, pass Path\("):
         list(memory.add_many([text]))
-    assert memory.get(memory._parts.store.segments_of(receipt.document_id)[0].id).text == text  # type: ignore[union-attr]
+    assert memory.get(memory._parts.store.list_segments(receipt.document_id)[0].id).text == text  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800", "x" * 255, "x" * 4096, "//notes/garden.md", "no such file", "."])

@@ -55,7 +55,7 @@ def test_get_finds_documents_by_key_and_id_and_nodes_by_id(memory: Memory) -> No
     receipt = memory.add("A fox ran.", key="fox", title="Fox", metadata={"user": "ann"})
     for name in ("fox", receipt.document_id):
         assert memory.get(name) == Document("A fox ran.", "fox", "Fox", metadata={"user": "ann"})
-    (segment,) = memory._parts.store.segments_of(receipt.document_id)
+    (segment,) = memory._parts.store.list_segments(receipt.document_id)
     assert memory.get(segment.id) == segment
     with pytest.raises(DocumentNotFound, match="Expected the key or id of a document"):
         memory.get("wolf")

@@ -224,7 +224,7 @@ def test_large_neighbourhood_is_bounded_and_counts_the_rest(memory: Memory) -> N
     neighbourhood = memory.around("long", most=3)
 
     assert_whole(neighbourhood)
-    held = memory._parts.store.counts_of([neighbourhood.centre.id])[neighbourhood.centre.id]
+    held = memory._parts.store.count_by_document([neighbourhood.centre.id])[neighbourhood.centre.id]
     assert neighbourhood.left_out["segments"] == held["Segment"] - 3
     assert neighbourhood.left_out["points"] > 0
     assert sum(isinstance(thing, Segment) for thing in neighbourhood.things.values()) == 3

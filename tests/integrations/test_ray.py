@@ -143,7 +143,7 @@ def test_layers_of_a_language_model_are_the_same_too(open_memory: OpenMemory, sm
     assert graph_of(there) == graph_of(here)
     assert graph_of(here)["edges"]
     relations = [
-        [memory._parts.store.relations_of(record.id) for record in memory.documents()] for memory in (here, there)
+        [memory._parts.store.list_relations(record.id) for record in memory.documents()] for memory in (here, there)
     ]
     assert relations[0] == relations[1]
     assert any(relations[0])

@@ -84,7 +84,7 @@ class Shelves:
             for place, vector in enumerate(self.vectors[record.key])
         ]
 
-    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+    def list_indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         assert since == -1
         self.scans += 1
         return [

@@ -44,12 +44,14 @@ def write(tmp_path: Path) -> Write:
     return write
 
 
-def relations_of(path: Path, tmp_path: Path, *, key: str = "ann", title: str = "") -> tuple[list[str], dict[str, int]]:
+def list_relations(
+    path: Path, tmp_path: Path, *, key: str = "ann", title: str = ""
+) -> tuple[list[str], dict[str, int]]:
     """Return the relations of a document with the text, and the counts in its receipt."""
     layers = ("entities", OpenIE(path))
     with Memory(tmp_path / "m.lbug", **options(layers=layers, segment_tokens=300)) as memory:
         receipt = memory.add(TEXT, key=key, title=title)
-        relations = memory._parts.store.relations_of(receipt.document_id)
+        relations = memory._parts.store.list_relations(receipt.document_id)
         surfaces = {mention.entity_id: mention.surface for mention in memory._parts.store.mentions(receipt.document_id)}
         assert all({relation.source_id, relation.target_id} <= surfaces.keys() for relation in relations)
         return sorted(relation.description for relation in relations), dict(receipt.notes)
@@ -84,7 +86,7 @@ FORMS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_triples_become_relations(form: str, write: Write, tmp_path: Path) -> None:
-    descriptions, notes = relations_of(write(FORMS[form]()), tmp_path, title="A life")
+    descriptions, notes = list_relations(write(FORMS[form]()), tmp_path, title="A life")
     assert descriptions == KEPT
     assert notes["triple that is none"] == 2
     assert notes["relation whose names are not in the text together"] == 1
@@ -93,7 +95,7 @@ def test_triples_become_relations(form: str, write: Write, tmp_path: Path) -> No
 def test_a_document_that_the_file_does_not_name_has_none(write: Write, tmp_path: Path) -> None:
     path = write([{"doc_id": "other", "passage": "Other.", "triples": TRIPLES}])
     assert len(OpenIE(path)) == 1
-    descriptions, notes = relations_of(path, tmp_path)
+    descriptions, notes = list_relations(path, tmp_path)
     assert (descriptions, notes) == ([], {"document that the OpenIE file does not name": 1})
 
 

@@ -64,12 +64,12 @@ class Shelf:
     def version(self) -> int:
         return self.writes
 
-    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+    def list_indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         segments = [segment for version, rows in self.written.values() if version > since for segment in rows]
         self.rows_read += len(segments)
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
-    def kept_index(self) -> None:
+    def find_kept_index(self) -> None:
         return None
 
     def count_documents(self) -> int:
@@ -392,7 +392,7 @@ def test_a_namespace_beyond_the_limit_is_refused_with_the_way_out() -> None:
 def test_namespace_above_the_limit_is_refused_until_it_fits_again() -> None:
     shelf = films()
     shelf.put("late", ["It rained in Oslo."])
-    most_bytes = len(shelf.indexed_segments(since=0)) * (4 * 256 + 700)
+    most_bytes = len(shelf.list_indexed_segments(since=0)) * (4 * 256 + 700)
     shelf.take("late")
     search = search_of(shelf, most_bytes=most_bytes)
     expected = find(search, "Otto")
@@ -410,7 +410,7 @@ def test_namespace_above_the_limit_is_refused_until_it_fits_again() -> None:
 
 def test_replaced_segments_do_not_count_in_limit() -> None:
     shelf = films()
-    search = search_of(shelf, most_bytes=len(shelf.indexed_segments(since=0)) * (4 * 256 + 700))
+    search = search_of(shelf, most_bytes=len(shelf.list_indexed_segments(since=0)) * (4 * 256 + 700))
     find(search, "Otto")
     for _ in range(5):
         shelf.put("other0", ["Tale 0 of Oslo."])

@@ -57,9 +57,9 @@ def found(memory: Memory) -> list[tuple[str, float, Any]]:
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Collect the versions since which segments are read from now on."""
     calls: list[int] = []
-    read = LadybugStore.indexed_segments
+    read = LadybugStore.list_indexed_segments
     monkeypatch.setattr(
-        LadybugStore, "indexed_segments", lambda self, *, since: (calls.append(since), read(self, since=since))[1]
+        LadybugStore, "list_indexed_segments", lambda self, *, since: (calls.append(since), read(self, since=since))[1]
     )
     return calls
 

@@ -63,8 +63,9 @@ def test_six_reads_make_a_pool(tales: Path, monkeypatch: pytest.MonkeyPatch) -> 
         memory.search("warm")
         reads: list[str] = []
         store = memory._parts.store
-        for name in ("version", "nearest", "matching", "linked_segments", "segments_around", "first_segment_ids",
-                     "named_by", "times_of", "indexed_segments", "nodes", "documents", "entities"):  # fmt: skip
+        for name in ("version", "nearest", "matching", "find_linked_segments", "segments_around", "first_segment_ids",
+                     "count_naming_segments", "list_segment_times", "list_indexed_segments",
+                     "nodes", "documents", "entities"):  # fmt: skip
             read = getattr(store, name)
             monkeypatch.setattr(
                 store,
@@ -74,7 +75,7 @@ def test_six_reads_make_a_pool(tales: Path, monkeypatch: pytest.MonkeyPatch) -> 
         memory.search("Whom did Otto see in Lund?")
         reads = [read for read in reads if read != "version"]
         assert sorted(reads[:2]) == ["matching", "nearest"], "beside one another"
-        drawn = ["linked_segments", "linked_segments", "segments_around", "named_by"]
+        drawn = ["find_linked_segments", "find_linked_segments", "segments_around", "count_naming_segments"]
         assert reads[2:] == [*drawn, "nodes", "documents", "entities"]
         assert 3 <= len(memory._parts.search._pools.read("Whom did Otto see in Lund?")) < len(PLACES)
 
@@ -142,9 +143,11 @@ def test_degrees_are_read_for_entities_of_best_segments(tales: Path, monkeypatch
         monkeypatch.setattr(pool, name, count)
     with opened(tales, search="database") as memory:
         counted: list[str] = []
-        named_by = memory._parts.store.named_by
+        named_by = memory._parts.store.count_naming_segments
         memory.search("warm")
-        monkeypatch.setattr(memory._parts.store, "named_by", lambda ids: (counted.extend(ids), named_by(ids))[1])
+        monkeypatch.setattr(
+            memory._parts.store, "count_naming_segments", lambda ids: (counted.extend(ids), named_by(ids))[1]
+        )
         read = memory._parts.search._pools.read("Whom did Otto see in Lund?")
         assert set(counted) < set(read.entity_ids)
         assert read.named_by is not None

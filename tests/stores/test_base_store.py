@@ -20,7 +20,7 @@ from memgraph_rag.testing.store_suite.overviews import edges, overview
 from memgraph_rag.testing.store_suite.pools import note
 from memgraph_rag.types import OverviewRows, text_hash
 
-FURTHER = {"write", "extend", "mend", "kept_index", "keep_index", "namespaces", "beside", "reembed", "purge",
+FURTHER = {"write", "extend", "mend", "find_kept_index", "keep_index", "namespaces", "beside", "reembed", "purge",
            "empty_database", "name_scale"}  # fmt: skip
 """Members with a default that reads nothing: the published suite and ``tests/test_minimal_store.py`` look at these."""
 
@@ -46,15 +46,15 @@ def filled(tmp_path: Path) -> Iterator[GraphStore]:
 
 def reads(store: GraphStore) -> dict[str, list[Any]]:
     """What each member with a default gives, of everything that is stored."""
-    ids, indexed = [*store.document_ids(), "nobody"], store.indexed_segments(since=-1)
+    ids, indexed = [*store.document_ids(), "nobody"], store.list_indexed_segments(since=-1)
     segments = [segment.id for segment in indexed]
     entity_ids = sorted({name for segment in indexed for name in (*segment.entities, *segment.titles)})
     masses, vector = dict.fromkeys(segments[::2], 0.25), unit(1)
     within, named = ids[1:4], {"entity_ids": entity_ids[:2], "title_ids": entity_ids}
     return {
         "document": [store.document(name) for name in (*ids, "related", "empty")],
-        "named_documents": [store.named_documents(["related", ids[0], "nobody", "related"])],
-        "documents_after": [store.documents_after("b", k=k) for k in (0, 2, 99)],
+        "find_documents": [store.find_documents(["related", ids[0], "nobody", "related"])],
+        "list_documents_after": [store.list_documents_after("b", k=k) for k in (0, 2, 99)],
         "document_ids": [ids],
         "count_documents": [store.count_documents()],
         "recognizer": [store.recognizer()],
@@ -62,13 +62,13 @@ def reads(store: GraphStore) -> dict[str, list[Any]]:
             store.matching_fingerprints(sources=["/books/bare", ""]),
             store.matching_fingerprints(sources=["/books/bare"], text_hashes=[ANNOTATED], document_ids=ids[:2]),
         ],
-        "segments_in": [store.segments_in(ids)],
-        "sections_in": [store.sections_in(ids)],
-        "mentions_in": [store.mentions_in(ids)],
+        "list_segments_by_document": [store.list_segments_by_document(ids)],
+        "list_sections_by_document": [store.list_sections_by_document(ids)],
+        "list_mentions_by_document": [store.list_mentions_by_document(ids)],
         "sections": [store.sections(name) for name in ids],
         "mentions": [store.mentions(name) for name in ids],
         "titles": [store.titles(name) for name in ids],
-        "relations_of": [store.relations_of(name) for name in ids],
+        "list_relations": [store.list_relations(name) for name in ids],
         "annotations": [store.annotations(name) for name in ids],
         "layer_annotations": [store.layer_annotations("own", since=since) for since in (-1, 0, 1)],
         "overviews": [
@@ -80,24 +80,24 @@ def reads(store: GraphStore) -> dict[str, list[Any]]:
             for k in (0, 2, 99)
             for documents in (None, within, [])
         ],
-        "names_with": [store.names_with(part, k=k) for part in ("a", "al", "zz") for k in (1, 99)],
-        "mentions_of": [store.mentions_of(name, k=k) for name in entity_ids for k in (1, 99)],
-        "titled": [store.titled(name, k=9) for name in entity_ids],
-        "relations_at": [store.relations_at(name, k=k) for name in entity_ids for k in (1, 99)],
+        "find_names": [store.find_names(part, k=k) for part in ("a", "al", "zz") for k in (1, 99)],
+        "list_entity_mentions": [store.list_entity_mentions(name, k=k) for name in entity_ids for k in (1, 99)],
+        "list_titled_documents": [store.list_titled_documents(name, k=9) for name in entity_ids],
+        "list_entity_relations": [store.list_entity_relations(name, k=k) for name in entity_ids for k in (1, 99)],
         "entity_counts": [store.entity_counts(name) for name in (*entity_ids, "nobody")],
         "document_keys": [store.document_keys()],
         "namings": [sorted(store.namings())],
-        "indexed_segments": [replace(item, embedding=None) for item in indexed],
+        "list_indexed_segments": [replace(item, embedding=None) for item in indexed],
         "segments_around": [replace(item, embedding=None) for item in store.segments_around(segments[1::4])],
-        "linked_segments": [
-            store.linked_segments(masses, **named, entity_mass=mass, k=9, documents=documents)
+        "find_linked_segments": [
+            store.find_linked_segments(masses, **named, entity_mass=mass, k=9, documents=documents)
             for mass in (0.0, 0.5)
             for documents in (None, within)
         ],
-        "named_by": [store.named_by([*entity_ids, "nobody"])],
-        "times_of": [store.times_of([*segments, "nobody"])],
+        "count_naming_segments": [store.count_naming_segments([*entity_ids, "nobody"])],
+        "list_segment_times": [store.list_segment_times([*segments, "nobody"])],
         "first_segment_ids": [store.first_segment_ids(k=3)],
-        "counts_of": [store.counts_of(ids)],
+        "count_by_document": [store.count_by_document(ids)],
         "statistics": [store.statistics()],
         "question_times": [store.question_times()],
         "flaws": [store.flaws()],

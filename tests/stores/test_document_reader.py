@@ -41,10 +41,10 @@ class Statements:
 def test_reading_many_documents_takes_statements_of_two(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     document_ids = written(store, *"abcdefgh")
     statements = Statements(store, monkeypatch)
-    store.graphs_of(document_ids[:2])
+    store.read_graphs(document_ids[:2])
     of_two, statements.listed = [name for name, _ in statements.listed], []
 
-    assert len(store.graphs_of(document_ids)) == len(document_ids)
+    assert len(store.read_graphs(document_ids)) == len(document_ids)
 
     assert [name for name, _ in statements.listed] == of_two
 
@@ -61,7 +61,7 @@ def test_reader_repeats_only_documents_written_meanwhile(store: GraphStore, monk
             store.forget(third)
 
     statements.before = write_once
-    graphs = store.graphs_of([second, third, first])
+    graphs = store.read_graphs([second, third, first])
 
     assert [graph.document.id for graph in graphs] == [second, first]
     assert [segment.text for segment in graphs[0].segments] == ["Dan left."]
@@ -80,7 +80,7 @@ def test_error_names_document_written_during_each_try(store: GraphStore, monkeyp
 
     statements.before = write
     with pytest.raises(StoreError, match=f"{second} to stay unchanged") as raised:
-        store.graphs_of([first, second])
+        store.read_graphs([first, second])
     assert raised.value.facts["document_id"] == second
 
 
@@ -94,13 +94,13 @@ def test_reader_groups_have_bounded_size(monkeypatch: pytest.MonkeyPatch) -> Non
     store.write_many(graphs)
     document_ids = [graph.document.id for graph in graphs]
     asked: list[list[str]] = []
-    graphs_of = store.graphs_of
+    graphs_of = store.read_graphs
 
     def counted(ids: Sequence[str]) -> list[DocumentGraph]:
         asked.append(list(ids))
         return graphs_of(ids)
 
-    monkeypatch.setattr(store, "graphs_of", counted)
+    monkeypatch.setattr(store, "read_graphs", counted)
     read = list(iterate_graphs(store, [*document_ids[:7], "nobody", document_ids[7]]))
 
     assert [graph.document.id for graph in read] == document_ids

@@ -158,7 +158,7 @@ def test_clusters_without_targets_are_deleted_and_points_stay(world: World) -> N
     world.store.mend({})
 
     assert not world.store.flaws()
-    (mended,) = world.store.graphs_of([graph.document.id])
+    (mended,) = world.store.read_graphs([graph.document.id])
     assert list(mended.points) == points
     assert mended.document.layers == world.first.document.layers
 
@@ -198,7 +198,7 @@ def test_segment_without_embedding_matches_words_only(world: World) -> None:
     naming = [hit.node_id for hit in store.segments_naming([bob], vector=vector, k=1)]
     assert naming == [world.first.segments[0].id]
     assert gone.id in {hit.node_id for hit in store.matching("Carol", k=9)}
-    indexed = {segment.id: segment.embedding for segment in store.indexed_segments(since=-1)}
+    indexed = {segment.id: segment.embedding for segment in store.list_indexed_segments(since=-1)}
     assert indexed.keys() == there | {gone.id}
     for segment_id, embedding in indexed.items():
         np.testing.assert_allclose(
@@ -227,10 +227,10 @@ def test_reader_refuses_document_without_embedding(world: World, kind: str) -> N
     sound = world.store.write(make_graph(world.store.namespace, "sound", named=False)).document_id
     world.harm(text, **parameters)
     with pytest.raises(StoreError, match=r"'first'.*memgraph-rag doctor --repair") as raised:
-        world.store.graphs_of([sound, asked])
+        world.store.read_graphs([sound, asked])
     assert raised.value.facts["document_id"] == asked
     world.store.mend(world.vectors)
-    assert [graph.document.id for graph in world.store.graphs_of([sound, asked])] == [sound, asked]
+    assert [graph.document.id for graph in world.store.read_graphs([sound, asked])] == [sound, asked]
 
 
 @pytest.mark.parametrize("surfaces", ["{", "7", "[1]", '["abc"]', '[["Alice", "NAME", "x"]]', '[["Alice", "NAME"]]'])

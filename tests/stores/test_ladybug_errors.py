@@ -36,7 +36,7 @@ for path in map(Path, json.loads(sys.stdin.read())):
         store = open_store(path, namespace="n")
         store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
         for record in store.documents():
-            store.segments_of(record.id), store.graphs_of([record.id])
+            store.list_segments(record.id), store.read_graphs([record.id])
         store.nearest(np.ones(DIMENSION), k=5), store.matching("Alice", k=5), store.flaws()
         store.close()
     except Exception as raised:

@@ -122,7 +122,7 @@ def test_ctrl_c_while_the_writer_is_renewed_leaves_the_old_one(
             store.write(make_graph("n", "other"))
 
     assert store.expand(["e"], vector=None, k=1) == []
-    assert store.counts_of([record.id])[record.id]
+    assert store.count_by_document([record.id])[record.id]
     store.write(make_graph("n", "other"))
     assert len(store.documents()) == 2
 

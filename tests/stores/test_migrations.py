@@ -86,12 +86,12 @@ def test_migration_keeps_content_of_old_store(
     assert store.documents()[0].recognizer == store.recognizer() == ""
     assert store.documents()[0].language == "de"
     assert [hit.node_id for hit in store.matching("Haus", k=3)] == [old_store["segment_id"]]
-    assert [(segment.speaker, segment.time) for segment in store.segments_of(old_store["document_id"])] == [("", "")]
-    segments = store.indexed_segments(since=-1)
+    assert [(segment.speaker, segment.time) for segment in store.list_segments(old_store["document_id"])] == [("", "")]
+    segments = store.list_indexed_segments(since=-1)
     assert [(segment.id, segment.speaker, segment.time, segment.entities, segment.titles) for segment in segments] == [
         (old_store["segment_id"], "", "2026-01-01T00:00:00+00:00", (), ())
     ]
-    assert store.indexed_segments(since=0) == []
+    assert store.list_indexed_segments(since=0) == []
     assert (
         store.matching_fingerprints(text_hashes=["", text_hash("Die alten Häuser am Hafen gehören den Fischern.")])
         == []
@@ -99,7 +99,7 @@ def test_migration_keeps_content_of_old_store(
     graph = make_graph(old_store["namespace"], title="Alice")
     assert store.write(graph).action is Action.ADDED
     assert store.entities([entity_id(old_store["namespace"], "alice")])[0].kinds == ("NAME", "title")
-    assert {segment.document_id for segment in store.indexed_segments(since=0)} == {graph.document.id}
+    assert {segment.document_id for segment in store.list_indexed_segments(since=0)} == {graph.document.id}
     if engine == "ladybug":
         file = open_file(str(place["address"]))
         stored = file.read("MATCH (d:Document {id: $id}) RETURN d.version AS version", {"id": old_store["document_id"]})
@@ -117,11 +117,11 @@ def test_migration_keeps_content_of_old_store(
 
 def test_a_second_migration_changes_nothing(old_store: dict[str, str], make_store: MakeStore) -> None:
     store = make_store(old_store["namespace"])
-    before = (store.documents(), store.indexed_segments(since=-1)[0].id, store.schema)
+    before = (store.documents(), store.list_indexed_segments(since=-1)[0].id, store.schema)
 
     store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
 
-    assert (store.documents(), store.indexed_segments(since=-1)[0].id, store.schema) == before
+    assert (store.documents(), store.list_indexed_segments(since=-1)[0].id, store.schema) == before
 
 
 ADDED_SINCE = (28, 29, 30, 32, 33, 34, 46, 48)
@@ -176,7 +176,7 @@ def test_a_store_with_documents_takes_questions(
     store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
 
     assert store.schema["version"] == max(steps)
-    assert (store.documents(), store.segments_of(graph.document.id)) == ([graph.document], list(graph.segments))
+    assert (store.documents(), store.list_segments(graph.document.id)) == ([graph.document], list(graph.segments))
     assert store.questions() == []
     assert store.top_nodes([graph.document.id]) == list(graph.points)
     question = make_question(namespace, [*graph.segments, *graph.points])

@@ -77,11 +77,11 @@ def test_everything_can_be_read(held: tuple[GraphStore, str]) -> None:
     graph = make_graph(namespace, levels=(2,))
     assert store.read_only
     assert store.documents() == [graph.document]
-    assert store.segments_of(graph.document.id) == list(graph.segments)
+    assert store.list_segments(graph.document.id) == list(graph.segments)
     assert store.nearest(graph.segment_embeddings[0], k=1)[0].node_id == graph.segments[0].id
     assert store.matching("rabbit", k=1)
-    assert len(store.indexed_segments(since=-1)) == 3
-    assert [stored.document for stored in store.graphs_of([graph.document.id])] == [graph.document]
+    assert len(store.list_indexed_segments(since=-1)) == 3
+    assert [stored.document for stored in store.read_graphs([graph.document.id])] == [graph.document]
     assert not store.flaws()
 
 

@@ -96,7 +96,7 @@ def test_reembedded_graph_equals_graph_of_other_embedder(
         each_store.migrate(embedder=NEW, dimension=dimension)
         assert each_store.schema["dimension"] == dimension
         assert each_store.version() > version, "so that indexes in memory look again"
-        assert len(each_store.indexed_segments(since=version)) == 5
+        assert len(each_store.list_indexed_segments(since=version)) == 5
         assert not each_store.flaws()
     graphs = [whole_graph(each_store, place) for each_store in stores]
     wanted = again(documents(store.namespace)[0], dimension)

@@ -131,7 +131,7 @@ def test_learning_adds_to_stored_rows(store: GraphStore, place: dict[str, Any]) 
 
     assert whole_graph(store, place) == expected
     assert store.version() == version + 1
-    assert {row.document_id for row in store.indexed_segments(since=version)} == {full.document.id}
+    assert {row.document_id for row in store.list_indexed_segments(since=version)} == {full.document.id}
     store.learn(full)
     assert whole_graph(store, place) == expected
     with pytest.raises(DocumentNotFound):
@@ -174,9 +174,9 @@ def test_two_namespaces_never_see_each_others_relations(make_store: MakeStore, p
     assert set(relation_ids(mine.expand([*foreign, *graphs[0].ends], vector=unit(1), k=99))) == own
     assert mine.expand(foreign, vector=unit(1), k=99) == mine.expand(foreign, vector=None, k=99) == []
     assert mine.segments_naming(foreign, vector=unit(1), k=99) == mine.similar(foreign) == []
-    assert mine.relations_of(document) == []
+    assert mine.list_relations(document) == []
     assert mine.expand(list(graphs[0].ends), vector=unit(1), k=9, documents=[document]) == []
-    assert mine.entities_of([graphs[1].segments[0].id]) == {}
+    assert mine.list_mentioned_entities([graphs[1].segments[0].id]) == {}
     assert mine.statistics()["SIMILAR_TO"] == yours.statistics()["SIMILAR_TO"]
     mine.forget(graphs[0].document.id)
     assert whole_graph(yours, place) == before
@@ -209,7 +209,7 @@ def test_node_without_edges_is_no_torn_read(store: GraphStore, caplog: pytest.Lo
     graph = make_graph(store.namespace, "b", ("nobody left.", "Zoe left."))
     store.write(graph)
 
-    named = store.entities_of([segment.id for segment in graph.segments])
+    named = store.list_mentioned_entities([segment.id for segment in graph.segments])
 
     assert list(named.values()) == [[], ids(store, "zoe")]
     assert store.similar(ids(store, "zoe")) == []

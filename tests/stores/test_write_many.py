@@ -38,7 +38,7 @@ def test_group_gives_same_graph_as_single_writes(store: GraphStore, place: dict[
     assert store.version() == version + 1
     assert whole_graph(store, place) == before
     counts = {receipt.document_id: receipt.counts for receipt in receipts}
-    assert store.counts_of(list(counts)) == counts
+    assert store.count_by_document(list(counts)) == counts
 
 
 def test_group_replaces_stored_documents(store: GraphStore, place: dict[str, Any]) -> None:

@@ -383,7 +383,7 @@ def test_entity_in_10_000_segments_costs_a_bounded_number_of_rounds() -> None:
     assert len(steps) == 7
     assert steps[-1].stop is StopReason.MAX_TOKENS
     assert world.graph.calls["expand"] == 7
-    assert world.graph.calls["entities_of"] == 7
+    assert world.graph.calls["list_mentioned_entities"] == 7
     assert world.graph.calls["segments_naming"] == 0
 
 

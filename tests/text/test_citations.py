@@ -41,7 +41,9 @@ def cite(question: str, answer: str, segments, *, keys, embedder, limit: int = 3
     return Quotes(segments, keys=keys, embedder=embedder).cite(question, answer, limit=limit)
 
 
-def segments_of(text: str, document_id: str = "d", weight: float = 1.0, size: int = 80) -> list[tuple[Segment, float]]:
+def list_segments(
+    text: str, document_id: str = "d", weight: float = 1.0, size: int = 80
+) -> list[tuple[Segment, float]]:
     spans = split(text, count_tokens=lambda texts: [len(each.split()) for each in texts], max_tokens=size)
     return [
         (Segment(f"{document_id}{i}", document_id, i, text[s.start : s.end], s.start, s.end, s.tokens), weight)
@@ -53,7 +55,7 @@ def test_the_sentence_that_supports_comes_first():
     citations = cite(
         "What did Peter's mother give him?",
         "A dose of camomile tea.",
-        segments_of(PETER),
+        list_segments(PETER),
         keys={"d": "peter.txt"},
         embedder=WordVectors(),
     )
@@ -65,38 +67,38 @@ def test_the_sentence_that_supports_comes_first():
     assert [c.score for c in citations] == sorted((c.score for c in citations), reverse=True)
     for citation in citations:
         assert citation.quote == PETER[citation.start : citation.end] == citation.quote.strip()
-        assert citation.segment_id in {segment.id for segment, _ in segments_of(PETER)}
+        assert citation.segment_id in {segment.id for segment, _ in list_segments(PETER)}
 
 
 def test_the_weight_of_reading_decides_between_equals():
     same = [
-        *segments_of("The gate was locked today.", "a", 0.1),
-        *segments_of("The gate was locked tonight.", "b", 0.9),
+        *list_segments("The gate was locked today.", "a", 0.1),
+        *list_segments("The gate was locked tonight.", "b", 0.9),
     ]
     citations = cite("Was it open?", "It was locked.", same, keys={"a": "a", "b": "b"}, embedder=WordVectors())
     assert citations[0].document_id == "b"
 
 
 def test_ties_go_by_document_and_start():
-    pair = [*segments_of("Rain fell in the night.", "b"), *segments_of("In the night fell rain.", "a")]
+    pair = [*list_segments("Rain fell in the night.", "b"), *list_segments("In the night fell rain.", "a")]
     citations = cite("When did it rain?", "In the night.", pair, keys={"a": "a", "b": "b"}, embedder=WordVectors())
     assert [citation.document_id for citation in citations] == ["a", "b"]
 
 
 def test_the_same_words_are_quoted_once():
-    twice = [*segments_of("Rain fell in the night.", "a"), *segments_of("Rain  fell\nin the night.", "b")]
+    twice = [*list_segments("Rain fell in the night.", "a"), *list_segments("Rain  fell\nin the night.", "b")]
     assert len(cite("When?", "In the night.", twice, keys={"a": "a", "b": "b"}, embedder=WordVectors())) == 1
 
 
 def test_nothing_to_cite():
     assert cite("Why?", "So.", [], keys={}, embedder=WordVectors()) == ()
-    assert cite("Why?", "So.", segments_of(PETER), keys={}, embedder=WordVectors()) == ()
-    assert cite("Why?", "So.", segments_of(PETER), keys={"d": "p"}, embedder=WordVectors(), limit=0) == ()
+    assert cite("Why?", "So.", list_segments(PETER), keys={}, embedder=WordVectors()) == ()
+    assert cite("Why?", "So.", list_segments(PETER), keys={"d": "p"}, embedder=WordVectors(), limit=0) == ()
 
 
 def test_the_sentences_are_embedded_once():
     embedder = WordVectors()
-    quotes = Quotes(segments_of(PETER), keys={"d": "p"}, embedder=embedder)
+    quotes = Quotes(list_segments(PETER), keys={"d": "p"}, embedder=embedder)
     assert embedder.texts == 0
     quotes.bearing("Who?")
     quotes.cite("Who?", "Peter")
@@ -114,14 +116,14 @@ class KnownVectors(WordVectors):
 
 def test_an_embedder_that_knows_when_texts_are_unrelated_rules_them_out():
     asked = {"keys": {"d": "p"}, "embedder": KnownVectors()}
-    quotes = Quotes(segments_of(PETER), **asked)
+    quotes = Quotes(list_segments(PETER), **asked)
     assert quotes.bearing("What did Peter's mother give him?") >= 0
     assert quotes.bearing("Capital France?") < 0
     assert quotes.bearing("What did Peter's mother give him?", unnamed=1.0) < 0
     assert quotes.cite("Capital France?", "Paris.") == ()
     assert all("camomile" in citation.quote for citation in quotes.cite("Camomile tea?", "A dose of camomile tea."))
     assert Quotes([], **asked).bearing("Peter?") < 0
-    unknown = Quotes(segments_of(PETER), keys={"d": "p"}, embedder=WordVectors())
+    unknown = Quotes(list_segments(PETER), keys={"d": "p"}, embedder=WordVectors())
     assert unknown.bearing("Capital France?", unnamed=1.0) >= 0
     assert unknown.cite("Capital France?", "Paris.")
 
@@ -129,20 +131,20 @@ def test_an_embedder_that_knows_when_texts_are_unrelated_rules_them_out():
 @table("weights", [[0.0, 0.0], [0.2, 0.8]])
 def test_short_sentences_are_quoted_with_a_neighbour(weights: list[float]):
     text = "“Why?” He would not say. Nobody knew where the old key was hidden. Under the mat. Yes."
-    segments = [(segment, weight) for weight, (segment, _) in zip(weights, segments_of(text), strict=False)]
+    segments = [(segment, weight) for weight, (segment, _) in zip(weights, list_segments(text), strict=False)]
     for citation in cite("Where was the key?", "Under the mat", segments, keys={"d": "p"}, embedder=WordVectors()):
         assert len(citation.quote.split()) >= 4
 
 
 def test_a_document_of_one_word_can_be_cited():
-    (citation,) = cite("Which city?", "Paris", segments_of(" Paris.\n"), keys={"d": "p"}, embedder=WordVectors())
+    (citation,) = cite("Which city?", "Paris", list_segments(" Paris.\n"), keys={"d": "p"}, embedder=WordVectors())
     assert (citation.quote, citation.start, citation.end) == ("Paris.", 1, 7)
 
 
 def test_a_long_sentence_is_quoted_in_part():
     text = "and on it went, " * 60 + "until the fox found the golden egg, " + "and on it went, " * 60
     citations = cite(
-        "What was found?", "The golden egg", segments_of(text, size=9999), keys={"d": "p"}, embedder=WordVectors()
+        "What was found?", "The golden egg", list_segments(text, size=9999), keys={"d": "p"}, embedder=WordVectors()
     )
     assert "golden egg" in citations[0].quote
     assert all(len(citation.quote) <= MAX_QUOTE for citation in citations)
@@ -153,13 +155,13 @@ def test_unbroken_text_is_cut_where_it_must():
     text = "x" * 1000
     assert all(
         len(citation.quote) <= MAX_QUOTE
-        for citation in cite("What?", "xx", segments_of(text), keys={"d": "p"}, embedder=WordVectors())
+        for citation in cite("What?", "xx", list_segments(text), keys={"d": "p"}, embedder=WordVectors())
     )
 
 
 @given(st.text(max_size=300), st.text(max_size=30), st.integers(1, 30), st.integers(1, 5))
 def test_every_citation_stands_in_its_document(text: str, answer: str, size: int, limit: int):
-    segments = segments_of(text, size=size)
+    segments = list_segments(text, size=size)
     first = cite("What?", answer, segments, keys={"d": "p"}, embedder=WordVectors(), limit=limit)
     assert first == cite("What?", answer, segments[::-1], keys={"d": "p"}, embedder=WordVectors(), limit=limit)
     assert len(first) <= limit

@@ -185,7 +185,7 @@ def test_search_walks_over_links_and_tags(tmp_path: Path) -> None:
 
 def memory_names(memory: Memory, title: str) -> set[str]:
     (record,) = [each for each in memory.documents() if each.title == title]
-    return {mention.normal for mention in memory._parts.store.mentions_in([record.id])[record.id]}
+    return {mention.normal for mention in memory._parts.store.list_mentions_by_document([record.id])[record.id]}
 
 
 @table(

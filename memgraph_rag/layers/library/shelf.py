@@ -42,7 +42,7 @@ class Shelf:
     def of(cls, graph: MemoryGraph) -> Shelf:
         """Read all documents with at least one segment that is not an echo."""
         segments = defaultdict[str, list[IndexedSegment]](list)
-        for segment in graph.indexed_segments(since=-1):
+        for segment in graph.list_indexed_segments(since=-1):
             if not segment.echo:
                 segments[segment.document_id].append(segment)
         records = [record for record in graph.documents() if record.id in segments]

@@ -150,7 +150,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             return run("read/score_naming", places=places, **parameters) if places else []
 
     @override
-    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+    def list_indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         with self._file.lock:  # no write between the two
             self._require_open()
             table = self._read_table("read/list_indexed_segments", since=since)
@@ -177,7 +177,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         return _decode_segments(table, named)
 
     @override
-    def linked_segments(
+    def find_linked_segments(
         self,
         masses: Mapping[str, float],
         *,
@@ -199,7 +199,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         return linked_hits(edges, on_entities, named=named, entity_mass=entity_mass, k=k)
 
     @override
-    def kept_index(self) -> Path | None:
+    def find_kept_index(self) -> Path | None:
         """Return the kept index file of the current state of the namespace; None if there is none, or in memory."""
         digest = None if self._file.place == IN_MEMORY else self._make_state_digest()
         return None if digest is None else self._file.kept.find(digest)

@@ -168,7 +168,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         return relation_rows.decode_neighbours(neighbour_rows, k)
 
     @override
-    def indexed_segments(self, *, since: int) -> list[IndexedSegment]:
+    def list_indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         segments = self._stream("read/list_indexed_segments", {"since": since}, self._decode_segment)
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
@@ -182,7 +182,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         return sorted(segments, key=lambda segment: (segment.document_id, segment.index))
 
     @override
-    def linked_segments(
+    def find_linked_segments(
         self,
         masses: Mapping[str, float],
         *,
@@ -200,7 +200,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         )  # fmt: skip
 
     @override
-    def named_by(self, entity_ids: Sequence[str]) -> list[int]:
+    def count_naming_segments(self, entity_ids: Sequence[str]) -> list[int]:
         """Return how many segments mention each of these entities; for an entity with many, the number of mentions."""
         counted = self._run("read/count_naming", entity_ids=list(dict.fromkeys(entity_ids)))
         numbers = dict(pair for row in counted for pair in row["counts"])

@@ -39,12 +39,12 @@ def iterate_graphs(store: GraphStore, document_ids: Iterable[str]) -> Iterator[D
     """Yield the graphs of these documents, in order, read in groups of bounded size; unknown ids are left out.
 
     Raises:
-        StoreError: as ``GraphStore.graphs_of`` does.
+        StoreError: as ``GraphStore.read_graphs`` does.
     """
     waiting = iter(document_ids)
     for listed in iter(lambda: list(islice(waiting, DOCUMENTS_TOGETHER)), []):
         for together in _groups(store, listed):
-            yield from store.graphs_of(together)
+            yield from store.read_graphs(together)
 
 
 def _groups(store: GraphStore, document_ids: Sequence[str]) -> Iterator[list[str]]:

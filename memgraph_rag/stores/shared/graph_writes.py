@@ -137,7 +137,7 @@ class WrittenGraph(StoredGraph):
             row_bytes=sum(map(size, graphs)),
         )
         documents = [graph.document for graph in graphs]
-        counts_by_id = self.counts_of([document.id for document in documents])  # of the other layers too
+        counts_by_id = self.count_by_document([document.id for document in documents])  # of the other layers too
         return [
             Receipt(each.id, each.key, Action.DEEPENED, counts_by_id[each.id], stale_questions=stale[each.id])
             for each in documents
@@ -204,7 +204,7 @@ class WrittenGraph(StoredGraph):
         return self._transaction("mend", lambda run, create: integrity.mend(run, create, self._find_near, vectors))
 
     @override
-    def graphs_of(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
+    def read_graphs(self, document_ids: Sequence[str]) -> list[DocumentGraph]:
         return read_graphs(self._run, document_ids)
 
 
@@ -378,7 +378,7 @@ def _check_segments(graph: DocumentGraph, stored: Sequence[str], *, of_some: boo
     if not (set(given_ids) <= set(stored) if of_some else given_ids == stored):
         raise StoreError(
             f"Expected the {len(stored)} stored segments of document {show(graph.document.key)}, got "
-            f"{len(graph.segments)} other segments. Build the layers from segments_of().",
+            f"{len(graph.segments)} other segments. Build the layers from list_segments().",
             document_id=graph.document.id,
         )
 

@@ -55,7 +55,7 @@ class _Survey:
         """Return whether a node or relation has an embedding that searches can use."""
         return is_unit(self.squared_lengths.get(row["id"]))
 
-    def segments_of(self) -> dict[str, list[Row]]:
+    def group_segments(self) -> dict[str, list[Row]]:
         """Return the segments of each document, by index."""
         by_document: dict[str, list[Row]] = {document_id: [] for document_id in self.documents}
         for row in sorted(self.segments.values(), key=lambda row: row["index"]):
@@ -137,7 +137,7 @@ def _take_survey(run: Run) -> _Survey:
 
 def _find_flaws(survey: _Survey) -> Flaws:
     segments, documents = survey.segments, survey.documents
-    segments_by_document = survey.segments_of()
+    segments_by_document = survey.group_segments()
     chained = {
         document_id: Counter(survey.chain(document_segments))
         for document_id, document_segments in segments_by_document.items()
@@ -241,7 +241,7 @@ def _mend_structure(run: Run, create: Create, survey: _Survey, flaws: Flaws) -> 
     create("write/own_segments", {"document_id": owners, "segment_id": list(flaws.parted_segments)})
     if flaws.unchained:
         run("write/delete_chains", document_ids=list(flaws.unchained))
-        segments_by_document = survey.segments_of()
+        segments_by_document = survey.group_segments()
         pairs = [pair for source_id in flaws.unchained for pair in survey.chain(segments_by_document[source_id])]
         create("write/link_segments", rows.edge_columns(pairs))
     for document_id in flaws.loose_points:

@@ -90,11 +90,11 @@ class StoredGraph(BaseStore):
         return [rows.decode_document(row) for row in document_rows]
 
     @override
-    def documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
+    def list_documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
         return [rows.decode_document(row) for row in self._run("read/list_documents_after", after=key, k=k)]
 
     @override
-    def named_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
+    def find_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:
         document_rows = self._run("read/find_named_documents", names=list(dict.fromkeys(names))) if names else []
         records = [rows.decode_document(row) for row in document_rows]
         by_key = {record.key: record for record in records}
@@ -121,11 +121,11 @@ class StoredGraph(BaseStore):
         return read_nodes(self._run, node_ids)
 
     @override
-    def segments_of(self, document_id: str) -> list[Segment]:
-        return self.segments_in([document_id])[document_id]
+    def list_segments(self, document_id: str) -> list[Segment]:
+        return self.list_segments_by_document([document_id])[document_id]
 
     @override
-    def segments_in(self, document_ids: Sequence[str]) -> dict[str, list[Segment]]:
+    def list_segments_by_document(self, document_ids: Sequence[str]) -> dict[str, list[Segment]]:
         segments: dict[str, list[Segment]] = {document_id: [] for document_id in document_ids}
         for row in self._run("read/list_segments", document_ids=list(segments)) if segments else ():
             segments[row["document_id"]].append(Segment(**row))
@@ -181,7 +181,7 @@ class StoredGraph(BaseStore):
         return self._run("read/score_naming", entity_ids=entity_ids, **parameters)
 
     @override
-    def entities_of(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
+    def list_mentioned_entities(self, segment_ids: Sequence[str]) -> dict[str, list[str]]:
         wanted = list(dict.fromkeys(segment_ids))
         mentioned: dict[str, list[str]] = {}
         for row in self._run("read/list_entities_of", segment_ids=wanted) if wanted else []:
@@ -191,13 +191,13 @@ class StoredGraph(BaseStore):
         return {segment_id: sorted(mentioned[segment_id]) for segment_id in wanted if segment_id in mentioned}
 
     @override
-    def named_by(self, entity_ids: Sequence[str]) -> list[int]:
+    def count_naming_segments(self, entity_ids: Sequence[str]) -> list[int]:
         wanted = list(dict.fromkeys(entity_ids))
         numbers = {row["id"]: row["segments"] for row in self._run("read/count_naming", entity_ids=wanted)}
         return [numbers.get(entity_id, 0) for entity_id in entity_ids]
 
     @override
-    def times_of(self, segment_ids: Sequence[str]) -> dict[str, str]:
+    def list_segment_times(self, segment_ids: Sequence[str]) -> dict[str, str]:
         wanted = list(dict.fromkeys(segment_ids))
         return {row["id"]: row["time"] for row in self._run("read/list_segment_times", segment_ids=wanted)}
 
@@ -211,15 +211,15 @@ class StoredGraph(BaseStore):
         return relation_rows.decode_similar(self._run("read/list_similar", entity_ids=wanted) if wanted else [])
 
     @override
-    def relations_of(self, document_id: str) -> list[Relation]:
+    def list_relations(self, document_id: str) -> list[Relation]:
         return read_relations(self._run, [document_id])[document_id]
 
     @override
-    def names_with(self, part: str, *, k: int) -> list[Entity]:
+    def find_names(self, part: str, *, k: int) -> list[Entity]:
         return [rows.decode_entity(row) for row in self._run("read/find_names", part=part, k=k)]
 
     @override
-    def mentions_in(self, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
+    def list_mentions_by_document(self, document_ids: Sequence[str]) -> dict[str, list[Mention]]:
         return read_mentions(self._run, document_ids) if document_ids else {}
 
     @override
@@ -227,16 +227,16 @@ class StoredGraph(BaseStore):
         return read_titles(self._run, [document_id])[document_id]
 
     @override
-    def mentions_of(self, entity_id: str, *, k: int) -> list[Mention]:
+    def list_entity_mentions(self, entity_id: str, *, k: int) -> list[Mention]:
         return [Mention(**row) for row in self._run("read/list_naming", entity_id=entity_id, k=k)]
 
     @override
-    def titled(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
+    def list_titled_documents(self, entity_id: str, *, k: int) -> list[tuple[str, str]]:
         title_rows = self._run("read/list_titled", entity_id=entity_id, k=k)
         return [(row["document_id"], row["surface"]) for row in title_rows]
 
     @override
-    def relations_at(self, entity_id: str, *, k: int) -> list[Relation]:
+    def list_entity_relations(self, entity_id: str, *, k: int) -> list[Relation]:
         relations = [Relation(**row) for row in self._run("read/list_relations_at", entity_id=entity_id, k=k)]
         return sorted(relations, key=lambda relation: relation.id)[:k]
 
@@ -284,7 +284,7 @@ class StoredGraph(BaseStore):
         return read_annotations(self._run, [document_id])[document_id]
 
     @override
-    def sections_in(self, document_ids: Sequence[str]) -> dict[str, list[Section]]:
+    def list_sections_by_document(self, document_ids: Sequence[str]) -> dict[str, list[Section]]:
         return read_sections(self._run, document_ids) if document_ids else {}
 
     @override
@@ -305,7 +305,7 @@ class StoredGraph(BaseStore):
         return read_layer_annotations(self._run, layer, since)
 
     @override
-    def written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
+    def list_written_documents(self, *, since: int = -1) -> list[DocumentRecord]:
         return [rows.decode_document(row) for row in self._run("read/list_written_documents", since=since)]
 
     @override
@@ -329,7 +329,7 @@ class StoredGraph(BaseStore):
         return self._run("read/count_documents")[0]["count"]
 
     @override
-    def counts_of(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+    def count_by_document(self, document_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         return count_rows(self._run, document_ids)
 
     @override

@@ -42,7 +42,7 @@ def segments_to_compress(question: str, context: ReadingContext) -> list[Segment
     segments = (
         segment
         for document_id in documents_to_walk(question, context)
-        for segment in context.graph.segments_of(document_id)
+        for segment in context.graph.list_segments(document_id)
     )
     return [segment for segment in segments if not segment.echo and segment.text.strip()]
 

@@ -39,7 +39,7 @@ class FullContext:
         wanted = (
             context.documents if context.documents is not None else [record.id for record in context.graph.documents()]
         )
-        stored = (segment for document_id in wanted for segment in context.graph.segments_of(document_id))
+        stored = (segment for document_id in wanted for segment in context.graph.list_segments(document_id))
         segments = (segment for segment in stored if not segment.echo)
         kept = segments if self._keep == "beginning" else _last(list(segments), context)
         yield from read_in_order(((segment, 0.0) for segment in kept), context)

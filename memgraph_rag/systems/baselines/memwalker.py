@@ -164,7 +164,7 @@ def _tree(document_id: str, graph: GraphReader) -> _Part | None:
             if (parent := item.properties["parent"]) in parts:
                 parts[int(parent)].children.append(parts[item.index])
         return parts[max(parts)]
-    segments = [segment for segment in graph.segments_of(document_id) if not segment.echo]
+    segments = [segment for segment in graph.list_segments(document_id) if not segment.echo]
     level = [_Part(first_words(segment.text), segment_ids=(segment.id,)) for segment in segments]
     while len(level) > 1:
         level = [_Part(group[0].text, group) for group in even_groups(level, _SHOWN)]

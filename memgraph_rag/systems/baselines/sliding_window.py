@@ -67,7 +67,7 @@ class SlidingWindow:
         if limits.tokens is not None:
             most = min(most, (limits.tokens - used) // 2)
         for document_id in documents_to_walk(question, context):
-            segments = [segment for segment in context.graph.segments_of(document_id) if not segment.echo]
+            segments = [segment for segment in context.graph.list_segments(document_id) if not segment.echo]
             for window in windows(segments, most):
                 yield window[: limits.nodes]
 

@@ -156,7 +156,7 @@ class CommunitiesLayer:
     def _begin(self, graph: MemoryGraph, models: Models) -> _Work:
         if summaries := graph.overviews(ELEMENT_SUMMARIES):
             return self._begin_with_elements(graph, summaries, models)
-        segments = [segment for segment in graph.indexed_segments(since=-1) if not segment.echo]
+        segments = [segment for segment in graph.list_indexed_segments(since=-1) if not segment.echo]
         entity_ids = sorted({entity_id for segment in segments for entity_id in segment.entities})
         entities = [entity for part in _parts(entity_ids) for entity in graph.entities(part)]
         of_entities = self._component(EntityGraph.of_names(entities, segments))

@@ -51,7 +51,7 @@ class ElementContext:
         cosines = (vectors @ query_vectors(self._context.embedder, [question])[0]).tolist()
         return sorted(zip(candidates, cosines, strict=True), key=lambda pair: (-pair[1], pair[0].title))[:k]
 
-    def relations_of(self, entities: Sequence[Overview], *, most: int) -> list[Overview]:
+    def list_element_relations(self, entities: Sequence[Overview], *, most: int) -> list[Overview]:
         """Return the relations between these entities, then up to ``most`` to others, each by rank.
 
         The rank is the summed number of neighbours of both ends. Relations to an entity that is related to several of

@@ -116,7 +116,7 @@ class ElementSummariesLayer:
         tokens = counter([f"{element.title}: {text}" for element, text in zip(elements.values(), texts, strict=True)])
         segment_ids = [key for element in elements.values() for key in _segment_ids(element)]
         sources = Sources({node.id: node for node in graph.nodes(segment_ids) if isinstance(node, Segment)}, (), ())
-        mentioned = graph.entities_of(segment_ids)
+        mentioned = graph.list_mentioned_entities(segment_ids)
         overviews = [
             _overview(graph.namespace, key, element, text, count, sources, mentioned)
             for (key, element), text, count in zip(elements.items(), texts, tokens, strict=True)

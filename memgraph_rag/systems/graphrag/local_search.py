@@ -131,7 +131,7 @@ def _around_elements(
     room -= sum(map(cost, described))
     related: list[Overview] = []
     for number in range(1, len(entities) + 1):
-        relations = elements.relations_of(entities[:number], most=budget.relations * number)
+        relations = elements.list_element_relations(entities[:number], most=budget.relations * number)
         more = [*relations, *elements.claims_on(entities[:number])]
         if sum(map(cost, more)) > room:
             break
@@ -157,7 +157,7 @@ def entities_near(question: str, context: ReadingContext, *, most: int) -> list[
     """
     named = context.search.named_in(question)
     hits = context.search.find(question, k=_HITS, documents=context.documents)
-    mentioned = context.graph.entities_of([hit.segment.id for hit in hits])
+    mentioned = context.graph.list_mentioned_entities([hit.segment.id for hit in hits])
     scores: Counter[str] = Counter()
     for place, hit in enumerate(hits, 1):
         for entity_id in mentioned.get(hit.segment.id, ()):

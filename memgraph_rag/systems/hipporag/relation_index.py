@@ -133,7 +133,7 @@ class RelationIndex:
         facts = list(read_facts(self._graph.layer_annotations(TRIPLES, since=self._version), self._graph.namespace))
         self._check_memory(len(facts))
         if len(self.relations):
-            written = {record.id for record in self._graph.written_documents(since=self._version)}
+            written = {record.id for record in self._graph.list_written_documents(since=self._version)}
             left = set(self._graph.document_ids()) - written
             self.relations = self.relations.at(np.array([name in left for name in self.relations.documents], bool))
         if facts:

@@ -125,7 +125,7 @@ class LongRefiner:
         tree = OutlineTree()
         for document_id in list(dict.fromkeys(hit.segment.document_id for hit in hits))[: self._documents]:
             sections = context.graph.sections(document_id) if self._with_structure else []
-            tree.add(sections, context.graph.segments_of(document_id))
+            tree.add(sections, context.graph.list_segments(document_id))
         return tree
 
     def _of_passages(self, question: str, tree: OutlineTree, context: ReadingContext) -> dict[int, float]:

@@ -53,7 +53,7 @@ def meta_document_of(
     ranked_ids = {item.segment.id for ranked in rankings for item, _ in ranked}
     first = (item.segment.document_id for ranked in rankings for item, _ in ranked[:documents])
     for document_id in dict.fromkeys(first):
-        own_ids, indexes = index.segments_of(view, document_id)
+        own_ids, indexes = index.list_document_rows(view, document_id)
         last = max((place for place, own_id in enumerate(own_ids) if own_id in ranked_ids), default=-1)
         # Echoes, and segments outside the searched time, are in no view: the text has a gap at such a segment.
         opens = np.diff(indexes[: last + 1], prepend=-2) != 1

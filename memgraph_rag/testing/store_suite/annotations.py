@@ -58,7 +58,7 @@ def test_annotations_are_read_unchanged(store: GraphStore) -> None:
     assert (receipt.counts["Annotation"], receipt.counts["ANNOTATES"]) == (4, 6)
     expected = sorted(graph.annotations, key=lambda item: (item.layer, item.index))
     assert store.annotations(graph.document.id) == expected
-    (read,) = store.graphs_of([graph.document.id])
+    (read,) = store.read_graphs([graph.document.id])
     assert list(read.annotations) == expected
     assert store.annotations("0" * 32) == []
 
@@ -72,9 +72,9 @@ def test_segments_get_new_embeddings_with_a_layer(store: GraphStore) -> None:
 
     assert store.extend(graph, layers=["own"]).counts["Annotation"] == 2
 
-    (read,) = store.graphs_of([bare.document.id])
+    (read,) = store.read_graphs([bare.document.id])
     assert np.allclose(read.segment_embeddings, graph.segment_embeddings)
-    assert [item.id for item in store.indexed_segments(since=version)] == [item.id for item in bare.segments]
+    assert [item.id for item in store.list_indexed_segments(since=version)] == [item.id for item in bare.segments]
     with pytest.raises(StoreError, match="length 1"):
         store.extend(replace(graph, segment_embeddings=2 * graph.segment_embeddings), layers=["own"])
     with pytest.raises(StoreError, match="shape"):
@@ -91,7 +91,7 @@ def test_removing_layer_restores_embeddings(store: GraphStore) -> None:
     assert "Annotation" not in receipt.counts
     assert store.annotations(bare.document.id) == []
     assert store.documents()[0].layers == bare.document.layers
-    (read,) = store.graphs_of([bare.document.id])
+    (read,) = store.read_graphs([bare.document.id])
     assert np.allclose(read.segment_embeddings, bare.segment_embeddings)
 
 

@@ -96,19 +96,19 @@ def test_top_nodes_without_clusters_are_segments(store: GraphStore) -> None:
 def test_document_with_both_layers_is_read_unchanged(store: GraphStore) -> None:
     graph = both(store)
     store.write(graph)
-    (read,) = store.graphs_of([graph.document.id])
+    (read,) = store.read_graphs([graph.document.id])
     assert read.points == graph.points
     np.testing.assert_allclose(read.point_embeddings, graph.point_embeddings, atol=1e-6)
     assert set(read.summarizes) == set(graph.summarizes)
     store.write(read)
-    assert store.counts_of([graph.document.id]) == {graph.document.id: store.write(graph).counts}
+    assert store.count_by_document([graph.document.id]) == {graph.document.id: store.write(graph).counts}
 
 
 @pytest.mark.parametrize("layer", ["points", "clusters"])
 def test_replacing_one_layer_keeps_the_other(store: GraphStore, layer: str) -> None:
     graph = both(store)
     store.write(graph)
-    before = store.counts_of([graph.document.id])[graph.document.id]
+    before = store.count_by_document([graph.document.id])[graph.document.id]
 
     receipt = store.extend(select_layer(graph, layer), layers=[layer])
     assert (receipt.action, receipt.counts) == (Action.DEEPENED, before)

@@ -39,9 +39,9 @@ def test_echo_is_stored_but_not_searched(store: GraphStore) -> None:
     store.write(graph)
 
     assert store.documents() == [graph.document]
-    assert store.segments_of(graph.document.id) == list(graph.segments)
+    assert store.list_segments(graph.document.id) == list(graph.segments)
     assert store.nodes([echo.id]) == [echo]
-    assert [item.echo for item in store.indexed_segments(since=-1)] == [False, True, False]
+    assert [item.echo for item in store.list_indexed_segments(since=-1)] == [False, True, False]
     vector, document_ids = graph.segment_embeddings[1], [graph.document.id]
     for hits in (
         store.nearest(vector, k=9),
@@ -89,5 +89,5 @@ def test_echo_survives_export_and_import(make_store: MakeStore) -> None:
     store = make_store()
     graph = with_echoes(make_graph(store.namespace, texts=TEXTS), 1)
     store.write(graph)
-    (read,) = store.graphs_of([graph.document.id])
+    (read,) = store.read_graphs([graph.document.id])
     assert (read.document, read.segments) == (graph.document, graph.segments)

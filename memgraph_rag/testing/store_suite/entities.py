@@ -128,7 +128,7 @@ def test_mentions_and_titles_are_counted(store: GraphStore) -> None:
     store.write(name_graph(store.namespace, "b", names, texts=(ALICE,)))
 
     assert (receipt.counts["MENTIONS"], receipt.counts["TITLED"]) == (3, 2)
-    assert store.counts_of([receipt.document_id]) == {receipt.document_id: receipt.counts}
+    assert store.count_by_document([receipt.document_id]) == {receipt.document_id: receipt.counts}
     statistics = store.statistics()
     assert (statistics["Entity"], statistics["MENTIONS"], statistics["TITLED"]) == (3, 6, 2)
 
@@ -158,7 +158,7 @@ def test_a_document_is_extended_by_entities_and_by_points(store: GraphStore) -> 
     receipt = store.extend(without_embeddings(named), layers=["entities"])
 
     assert (receipt.action, receipt.key, receipt.document_id) == (Action.DEEPENED, "alice.txt", bare.document.id)
-    assert store.counts_of([bare.document.id]) == {bare.document.id: receipt.counts}
+    assert store.count_by_document([bare.document.id]) == {bare.document.id: receipt.counts}
     assert (receipt.counts["MENTIONS"], store.statistics()["Entity"]) == (2, 3)
     assert store.documents() == [named.document]
     pointed = replace(
@@ -167,7 +167,7 @@ def test_a_document_is_extended_by_entities_and_by_points(store: GraphStore) -> 
     receipt = store.extend(without_embeddings(pointed), layers=["points"])
     assert (receipt.counts["InformationPoint"], receipt.counts["SUMMARIZES"], receipt.counts["MENTIONS"]) == (3, 5, 2)
     assert store.documents() == [pointed.document]
-    assert store.segments_of(bare.document.id) == list(bare.segments)
+    assert store.list_segments(bare.document.id) == list(bare.segments)
 
 
 def test_repeated_layer_is_replaced(store: GraphStore) -> None:
@@ -233,7 +233,7 @@ def test_layers_of_other_segments_are_refused(store: GraphStore) -> None:
     other = make_graph(store.namespace, texts=("Alice was tired. A rabbit ran by.", "She ran after it."))
     other = replace(other, segments=tuple(replace(segment, id=segment.id[::-1]) for segment in other.segments))
 
-    with pytest.raises(StoreError, match="segments_of"):
+    with pytest.raises(StoreError, match="list_segments"):
         store.extend(name_graph(store.namespace, graph=other, names=[(0, "Alice", "PERSON")]), layers=["entities"])
     assert store.statistics()["Entity"] == 0
 
@@ -280,13 +280,15 @@ def test_two_namespaces_share_no_entity(make_store: MakeStore) -> None:
     for store in (mine, yours):
         store.write(name_graph(store.namespace, titles=["Wonderland"]))
     foreign = [entity_id(yours.namespace, name) for name in ("alice", "rabbit", "wonderland")]
-    before = (yours.entities(foreign), yours.indexed_segments(since=-1)[0].entities)
+    before = (yours.entities(foreign), yours.list_indexed_segments(since=-1)[0].entities)
 
     assert mine.entities(foreign) == []
     assert mine.statistics()["Entity"] == 3
-    assert {entity for segment in mine.indexed_segments(since=-1) for entity in segment.entities}.isdisjoint(foreign)
+    assert {entity for segment in mine.list_indexed_segments(since=-1) for entity in segment.entities}.isdisjoint(
+        foreign
+    )
     mine.forget(mine.documents()[0].id)
-    assert (yours.entities(foreign), yours.indexed_segments(since=-1)[0].entities) == before
+    assert (yours.entities(foreign), yours.list_indexed_segments(since=-1)[0].entities) == before
     assert len(before[0]) == 3
 
 
@@ -301,7 +303,7 @@ def test_a_segment_is_read_with_its_entities(store: GraphStore) -> None:
     graph = replace(graph, segments=(*graph.segments[:2], said))
     store.write(graph)
 
-    indexed = store.indexed_segments(since=-1)
+    indexed = store.list_indexed_segments(since=-1)
 
     assert [(item.id, item.document_id, item.index, item.text) for item in indexed] == [
         (item.id, item.document_id, item.index, item.text) for item in graph.segments
@@ -317,14 +319,14 @@ def test_a_segment_is_read_with_its_entities(store: GraphStore) -> None:
         assert item.embedding.dtype == np.float32
         assert item.embedding.shape == (DIMENSION,)
         assert np.array_equal(item.embedding, vector)
-    assert store.segments_of(graph.document.id) == list(graph.segments)
+    assert store.list_segments(graph.document.id) == list(graph.segments)
 
 
 def test_segments_come_by_document_and_index(store: GraphStore) -> None:
     for key in "abc":
         store.write(make_graph(store.namespace, key, tuple(f"{key}{place}" for place in range(12))))
 
-    places = [(segment.document_id, segment.index) for segment in store.indexed_segments(since=-1)]
+    places = [(segment.document_id, segment.index) for segment in store.list_indexed_segments(since=-1)]
 
     assert places == sorted(places)
     assert len(places) == 36
@@ -340,7 +342,7 @@ def test_reader_sees_only_later_changes(make_store: MakeStore) -> None:
         versions.append(store.version())
 
     def changed(since: int) -> set[str]:
-        return {segment.document_id for segment in store.indexed_segments(since=since)}
+        return {segment.document_id for segment in store.list_indexed_segments(since=since)}
 
     assert versions == sorted(set(versions))
     assert [changed(since) for since in versions] == [{graph.document.id for graph in graphs[n:]} for n in range(4)]

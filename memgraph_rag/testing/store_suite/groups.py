@@ -58,14 +58,14 @@ def test_documents_are_read_together_as_they_were(make_store: MakeStore) -> None
     other.write(stranger)
     before, ids = snapshot(store), [graph.document.id for graph in graphs]
 
-    together = store.graphs_of([stranger.document.id, *ids, "nobody"])
+    together = store.read_graphs([stranger.document.id, *ids, "nobody"])
 
     assert [graph.document.id for graph in together] == ids
     for read, graph in zip(together, graphs, strict=True):
         assert_equal(read, graph)
     assert all(any(len(getattr(read, name)) for read in together) for name in (*ROWS[1:], *SORTED, *MATRICES))
-    assert [graph.document.id for graph in store.graphs_of(ids[::-1])] == ids[::-1]
-    assert store.graphs_of([]) == store.graphs_of([stranger.document.id]) == []
+    assert [graph.document.id for graph in store.read_graphs(ids[::-1])] == ids[::-1]
+    assert store.read_graphs([]) == store.read_graphs([stranger.document.id]) == []
     store.write_many(together)
     assert snapshot(store) == before
 
@@ -76,10 +76,12 @@ def test_documents_are_counted_together_as_one_by_one(make_store: MakeStore) -> 
     stranger = make_graph(other.namespace, "stranger")
     other.write(stranger)
 
-    together = store.counts_of([stranger.document.id, *counts, "nobody"])
+    together = store.count_by_document([stranger.document.id, *counts, "nobody"])
 
     assert together == {stranger.document.id: {}, **counts, "nobody": {}}
-    assert [store.counts_of([document_id]) for document_id in counts] == [{name: counts[name]} for name in counts]
+    assert [store.count_by_document([document_id]) for document_id in counts] == [
+        {name: counts[name]} for name in counts
+    ]
 
 
 def test_parts_of_documents_are_listed_together_as_one_by_one(make_store: MakeStore) -> None:
@@ -89,9 +91,9 @@ def test_parts_of_documents_are_listed_together_as_one_by_one(make_store: MakeSt
     other.write(make_graph(other.namespace, "stranger"))
 
     for together, one_by_one in (
-        (store.segments_in, store.segments_of),
-        (store.sections_in, store.sections),
-        (store.mentions_in, store.mentions),
+        (store.list_segments_by_document, store.list_segments),
+        (store.list_sections_by_document, store.sections),
+        (store.list_mentions_by_document, store.mentions),
     ):
         parts = {document_id: one_by_one(document_id) for document_id in ids}
         assert any(parts.values())
@@ -132,9 +134,9 @@ def test_layers_stored_together_are_the_graph_of_one_by_one(make_store: MakeStor
 
     assert store.version() == version + 1
     assert snapshot(store) == one_by_one
-    for read, graph in zip(store.graphs_of([graph.document.id for graph in graphs]), graphs, strict=True):
+    for read, graph in zip(store.read_graphs([graph.document.id for graph in graphs]), graphs, strict=True):
         assert_equal(read, graph)
-    assert [record.key for record in store.written_documents(since=version)] == sorted(
+    assert [record.key for record in store.list_written_documents(since=version)] == sorted(
         graph.document.key for graph in graphs
     )
     assert snapshot(other) == strangers
@@ -180,14 +182,14 @@ def test_documents_are_listed_by_page_and_key(make_store: MakeStore) -> None:
     keys = ["!", "A", "Z", "a", "a b", "a/b", "aa", "ab", "é", "\ufb00", "\U0001f600", "$key' OR true"]
     store.write_many([make_graph(store.namespace, key, named=False) for key in keys])
     other.write(make_graph(other.namespace, "b"))
-    pages = [store.documents_after("", k=5)]
+    pages = [store.list_documents_after("", k=5)]
     while pages[-1]:
-        pages.append(store.documents_after(pages[-1][-1].key, k=5))
+        pages.append(store.list_documents_after(pages[-1][-1].key, k=5))
 
     assert [len(page) for page in pages] == [5, 5, 2, 0]
     assert [record.key for page in pages for record in page] == sorted(keys)
     assert [record for page in pages for record in page] == store.documents()
-    assert [record.key for record in store.documents_after("a0", k=2)] == ["aa", "ab"]
+    assert [record.key for record in store.list_documents_after("a0", k=2)] == ["aa", "ab"]
 
 
 def test_large_group_is_written(make_store: MakeStore) -> None:

@@ -32,7 +32,7 @@ def test_outlines_are_read_unchanged(store: GraphStore) -> None:
 
     assert (receipt.counts["Section"], receipt.counts["CONTAINS"]) == (3, 1 + 5), "one section, five leaves"
     assert store.sections(graph.document.id) == list(graph.sections)
-    (read,) = store.graphs_of([graph.document.id])
+    (read,) = store.read_graphs([graph.document.id])
     assert read.sections == graph.sections
     assert store.sections("0" * 32) == []
 

@@ -66,7 +66,9 @@ def test_overviews_are_read_unchanged(store: GraphStore, tree: tuple[Overview, O
     counts = store.statistics()
     assert (counts["Overview"], counts["RESTS_ON"]) == (2, 5)
     assert counts["HAS_MEMBER"] == len(low.entities) + len(root.entities)
-    assert all("Overview" not in counted for counted in store.counts_of(low.documents).values()), "no document owns it"
+    assert all("Overview" not in counted for counted in store.count_by_document(low.documents).values()), (
+        "no document owns it"
+    )
 
 
 def test_overviews_are_read_within_documents(store: GraphStore, tree: tuple[Overview, Overview, OverviewRows]) -> None:

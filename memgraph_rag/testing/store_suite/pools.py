@@ -39,7 +39,7 @@ def test_neighbours_come_with_the_segments(store: GraphStore) -> None:
     assert [(segment.id, segment.siblings) for segment in around] == [
         (graph.segments[place].id, len(graph.segments)) for graph, place in expected
     ]
-    whole = {segment.id: segment for segment in store.indexed_segments(since=-1)}
+    whole = {segment.id: segment for segment in store.list_indexed_segments(since=-1)}
     for segment in around:
         same = whole[segment.id]
         assert np.array_equal(segment.embedding, same.embedding)
@@ -49,7 +49,7 @@ def test_neighbours_come_with_the_segments(store: GraphStore) -> None:
 
 def scores_by_key(store: GraphStore, hits: list[Hit]) -> dict[str, float]:
     """Return the scores by document key; for a document with several hits, the score of the last one."""
-    documents = {segment.id: segment.document_id for segment in store.indexed_segments(since=-1)}
+    documents = {segment.id: segment.document_id for segment in store.list_indexed_segments(since=-1)}
     keys = {record.id: record.key for record in store.documents()}
     return {keys[documents[hit.node_id]]: hit.score for hit in hits}
 
@@ -60,14 +60,14 @@ def test_shared_names_pass_mass(store: GraphStore) -> None:
     store.write_many([seed, second, *(note(store, key, text) for key, text in notes.items())])
     masses = {seed.segments[0].id: 0.6, second.segments[0].id: 0.2, "of nobody": 9.0}
 
-    hits = store.linked_segments(masses, k=9)
+    hits = store.find_linked_segments(masses, k=9)
 
     by_alice, by_bob = 0.3 / 3, 0.3 / 4  # each of the names of the seed has half of its mass
     expected = {"second": 0.2, "seed": by_alice + by_bob, "both": by_alice + by_bob, "rare": by_alice}
     assert scores_by_key(store, hits) == pytest.approx(expected | {"common": by_bob, "more": by_bob})
     assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.node_id))
-    assert store.linked_segments(masses, k=2) == hits[:2]
-    assert store.linked_segments({}, k=9) == []
+    assert store.find_linked_segments(masses, k=2) == hits[:2]
+    assert store.find_linked_segments({}, k=9) == []
 
 
 def test_an_edge_of_a_title_weighs_four_mentions(store: GraphStore) -> None:
@@ -75,8 +75,8 @@ def test_an_edge_of_a_title_weighs_four_mentions(store: GraphStore) -> None:
     titled = note(store, "titled", "Alice was here.", "Bob left.", titles=("Alice",))
     store.write_many([seed, titled])
 
-    to_titled = store.linked_segments({seed.segments[0].id: 1.0}, k=9)
-    from_titled = store.linked_segments({titled.segments[1].id: 1.0}, k=9)
+    to_titled = store.find_linked_segments({seed.segments[0].id: 1.0}, k=9)
+    from_titled = store.find_linked_segments({titled.segments[1].id: 1.0}, k=9)
 
     scores = {hit.node_id: hit.score for hit in to_titled}
     on_titled = 0.5 * 4 / 9
@@ -91,11 +91,11 @@ def test_named_entities_share_a_mass_by_how_rare_they_are(store: GraphStore) -> 
     )
     ids = {name: entity_id(store.namespace, name) for name in NAMES}
 
-    hits = store.linked_segments({}, entity_ids=[ids["Alice"]], entity_mass=0.8, k=9)
+    hits = store.find_linked_segments({}, entity_ids=[ids["Alice"]], entity_mass=0.8, k=9)
     assert scores_by_key(store, hits) == pytest.approx({"a": 0.4, "c": 0.4})
-    hits = store.linked_segments({}, title_ids=[ids["Alice"], ids["Bob"], ids["Dinah"]], entity_mass=0.8, k=9)
+    hits = store.find_linked_segments({}, title_ids=[ids["Alice"], ids["Bob"], ids["Dinah"]], entity_mass=0.8, k=9)
     assert scores_by_key(store, hits) == pytest.approx({"b": 0.8})
-    hits = store.linked_segments({}, entity_ids=[ids["Alice"]], title_ids=[ids["Bob"]], entity_mass=0.9, k=9)
+    hits = store.find_linked_segments({}, entity_ids=[ids["Alice"]], title_ids=[ids["Bob"]], entity_mass=0.9, k=9)
     assert scores_by_key(store, hits) == pytest.approx({"b": 0.6, "a": 0.15, "c": 0.15})
 
 
@@ -108,26 +108,26 @@ def test_links_leave_out_conversations(store: GraphStore) -> None:
     store.write_many([seed, other, name_graph(store.namespace, "said", [(0, "Alice", "PERSON")], graph=said), echo])
     masses = {seed.segments[0].id: 1.0}
 
-    assert scores_by_key(store, store.linked_segments(masses, k=9)) == pytest.approx({"seed": 0.5, "other": 0.5})
-    assert store.linked_segments({said.segments[0].id: 1.0}, k=9) == []
-    within = store.linked_segments(masses, k=9, documents=[other.document.id])
+    assert scores_by_key(store, store.find_linked_segments(masses, k=9)) == pytest.approx({"seed": 0.5, "other": 0.5})
+    assert store.find_linked_segments({said.segments[0].id: 1.0}, k=9) == []
+    within = store.find_linked_segments(masses, k=9, documents=[other.document.id])
     assert scores_by_key(store, within) == pytest.approx({"other": 1.0})
-    assert store.linked_segments(masses, k=9, documents=[]) == []
+    assert store.find_linked_segments(masses, k=9, documents=[]) == []
 
 
 def test_segments_that_name_an_entity_are_counted(store: GraphStore) -> None:
     store.write_many([note(store, "a", "Alice and Alice.", "Alice.", "Bob."), note(store, "b", "Bob."),
                       note(store, "c", *(f"Cheshire {place}." for place in range(30)))])  # fmt: skip
     ids = [entity_id(store.namespace, name) for name in ("Bob", "Dinah", "Alice", "Bob", "Cheshire")]
-    assert store.named_by(ids) == [2, 0, 2, 2, 30]
-    assert store.named_by([]) == []
+    assert store.count_naming_segments(ids) == [2, 0, 2, 2, 30]
+    assert store.count_naming_segments([]) == []
 
 
 def test_times_come_from_segment_or_document(store: GraphStore) -> None:
     dated, other = note(store, "dated", "Alice.", time="2024-05-01T10:00:00+00:00"), note(store, "other", "Bob.")
     store.write_many([dated, other])
     ids = [dated.segments[0].id, other.segments[0].id]
-    assert store.times_of([*ids, "of nobody"]) == dict(
+    assert store.list_segment_times([*ids, "of nobody"]) == dict(
         zip(ids, ("2024-05-01T10:00:00+00:00", other.document.added_at), strict=True)
     )
 
@@ -141,13 +141,13 @@ def test_pool_holds_only_its_namespace(make_store: MakeStore) -> None:
 
     assert store.segments_around(foreign) == []
     assert (
-        store.linked_segments(
+        store.find_linked_segments(
             dict.fromkeys(foreign, 1.0), entity_ids=foreign_names, title_ids=foreign_names, entity_mass=1.0, k=9
         )
         == []
     )
-    assert store.named_by(foreign_names) == [0]
-    assert store.times_of(foreign) == {}
+    assert store.count_naming_segments(foreign_names) == [0]
+    assert store.list_segment_times(foreign) == {}
     assert store.first_segment_ids(k=9) == [mine.segments[0].id]
 
 

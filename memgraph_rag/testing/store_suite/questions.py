@@ -25,7 +25,7 @@ def test_empty_namespace_has_no_questions(store: GraphStore) -> None:
 def test_stored_question_is_read_unchanged(store: GraphStore) -> None:
     graph = make_graph(store.namespace, levels=(2, 1))
     store.write(graph)
-    counts, version = store.counts_of([graph.document.id]), store.version()
+    counts, version = store.count_by_document([graph.document.id]), store.version()
     nodes = [graph.segments[1], graph.points[2], graph.segments[0], graph.points[0], graph.segments[1]]
     question = make_question(store.namespace, nodes)
 
@@ -33,9 +33,9 @@ def test_stored_question_is_read_unchanged(store: GraphStore) -> None:
 
     assert store.questions() == store.questions([question.id, "x"]) == [question]
     assert (store.statistics()["Question"], store.statistics()["READ"]) == (1, 5)
-    assert store.counts_of([graph.document.id]) == counts, "a document does not own what was asked of it"
+    assert store.count_by_document([graph.document.id]) == counts, "a document does not own what was asked of it"
     assert store.version() == version + 1
-    assert store.indexed_segments(since=version) == []
+    assert store.list_indexed_segments(since=version) == []
 
 
 def test_question_may_read_many_nodes_or_none(store: GraphStore) -> None:

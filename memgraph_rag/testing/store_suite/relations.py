@@ -54,11 +54,11 @@ def test_relations_are_read_as_they_were_written(store: GraphStore) -> None:
     receipt = store.write(graph)
 
     assert receipt.counts["RELATES_TO"] == len(graph.relations) == 4
-    assert store.counts_of([graph.document.id]) == {graph.document.id: receipt.counts}
-    assert store.relations_of(graph.document.id) == sorted(graph.relations, key=lambda relation: relation.id)
+    assert store.count_by_document([graph.document.id]) == {graph.document.id: receipt.counts}
+    assert store.list_relations(graph.document.id) == sorted(graph.relations, key=lambda relation: relation.id)
     statistics = store.statistics()
     assert (statistics["RELATES_TO"], statistics["Entity"]) == (4, 4)
-    assert store.entities_of([graph.segments[2].id, "x", graph.segments[0].id]) == {
+    assert store.list_mentioned_entities([graph.segments[2].id, "x", graph.segments[0].id]) == {
         graph.segments[2].id: sorted(ids(store, "eve", "alice", "ann")),
         graph.segments[0].id: sorted(ids(store, "alice", "bob")),
     }
@@ -149,8 +149,8 @@ def test_expansion_without_relations_is_empty(store: GraphStore) -> None:
     for entities in ([], ["x"], ids(store, "alice")):
         assert store.expand(entities, vector=None, k=3) == store.expand(entities, vector=unit(1), k=3) == []
         assert store.similar(entities) == []
-    assert store.relations_of("x") == []
-    assert store.entities_of([]) == store.entities_of(["x"]) == {}
+    assert store.list_relations("x") == []
+    assert store.list_mentioned_entities([]) == store.list_mentioned_entities(["x"]) == {}
     assert store.segments_naming([], vector=unit(1), k=3) == []
     with pytest.raises(StoreError, match="finite"):
         store.expand(ids(store, "alice"), vector=np.zeros(DIMENSION, np.float32), k=1)
@@ -303,7 +303,7 @@ def test_hostile_relations_are_read_unchanged(store: GraphStore) -> None:
     graph = replace(graph, relations=(first, *relations[1:]), mentions=names)
     store.write(graph)
 
-    assert store.relations_of(graph.document.id) == sorted(graph.relations, key=lambda relation: relation.id)
+    assert store.list_relations(graph.document.id) == sorted(graph.relations, key=lambda relation: relation.id)
     assert {
         neighbour.relation.description for neighbour in store.expand(ids(store, "alice"), vector=unit(1), k=9)
     } == set(HOSTILE)

@@ -35,7 +35,7 @@ def test_appended_segments_give_the_graph_of_one_write(make_store: MakeStore) ->
     assert store.revise(make_page(store, 4), before=f"{3:064}", kept=3) is Action.REPLACED
 
     expected = make_page(store, 4)
-    (read,) = store.graphs_of([expected.document.id])
+    (read,) = store.read_graphs([expected.document.id])
     assert (read.document, read.segments, read.annotations) == (
         expected.document,
         expected.segments,
@@ -45,7 +45,7 @@ def test_appended_segments_give_the_graph_of_one_write(make_store: MakeStore) ->
     whole.write(make_page(whole, 4))
     assert store.statistics() == whole.statistics()
     assert not store.flaws()
-    assert [segment.text for segment in store.indexed_segments(since=2)] == [*TEXTS]
+    assert [segment.text for segment in store.list_indexed_segments(since=2)] == [*TEXTS]
 
 
 def test_last_kept_segments_are_embedded_anew(store: GraphStore) -> None:
@@ -56,7 +56,7 @@ def test_last_kept_segments_are_embedded_anew(store: GraphStore) -> None:
 
     store.revise(replace(grown, segment_embeddings=turned), before=first.document.sha256, kept=2)
 
-    (read,) = store.graphs_of([grown.document.id])
+    (read,) = store.read_graphs([grown.document.id])
     assert abs(read.segment_embeddings - turned).max() < 1e-6
 
 
@@ -83,7 +83,7 @@ def test_revising_without_kept_segments_replaces_all(store: GraphStore) -> None:
     assert store.revise(make_page(store, 1), before=first.document.sha256) is Action.REPLACED
 
     counts = {"Document": 1, "Segment": 1, "HAS_SEGMENT": 1, "Annotation": 1, "ANNOTATES": 1}
-    assert store.counts_of([first.document.id]) == {first.document.id: counts}
+    assert store.count_by_document([first.document.id]) == {first.document.id: counts}
     assert not store.flaws()
 
 

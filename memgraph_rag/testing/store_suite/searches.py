@@ -213,7 +213,7 @@ def test_word_matches_in_its_language(make_store: MakeStore) -> None:
         found = {hit.node_id for hit in store.matching(query, k=5)}
         if found != {graph.segments[place].id for place in places} or store.documents() != [graph.document]:
             wrong[language] = found
-        assert [segment.language for segment in store.indexed_segments(since=-1)] == [language] * 2
+        assert [segment.language for segment in store.list_indexed_segments(since=-1)] == [language] * 2
 
     assert not wrong
 

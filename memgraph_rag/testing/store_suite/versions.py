@@ -67,6 +67,6 @@ def test_write_advances_version(store: GraphStore, method: str) -> None:
     write(store, graph)
 
     assert store.version() > before
-    written = store.written_documents(since=before)
+    written = store.list_written_documents(since=before)
     assert [record.key for record in written] == changed
     assert written == store.documents([record.id for record in written])

@@ -56,7 +56,7 @@ def snapshot(store: GraphStore) -> dict[str, Any]:
     """
     documents = store.documents()
     ids = [document.id for document in documents]
-    nodes = store.top_nodes(ids) + [segment for document_id in ids for segment in store.segments_of(document_id)]
+    nodes = store.top_nodes(ids) + [segment for document_id in ids for segment in store.list_segments(document_id)]
     return {
         "documents": documents,
         "nodes": nodes,
@@ -65,10 +65,10 @@ def snapshot(store: GraphStore) -> dict[str, Any]:
         "statistics": store.statistics(),
         "indexed": [
             {**{name: getattr(row, name) for name in INDEXED}, "embedding": row.embedding.tolist()}
-            for row in store.indexed_segments(since=-1)
+            for row in store.list_indexed_segments(since=-1)
         ],
         "entities": store.entities(entity_ids_in(store)),
-        "relations": [store.relations_of(document_id) for document_id in ids],
+        "relations": [store.list_relations(document_id) for document_id in ids],
         "similar": store.similar(entity_ids_in(store)),
     }
 
@@ -78,7 +78,7 @@ INDEXED = ("id", "document_id", "index", "title", "text", "speaker", "time", "en
 
 def entity_ids_in(store: GraphStore) -> list[str]:
     """Return the ids of the entities that stored segments and titles name, each once, sorted."""
-    rows = store.indexed_segments(since=-1)
+    rows = store.list_indexed_segments(since=-1)
     return sorted({entity_id for row in rows for entity_id in (*row.entities, *row.titles)})
 
 
@@ -102,18 +102,18 @@ def test_an_empty_namespace_holds_nothing(store: GraphStore) -> None:
     assert store.documents() == []
     assert store.documents([]) == store.documents(["x"]) == []
     assert store.document("x") is None
-    assert store.documents_after("", k=3) == []
+    assert store.list_documents_after("", k=3) == []
     assert store.nodes([]) == store.nodes(["x"]) == []
-    assert store.segments_of("x") == []
+    assert store.list_segments("x") == []
     assert store.top_nodes([]) == store.top_nodes(["x"]) == []
     assert store.successors([]) == store.successors(["x"]) == []
     assert store.nearest(unit(1), k=3) == store.nearest(unit(1), k=3, documents=["x"]) == []
     assert store.matching("rabbit", k=3) == store.matching("rabbit", k=3, documents=["x"]) == []
     assert store.similarities(unit(1), documents=["x"]) == []
-    assert (store.counts_of([]), store.counts_of(["x"])) == ({}, {"x": {}})
+    assert (store.count_by_document([]), store.count_by_document(["x"])) == ({}, {"x": {}})
     assert store.statistics() == NOTHING
     assert store.entities([]) == store.entities(["x"]) == store.document_ids() == []
-    assert store.indexed_segments(since=-1) == store.indexed_segments(since=0) == []
+    assert store.list_indexed_segments(since=-1) == store.list_indexed_segments(since=0) == []
     assert (store.recognizer(), store.version(), store.count_documents()) == ("", 0, 0)
     assert store.write_many([]) == []
 
@@ -125,11 +125,11 @@ def test_written_document_is_read_back(store: GraphStore) -> None:
 
     assert (receipt.document_id, receipt.key, receipt.action) == (graph.document.id, "alice.txt", Action.ADDED)
     assert receipt.counts == EVERYTHING
-    assert store.counts_of([graph.document.id]) == {graph.document.id: EVERYTHING}
+    assert store.count_by_document([graph.document.id]) == {graph.document.id: EVERYTHING}
     assert store.statistics() == NOTHING | EVERYTHING | {"Entity": 3}
     assert store.documents() == store.documents([graph.document.id, "x"]) == [graph.document]
     assert store.document(graph.document.id) == store.document("alice.txt") == graph.document
-    assert store.segments_of(graph.document.id) == list(graph.segments)
+    assert store.list_segments(graph.document.id) == list(graph.segments)
     assert store.top_nodes([graph.document.id]) == [point for point in graph.points if point.level == 2]
 
 
@@ -170,7 +170,7 @@ def test_hostile_text_is_read_unchanged(store: GraphStore) -> None:
     store.write(graph)
 
     assert store.documents() == [graph.document] == [store.document(HOSTILE[-1])]
-    assert store.segments_of(graph.document.id) == list(graph.segments)
+    assert store.list_segments(graph.document.id) == list(graph.segments)
     for text in HOSTILE:
         store.matching(text, k=3)
         assert store.document(text + "x") is None
@@ -198,7 +198,7 @@ def test_a_large_document_is_one_write(store: GraphStore) -> None:
     counts = store.write(graph).counts
 
     assert (counts["Segment"], counts["NEXT"], counts["SUMMARIZES"]) == (1300, 1299, 1430)
-    assert [segment.text for segment in store.segments_of(graph.document.id)] == list(texts)
+    assert [segment.text for segment in store.list_segments(graph.document.id)] == list(texts)
 
 
 def test_a_repeated_write_changes_nothing(store: GraphStore) -> None:
@@ -238,7 +238,7 @@ def test_describe_changes_only_metadata(make_store: MakeStore) -> None:
 
     assert store.documents() == [tagged]
     assert snapshot(store)["nodes"] == before["nodes"]
-    assert [graph.document for graph in store.graphs_of([held.id])] == [tagged]
+    assert [graph.document for graph in store.read_graphs([held.id])] == [tagged]
     store.describe([graphs[other].document], before=[graphs[other].document.sha256])
     assert other.describe([tagged], before=[tagged.sha256]) == [], "it is another namespace's"
     assert store.documents() == [tagged]
@@ -257,7 +257,10 @@ def test_forget_deletes_everything(store: GraphStore) -> None:
 
     assert (receipt.action, receipt.key, receipt.counts) == (Action.FORGOTTEN, "b", EVERYTHING)
     assert snapshot(store) == before
-    assert store.counts_of([bob.document.id, alice.document.id]) == {bob.document.id: {}, alice.document.id: EVERYTHING}
+    assert store.count_by_document([bob.document.id, alice.document.id]) == {
+        bob.document.id: {},
+        alice.document.id: EVERYTHING,
+    }
     assert store.nodes([node.id for node in (*bob.segments, *bob.points)]) == []
     assert len(store.matching("rabbit", k=9)) == 1
     store.forget(alice.document.id)
@@ -335,13 +338,17 @@ def test_namespaces_never_see_each_other(make_store: MakeStore) -> None:
     assert mine.documents([document_id]) == []
     assert mine.document(document_id) is None
     assert (
-        mine.nodes(ids) == mine.successors(ids) == mine.segments_of(document_id) == mine.top_nodes([document_id]) == []
+        mine.nodes(ids)
+        == mine.successors(ids)
+        == mine.list_segments(document_id)
+        == mine.top_nodes([document_id])
+        == []
     )
     assert mine.similarities(unit(1), documents=[document_id]) == []
-    assert mine.counts_of([document_id]) == {document_id: {}}
+    assert mine.count_by_document([document_id]) == {document_id: {}}
     assert mine.statistics() == NOTHING | EVERYTHING | {"Entity": 4}
     assert mine.entities(entities) == []
-    assert {row.document_id for row in mine.indexed_segments(since=-1)} == {graphs[0].document.id}
+    assert {row.document_id for row in mine.list_indexed_segments(since=-1)} == {graphs[0].document.id}
     assert mine.document_ids() == [graphs[0].document.id]
     own = {segment.id for segment in graphs[0].segments}
     assert {hit.node_id for hit in mine.nearest(unit(1), k=99)} == own

@@ -54,7 +54,7 @@ def assert_sound(memory: Memory) -> None:
     """One overview over all, whole children, exact spans, all documents that lie below."""
     store, overviews = memory._parts.store, {overview.id: overview for overview in stored(memory)}
     top = next(iter(overviews.values()))
-    texts = {node.id: node for record in store.documents() for node in store.segments_of(record.id)}
+    texts = {node.id: node for record in store.documents() for node in store.list_segments(record.id)}
     for overview in overviews.values():
         edges = store.successors([overview.id])
         assert sum(edge.weight for edge in edges) == pytest.approx(1)
@@ -89,7 +89,7 @@ def test_reports_without_a_model_quote(memory: Memory) -> None:
     texts = {
         node.id: node
         for record in memory._parts.store.documents()
-        for node in memory._parts.store.segments_of(record.id)
+        for node in memory._parts.store.list_segments(record.id)
     }
     for overview in stored(memory):
         assert overview.findings
@@ -105,7 +105,7 @@ def test_keys_are_the_same_in_every_namespace(memory: Memory) -> None:
     parts = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": memory._parts.models.recognizer}
     with Memory(other, layers=["entities"], **parts) as second:
         for record in reversed(memory.documents()):
-            second.add("".join(node.text for node in memory._parts.store.segments_of(record.id)), key=record.key)
+            second.add("".join(node.text for node in memory._parts.store.list_segments(record.id)), key=record.key)
         deepen(second)
         assert {overview.key for overview in stored(second)} == {overview.key for overview in stored(memory)}
 

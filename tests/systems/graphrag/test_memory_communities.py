@@ -41,7 +41,7 @@ def assert_exact(memory: Memory, answer: Answer) -> None:
     """There are citations, each of which stands in its document."""
     assert answer.citations
     for citation in answer.citations:
-        text = "".join(segment.text for segment in memory._parts.store.segments_of(citation.document_id))
+        text = "".join(segment.text for segment in memory._parts.store.list_segments(citation.document_id))
         assert text[citation.start : citation.end] == citation.quote
 
 

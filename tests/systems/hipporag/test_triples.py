@@ -126,7 +126,7 @@ def test_a_triple_belongs_to_the_segment_with_most_of_its_words(tmp_path: Path) 
     with opened(tmp_path, TriplesLayer(str(path))) as memory:
         receipt = memory.add([{"role": "x", "content": text} for text in texts], key="a")
         store = memory._parts.store
-        segments = {segment.id: segment.text for segment in store.segments_of(receipt.document_id)}
+        segments = {segment.id: segment.text for segment in store.list_segments(receipt.document_id)}
         placed = {
             item.text: segments[item.segment_ids[0]].strip()[3:] for item in store.annotations(receipt.document_id)
         }

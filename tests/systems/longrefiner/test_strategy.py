@@ -38,7 +38,7 @@ class OutlinedGraph(HandMadeGraph):
         self._outlines = outlines
 
     def sections(self, document_id: str) -> list[Section]:
-        length = max(item.end for item in self.segments_of(document_id))
+        length = max(item.end for item in self.list_segments(document_id))
         return list(make_sections("n", document_id, self._outlines.get(document_id, ()), length=length))
 
 

@@ -40,7 +40,7 @@ def summaries(memory: Memory) -> dict[str, Any]:
     """The tree of every document by place, with what each node sums up."""
     store, trees = memory._parts.store, {}
     for record in store.documents():
-        (graph,) = store.graphs_of([record.id])
+        (graph,) = store.read_graphs([record.id])
         place = {node.id: (node.level, node.index) for node in (*graph.segments, *graph.points)}
         trees[record.key] = {
             (point.level, point.index): (
@@ -137,7 +137,7 @@ def test_bad_input_gets_a_receipt_and_loses_nothing(open_file, text) -> None:
     started = time.process_time()
     with open_file() as memory:
         receipt = memory.add(Document(text, key="bad"))
-        segments = memory._parts.store.segments_of(receipt.document_id)
+        segments = memory._parts.store.list_segments(receipt.document_id)
         assert "".join(segment.text for segment in segments) == text
         assert receipt.counts.get("ClusterSummary", 0) or receipt.notes["too few segments for clusters"] == 1
         assert memory.ask("Who ran?", strategy="raptor").trace

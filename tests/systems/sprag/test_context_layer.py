@@ -18,7 +18,7 @@ REPLIES = ["This document is about: animals.", "This section is about: one fox."
 
 
 def vectors(memory: Memory, key: str = "notes") -> np.ndarray:
-    (graph,) = memory._parts.store.graphs_of([memory.documents(documents=[key])[0].id])
+    (graph,) = memory._parts.store.read_graphs([memory.documents(documents=[key])[0].id])
     return graph.segment_embeddings
 
 
@@ -65,7 +65,7 @@ def test_taken_away_all_is_as_before(open_memory: OpenMemory) -> None:
     removed = list(memory.maintenance.remove_layer("context", ["notes", "river"]))
 
     assert [type(outcome) for outcome in removed] == [Receipt, Receipt]
-    assert "Annotation" not in memory._parts.store.counts_of([first.document_id])[first.document_id]
+    assert "Annotation" not in memory._parts.store.count_by_document([first.document_id])[first.document_id]
     assert [record.layers for record in memory.documents()] == [("entities",)] * 2
     assert np.array_equal(vectors(memory), plain)
     assert memory.search("a flood") == found
