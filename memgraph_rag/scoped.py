@@ -220,7 +220,7 @@ class ScopedMemory:
             (record,) = find_documents(self._parts.store, [document])
             is_within = extent.documents is None or record.id in extent.documents
             if is_within and extent.has_time:
-                is_within = record.id in self._parts.search.as_of(extent).whole
+                is_within = record.id in self._parts.search.select_period(extent).whole
         except DocumentNotFound:
             is_within = False
         if not is_within:

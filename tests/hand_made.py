@@ -69,7 +69,7 @@ class HandMadeGraph:
 
     Args:
         similarity: the cosine of each node, and of each relation by its id, to any question.
-        words: what ``matching`` returns for any words, best first.
+        words: what ``find_matching`` returns for any words, best first.
         mentions: the entities that each segment names; those of its relations are named by it too.
         relations: between entities, whose names are their ids.
         kinds: of entities, by id; none where none is given.
@@ -152,11 +152,11 @@ class HandMadeGraph:
         inside = [node for node in nodes if documents is None or set(documents).issuperset(node.documents)]
         return sorted(inside, key=lambda node: (-node.level, node.layer, node.key))
 
-    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+    def find_nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         hits = self.similarities(vector, documents=documents or [record.id for record in self.documents()])
         return [hit for hit in hits if self._nodes[hit.node_id].level == 0][:k]
 
-    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+    def find_matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         return [hit for hit in self._words if documents is None or self._nodes[hit.node_id].document_id in documents][
             :k
         ]
@@ -182,7 +182,7 @@ class HandMadeGraph:
         self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
     ) -> list[Hit]:
         self.calls["segments_naming"] += 1
-        hits = self.nearest(vector, k=len(self._nodes), documents=documents)
+        hits = self.find_nearest(vector, k=len(self._nodes), documents=documents)
         return [hit for hit in hits if self._named_by(hit.node_id) & set(entity_ids)][:k]
 
     def expand(
@@ -227,17 +227,17 @@ class HandMadeSearch:
         self._named = named
         self.queries: list[str] = []
 
-    def named_in(self, question: str) -> list[str]:
+    def find_named_entities(self, question: str) -> list[str]:
         said = re.findall(r"\w+", question)
         return sorted((name for name in self._named if name in said), key=said.index)
 
-    def said_by_another(self, question: str) -> None:
+    def find_speaker_mismatch(self, question: str) -> None:
         return None
 
-    def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
+    def locate_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         return {name: any(name in text for text in texts) for name in self._named if name in question}
 
-    def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
+    def find_similar_names(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
         return []
 
     def find(

@@ -34,7 +34,7 @@ class First:
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
         """The one segment."""
-        return context.ranked(query, k=k)[:1]
+        return context.rank_segments(query, k=k)[:1]
 
 
 SYSTEM = System("best_only", strategies={"best_only": BestOnly}, modes={"first": First})

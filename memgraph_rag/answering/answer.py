@@ -182,7 +182,7 @@ class Reading:
         if told is not None:
             yield from self._tell(asked, told)
             return
-        graph = GraphAsOf(snapshot.graph, search.as_of(extent)) if extent.has_time else snapshot.graph
+        graph = GraphAsOf(snapshot.graph, search.select_period(extent)) if extent.has_time else snapshot.graph
         bounded = SearchWithin(search, extent)
         parts = PartReading(
             self._models,

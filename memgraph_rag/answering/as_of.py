@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memgraph_rag.contracts import GraphReader, SearchMode
-from memgraph_rag.search.as_of import AsOf, best_within
+from memgraph_rag.search.as_of import AsOf, find_best
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import (
     Annotation,
@@ -66,7 +66,7 @@ class GraphAsOf:
         A document that is in the period only in part gives its segments, and no points.
         """
         whole = [document_id for document_id in documents if document_id in self._as_of.whole]
-        partial = [document_id for document_id in documents if self._as_of.goes_on(document_id)]
+        partial = [document_id for document_id in documents if self._as_of.is_partial(document_id)]
         hits = self._graph.similarities(vector, documents=whole, layer=layer) if whole else []
         if partial:
             others = self._graph.similarities(vector, documents=partial, layer=layer)
@@ -87,7 +87,7 @@ class GraphAsOf:
         for node in self._graph.top_nodes(whole, layer=layer) if whole else ():
             by_document.setdefault(node.document_id, []).append(node)
         for document_id in document_ids:
-            if self._as_of.goes_on(document_id):
+            if self._as_of.is_partial(document_id):
                 by_document[document_id] = [*self.list_segments(document_id)]
         return [node for document_id in document_ids for node in by_document.get(document_id, ())]
 
@@ -103,7 +103,7 @@ class GraphAsOf:
         self, entity_ids: Sequence[str], *, vector: Vector | None, k: int, documents: Sequence[str] | None = None
     ) -> list[Neighbour]:
         """Return at most k relations that a segment in the period states, the nearest first."""
-        return best_within(
+        return find_best(
             lambda count: self._graph.expand(entity_ids, vector=vector, k=count, documents=documents),
             k,
             lambda neighbour: neighbour.relation.segment_id in self._as_of.segments,
@@ -113,7 +113,7 @@ class GraphAsOf:
         self, entity_ids: Sequence[str], *, vector: Vector, k: int, documents: Sequence[str] | None = None
     ) -> list[Hit]:
         """Return at most k segments in the period that mention one of these entities, the nearest first."""
-        return best_within(
+        return find_best(
             lambda count: self._graph.segments_naming(entity_ids, vector=vector, k=count, documents=documents),
             k,
             self._counts,
@@ -147,21 +147,21 @@ class SearchWithin:
         """Return at most k most relevant segments of the extent, best first. ``Search`` describes all methods."""
         return self._search.find(query, k=k, mode=mode, extent=self._extent.within(documents))
 
-    def named_in(self, question: str) -> list[str]:
+    def find_named_entities(self, question: str) -> list[str]:
         """Return the ids of the stored entities that the question names, in its order, inside the extent or not."""
-        return self._search.named_in(question)
+        return self._search.find_named_entities(question)
 
-    def said_by_another(self, question: str) -> tuple[str, str] | None:
+    def find_speaker_mismatch(self, question: str) -> tuple[str, str] | None:
         """Return the speaker in the question and the speaker who said it instead, or None.
 
         It is None too if a document of the extent is not a conversation.
         """
-        return self._search.said_by_another(question, self._extent)
+        return self._search.find_speaker_mismatch(question, self._extent)
 
-    def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
+    def locate_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Return, for each name in an English question, whether one of these texts holds it; otherwise empty."""
-        return self._search.names_held(question, texts)
+        return self._search.locate_names(question, texts)
 
-    def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
+    def find_similar_names(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
         """Return the names in these texts with a spelling similar to one of ``names`` that no text holds, each once."""
-        return self._search.names_meant(names, texts)
+        return self._search.find_similar_names(names, texts)

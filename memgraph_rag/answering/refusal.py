@@ -53,14 +53,14 @@ class RefusalRules:
         bearing, unnamed = self.bearing(question, evidence)
         if bearing < 0:
             texts = [segment.text for segment in evidence.segments]
-            near_names = self._search.names_meant(unnamed, texts) if unnamed else []
+            near_names = self._search.find_similar_names(unnamed, texts) if unnamed else []
             text = _describe_missing_names(unnamed, near_names) if unnamed else NOTHING_FOUND
             return Refusal(StopReason.NOTHING_FOUND, text)
         speakers = {segment.speaker for segment in evidence.segments}  # empty if all documents were forgotten meanwhile
         if not self._checks_speaker or not speakers or "" in speakers:
             return None
         with suppress(SearchMemoryExceeded):
-            if wanted_and_other := self._search.said_by_another(question):
+            if wanted_and_other := self._search.find_speaker_mismatch(question):
                 return Refusal(StopReason.ANOTHER_SPEAKER, _quote_other_speaker(*wanted_and_other, evidence.segments))
         return None
 
@@ -73,7 +73,7 @@ class RefusalRules:
         if not self._checks_names or not quotes.can_tell:
             return quotes.bearing(question), []
         texts = [f"{titles.get(segment.document_id, '')}\n{segment.text}" for segment in evidence.segments]
-        is_held = self._search.names_held(question, texts)
+        is_held = self._search.locate_names(question, texts)
         unnamed = [name for name, is_named in is_held.items() if not is_named]
         return quotes.bearing(question, unnamed=len(unnamed) / len(is_held) if is_held else 0.0), unnamed
 
@@ -99,7 +99,7 @@ def describe_search(question: str, trace: Sequence[Step], graph: NodeReader, sea
     """
     entity_ids: list[str] = []
     with suppress(SearchMemoryExceeded):  # without a graph search no names are known
-        entity_ids = search.named_in(question)
+        entity_ids = search.find_named_entities(question)
     entities = graph.entities(entity_ids) if entity_ids else []
     about = f" about {_join_words([entity.name for entity in entities])}" if entities else ""
     reasons = list(dict.fromkeys(step.reason.rstrip(".") for step in trace if step.reason))

@@ -77,7 +77,7 @@ class GraphView(GraphReader, Protocol):
         ...
 
     @abstractmethod
-    def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
+    def list_similar(self, entity_ids: Sequence[str]) -> list[Similar]:
         """Return the SIMILAR_TO edges with at least one end among these entities, each once, by (source, target).
 
         Entities without a relation have none.

@@ -154,7 +154,7 @@ class SearchedGraph(NodeReader, Protocol):
     """
 
     @abstractmethod
-    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+    def find_nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         """Return the k segments with the largest cosine, or all when there are fewer; best first, ties by id.
 
         The score is the cosine. Echoes and segments without an embedding are left out. An empty ``documents`` gives an
@@ -166,7 +166,7 @@ class SearchedGraph(NodeReader, Protocol):
         ...
 
     @abstractmethod
-    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+    def find_matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         """Return the k segments that match the keywords best (BM25), with at least one word each; ties by id.
 
         A word in the title counts twice. ``keywords`` is plain text, not a query language. Stop words do not count. A

@@ -61,7 +61,7 @@ class SearchContext(Protocol):
         """
         ...
 
-    def ranked(self, query: str, *, k: int, mode: str = "graph") -> list[Evidence]:
+    def rank_segments(self, query: str, *, k: int, mode: str = "graph") -> list[Evidence]:
         """Return the k best segments of a mode of the core over the same part of the namespace, best first."""
         ...
 
@@ -106,14 +106,14 @@ class Search(Protocol):
         """
         ...
 
-    def named_in(self, question: str) -> list[str]:
+    def find_named_entities(self, question: str) -> list[str]:
         """Return the ids of the known entities that a question names, in the order of the question.
 
         A name matches by its normal form. A name inside a longer known name is left out.
         """
         ...
 
-    def said_by_another(self, question: str) -> tuple[str, str] | None:
+    def find_speaker_mismatch(self, question: str) -> tuple[str, str] | None:
         """Return (the speaker that a question names, the other speaker who probably said what it asks about).
 
         None if the question does not name exactly one speaker or speaks of its asker ("I", "my"), if no other speaker
@@ -124,14 +124,14 @@ class Search(Protocol):
         """
         ...
 
-    def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
+    def locate_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Return each name of a question, as the question spells it, with whether one of the texts contains it.
 
         Empty if the question is not English. Abbreviations, and a name inside a longer name, are left out.
         """
         ...
 
-    def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
+    def find_similar_names(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
         """Return the names in the texts that are spelt almost, but not exactly, like one of these names; each once.
 
         Each given name adds at most one, in the order given. A given name that a text contains adds none.

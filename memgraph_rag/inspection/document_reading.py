@@ -90,6 +90,6 @@ def records(parts: OpenMemory, scope: Scope, *, after: str, limit: int | None) -
         return parts.store.list_documents_after(after, k=limit)
     matches = parts.store.documents(extent.documents)
     if extent.has_time:
-        ids_in_period = parts.search.as_of(extent).documents
+        ids_in_period = parts.search.select_period(extent).documents
         matches = [record for record in matches if record.id in ids_in_period]
     return [record for record in matches if record.key > after][:limit]

@@ -303,7 +303,7 @@ def _entity(graph: GraphView, entity: Entity, most: int) -> Neighbourhood:
     collector.leave_out("mentions", counts.get("MENTIONS", 0) - len(mentions))
     relations = graph.list_entity_relations(entity.id, k=most)
     collector.leave_out("relations", counts.get("RELATES_TO", 0) - len(relations))
-    similar = sorted(graph.similar([entity.id]), key=lambda pair: (-pair.score, pair.source_id, pair.target_id))
+    similar = sorted(graph.list_similar([entity.id]), key=lambda pair: (-pair.score, pair.source_id, pair.target_id))
     others = [end for item in relations for end in (item.source_id, item.target_id)]
     near = [end for pair in similar for end in (pair.source_id, pair.target_id)]
     collector.add("near-synonyms", _other_entities(graph, near, entity), most)

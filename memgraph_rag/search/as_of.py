@@ -13,7 +13,7 @@ from typing import TypeVar
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.types import Extent, Hit, InformationPoint, Node, Segment
 
-__all__ = ["AsOf", "Within", "as_of", "best_hits", "best_within"]
+__all__ = ["AsOf", "Within", "best_hits", "find_best", "select_period"]
 
 _GROWTH = 4  # factor of the next fetch, after a fetch with too few items that count
 
@@ -41,7 +41,7 @@ class AsOf:
     documents: frozenset[str]
     whole: frozenset[str]
 
-    def goes_on(self, document_id: str) -> bool:
+    def is_partial(self, document_id: str) -> bool:
         """Return whether some segments of a document were said within the time span and others were not."""
         return document_id in self.documents and document_id not in self.whole
 
@@ -58,7 +58,7 @@ class AsOf:
         return self.whole.issuperset(node.documents)
 
 
-def as_of(index: NamespaceIndex, extent: Extent) -> AsOf:
+def select_period(index: NamespaceIndex, extent: Extent) -> AsOf:
     """Return the part of the index that was said within the extent's time span, in all documents.
 
     The documents of the extent are not applied. A segment without a time counts with the time at which its document was
@@ -73,12 +73,12 @@ def as_of(index: NamespaceIndex, extent: Extent) -> AsOf:
     )
 
 
-def best_within(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[[Item], bool]) -> list[Item]:
+def find_best(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[[Item], bool]) -> list[Item]:
     """Return the k best items that count, best first; fewer if ``fetch`` has no more.
 
     ``fetch(n)`` returns the n best items of all. It is called again with a larger n until k items count.
 
-    >>> best_within(lambda count: list(range(count)), 3, lambda number: number % 5 == 4)
+    >>> find_best(lambda count: list(range(count)), 3, lambda number: number % 5 == 4)
     [4, 9, 14]
     """
     return _fetch_until_full(fetch, k, lambda items: [item for item in items if may_count(item)])

@@ -42,7 +42,7 @@ from memgraph_rag.search.ranking import (
 )
 from memgraph_rag.search.segment_index import SegmentIndex, View, row_edges
 from memgraph_rag.search.speakers import find_only_speaker, find_other_speaker
-from memgraph_rag.search.spelling import bare, may_be_misspelt, nearest, replace_words
+from memgraph_rag.search.spelling import bare, find_nearest_word, may_be_misspelt, replace_words
 from memgraph_rag.types import Carrier, CosineScale, Vector, entity_id
 
 __all__ = ["GraphSearch", "SegmentMatch", "drop_nested_names", "rank_places"]
@@ -260,7 +260,7 @@ class GraphSearch:
         """Return (n,) 1 for each segment that names a day that the question names, else 0."""
         return (self.index.keywords.scores(self.index.keywords.select_days(terms), view.rows) > 0).astype(np.float64)
 
-    def said_by_another(self, question: str, view: View) -> tuple[str, str] | None:
+    def find_speaker_mismatch(self, question: str, view: View) -> tuple[str, str] | None:
         """Return the one speaker whom the question names, and the other speaker who says what the question asks.
 
         Return None if there is no such other speaker, if the question names no speaker, several or its own asker, if a
@@ -311,7 +311,7 @@ class GraphSearch:
         meant = {}
         for word in unknown:
             known = frozenset(map(bare, self.index.keywords.vocabulary(view.rows, word[0])))
-            meant[word] = "" if word in known else nearest(word, known)
+            meant[word] = "" if word in known else find_nearest_word(word, known)
         corrected = replace_words(question, meant)
         return corrected, named if corrected == question else written_names(corrected)
 

@@ -52,7 +52,7 @@ class _Look(Protocol):
     def __call__(self, query: str | None = None) -> AbstractContextManager[tuple[SegmentIndex, View]]: ...
 
 
-class _Ranked(Protocol):
+class _RankSegments(Protocol):
     def __call__(self, query: str, *, k: int, mode: str = "graph") -> list[Evidence]: ...
 
 
@@ -70,5 +70,5 @@ class ModeContext:
     most_bytes: int
     kept: MutableMapping[str, Any]
     look: _Look
-    ranked: _Ranked
+    rank_segments: _RankSegments
     evidence: _AddSegments

@@ -16,7 +16,7 @@ from itertools import islice
 
 from memgraph_rag.lexical.name_similarity import drop_title
 from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, unaccented, words
-from memgraph_rag.search.spelling import bare, nearest, replace_words
+from memgraph_rag.search.spelling import bare, find_nearest_word, replace_words
 
 __all__ = ["check_names", "correct_name", "select_checked_part"]
 
@@ -76,7 +76,7 @@ def correct_name(name: str, texts: Sequence[str]) -> str:
     'Jens Petersen'
     """
     written = {bare(word): word for text in texts for word in WORD.findall(text) if not word.islower()}
-    near = {word: nearest(word, written) for word in map(bare, WORD.findall(name)) if word not in written}
+    near = {word: find_nearest_word(word, written) for word in map(bare, WORD.findall(name)) if word not in written}
     spelt = replace_words(name, {word: written[other] for word, other in near.items() if other})
     return spelt if near and all(near[word] for word in near if _is_distinctive(word)) and spelt != name else ""
 

@@ -78,10 +78,10 @@ class PoolReader:
         with ThreadPoolExecutor(1) as executor:
             by_words = executor.submit(
                 best_hits,
-                lambda count: graph.matching(words, k=count, documents=documents), LISTED, within,
+                lambda count: graph.find_matching(words, k=count, documents=documents), LISTED, within,
             )  # fmt: skip
             vector = query_vectors(self._embedder, [question])[0]
-            near = best_hits(lambda count: graph.nearest(vector, k=count, documents=documents), LISTED, within)
+            near = best_hits(lambda count: graph.find_nearest(vector, k=count, documents=documents), LISTED, within)
             matching = by_words.result()
         first = graph.find_linked_segments(
             _start_masses(
@@ -196,7 +196,7 @@ def _start_masses(near: Sequence[Hit], matching: Sequence[Hit], usual: NDArray[n
     """Return the start of the walk as masses by segment id that sum to 1; empty if both lists are empty.
 
     The first segments of both lists get mass, as in ``GraphSearch``. A segment that is missing in ``near`` gets the
-    lowest cosine of that list; a segment that is missing in ``matching`` gets the BM25 score 0.
+    lowest cosine of that list; a segment that is missing in ``find_matching`` gets the BM25 score 0.
 
     Args:
         usual: cosines of the background's segments, for mean and deviation.

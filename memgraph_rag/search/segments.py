@@ -29,7 +29,7 @@ from memgraph_rag.contracts import (
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.language import kind_of_pair
 from memgraph_rag.lexical.names import names_in
-from memgraph_rag.search.as_of import AsOf, Within, as_of, best_hits
+from memgraph_rag.search.as_of import AsOf, Within, best_hits, select_period
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import GraphSearch, SegmentMatch, drop_nested_names
 from memgraph_rag.search.index import NamespaceIndex
@@ -150,7 +150,7 @@ class SegmentSearch:
         """Return the context for a system's mode."""
         return ModeContext(
             graph=self._current, embedder=self._embedder, recognizer=self._recognizer, most_bytes=self._most_bytes,
-            kept=self._kept, look=partial(self._open_view, extent), ranked=partial(self.find, extent=extent),
+            kept=self._kept, look=partial(self._open_view, extent), rank_segments=partial(self.find, extent=extent),
             evidence=self._evidence,
         )  # fmt: skip
 
@@ -206,7 +206,7 @@ class SegmentSearch:
                 return {*ids} & {*self.index.view(extent).ids}
         return ids_within(self._graph, extent, ids)
 
-    def as_of(self, extent: Extent) -> AsOf:
+    def select_period(self, extent: Extent) -> AsOf:
         """Return the part of the namespace that was said within the extent's time span, in all documents.
 
         The documents of the extent are not applied.
@@ -216,9 +216,9 @@ class SegmentSearch:
         """
         with self.index.lock:
             self.index.refresh(self._version)
-            return as_of(self.index, extent)
+            return select_period(self.index, extent)
 
-    def said_by_another(self, question: str, extent: Extent) -> tuple[str, str] | None:
+    def find_speaker_mismatch(self, question: str, extent: Extent) -> tuple[str, str] | None:
         """Return the one speaker whom a question names, and the other speaker who says what the question asks.
 
         Return None if there is no such other speaker, or if a document of the extent is not a conversation. For a
@@ -228,9 +228,9 @@ class SegmentSearch:
             SearchMemoryExceeded: ``space`` is "memory" and the namespace is too large.
         """
         with self._open_space(question, extent) as (walk, view):
-            return walk.said_by_another(question, view)
+            return walk.find_speaker_mismatch(question, view)
 
-    def names_held(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
+    def locate_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Return each name in a question, as the question writes it, and whether one of the texts holds the name.
 
         Empty if the question is not English. Abbreviations, and choices after the question mark, are not names. Left
@@ -240,14 +240,14 @@ class SegmentSearch:
         names = drop_nested_names(names_in(asked, self._recognizer)) if asked else []
         return {_as_written(name, question): is_held for name, is_held in check_names(names, texts).items()}
 
-    def names_meant(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
+    def find_similar_names(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
         """Return the names in the texts that are spelt almost like one of the given names, each once.
 
         A given name that a text holds adds none.
         """
         return list(dict.fromkeys(filter(None, (correct_name(name, texts) for name in names))))
 
-    def named_in(self, question: str) -> list[str]:
+    def find_named_entities(self, question: str) -> list[str]:
         """Return the ids of the stored entities that a question names, in the question's order.
 
         A name matches by its exact normal form, a document's title anywhere in the question. In a namespace that does
@@ -298,10 +298,10 @@ class SegmentSearch:
         return self._evidence(matches, vector, query=query)
 
     def _matching(self, query: str, documents: Sequence[str] | None, k: int) -> list[Hit]:
-        return self._graph.matching(query, k=k, documents=documents)
+        return self._graph.find_matching(query, k=k, documents=documents)
 
     def _nearest(self, vector: Vector, documents: Sequence[str] | None, k: int) -> list[Hit]:
-        return self._graph.nearest(vector, k=k, documents=documents)
+        return self._graph.find_nearest(vector, k=k, documents=documents)
 
     def _evidence(
         self, matches: Sequence[SegmentMatch], vector: Vector | None = None, *, query: str = ""

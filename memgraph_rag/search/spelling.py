@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, unaccented
 
-__all__ = ["bare", "may_be_misspelt", "nearest", "replace_words"]
+__all__ = ["bare", "find_nearest_word", "may_be_misspelt", "replace_words"]
 
 _LEAST, _TWO_FROM = 5, 9  # letters of a word that may have one error, and two: Lucene's fuzzy search allows more
 
@@ -29,7 +29,7 @@ def may_be_misspelt(word: str) -> bool:
     return len(word) >= _LEAST and word.isalpha() and word not in STOP_WORDS
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def find_nearest_word(word: str, known: Iterable[str]) -> str:
     """Return the known word with the fewest typing errors to the given word, ties by code point; empty if none is near.
 
     Give bare words. A typing error is an added, a missing or a wrong letter, or two swapped letters, but never the

@@ -285,7 +285,7 @@ class BaseStore(GraphStore):
             counted.update(count_graph_rows(graph))
             entities |= {item.entity_id for item in _list_names(graph)}
             ends |= {*graph.ends}
-        counted.update({"Entity": len(entities), "SIMILAR_TO": len(self.similar(sorted(ends)))})
+        counted.update({"Entity": len(entities), "SIMILAR_TO": len(self.list_similar(sorted(ends)))})
         for question in self.questions():
             counted.update({"Question": 1, "READ": len(question.answer.trace)})
         for node in self.nodes(self.overview_ids()):

@@ -205,7 +205,7 @@ class Candidates:
         """Return the relation that passed the most to a node, or an empty text."""
         return self._via.get(node_id, "")
 
-    def ranked(self, most: int) -> list[Node]:
+    def list_best(self, most: int) -> list[Node]:
         """Return the unread nodes among the ``most`` highest scores, best first, ties by id.
 
         Nodes that were forgotten meanwhile are left out and are no candidates any more. The list may therefore be
@@ -222,7 +222,7 @@ class Candidates:
         """Return the unread node with the highest score, ties by id; None if all candidates were read or forgotten."""
         most = 1
         while self._unread:
-            nodes = self.ranked(most)
+            nodes = self.list_best(most)
             if nodes:
                 return nodes[0]
             most *= 2  # a whole document may be forgotten: doubling needs few reads

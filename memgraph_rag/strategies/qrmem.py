@@ -72,7 +72,7 @@ class _Task:
 
         Source: QRMeM, algorithm 1, the set E_s.
         """
-        named = self.context.search.named_in(self.question)
+        named = self.context.search.find_named_entities(self.question)
         return list(dict.fromkeys([*named, *_find_listed(self._names, self.context)]))
 
 
@@ -307,7 +307,7 @@ def _find_listed(names: str, context: ReadingContext) -> list[str]:
         return []
     ids = [entity_id(context.graph.namespace, normalise(name)) for name in names.split(",")]
     stored = {entity.id for entity in context.graph.entities(sorted(set(ids)))}
-    return list(dict.fromkeys([*(each for each in ids if each in stored), *context.search.named_in(names)]))
+    return list(dict.fromkeys([*(each for each in ids if each in stored), *context.search.find_named_entities(names)]))
 
 
 def _find_first(task: _Task, entity_ids: Sequence[str]) -> Iterable[Segment]:

@@ -118,7 +118,7 @@ class Walk:
             p_yes = steps[-1].p_yes
             assert p_yes is not None
             says_yes = p_yes > reflection.yes_threshold and candidates.read_so_far >= len(start)
-            if says_yes and all(context.search.names_held(question, read).values()):
+            if says_yes and all(context.search.locate_names(question, read).values()):
                 reflection.hear(p_yes)
             reason, limit = "", _find_limit(segments_left, tokens_left)
             if limit is None and not is_spent(context.limits, candidates.read_so_far, context.session):
@@ -140,7 +140,7 @@ class Walk:
         """Return the best nodes, best first; nodes that do not fit together with better ones remain candidates."""
         most = self._start_nodes if limits.nodes is None else min(self._start_nodes, limits.nodes)
         limit = replace(limits, nodes=most)
-        return start_set(candidates.ranked(most), session, limit, most_tokens=self._start_tokens)
+        return start_set(candidates.list_best(most), session, limit, most_tokens=self._start_tokens)
 
 
 def _read_nodes(

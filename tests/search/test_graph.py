@@ -480,7 +480,7 @@ def races() -> Shelf:
 def whose(shelf: Shelf, question: str) -> tuple[str, str] | None:
     search = search_of(shelf)
     search.index.refresh()
-    return search.said_by_another(question, search.index.view())
+    return search.find_speaker_mismatch(question, search.index.view())
 
 
 def test_search_names_other_speaker_of_answer() -> None:

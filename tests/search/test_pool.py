@@ -63,8 +63,8 @@ def test_six_reads_make_a_pool(tales: Path, monkeypatch: pytest.MonkeyPatch) -> 
         memory.search("warm")
         reads: list[str] = []
         store = memory._parts.store
-        for name in ("version", "nearest", "matching", "find_linked_segments", "segments_around", "first_segment_ids",
-                     "count_naming_segments", "list_segment_times", "list_indexed_segments",
+        for name in ("version", "find_nearest", "find_matching", "find_linked_segments", "segments_around",
+                     "first_segment_ids", "count_naming_segments", "list_segment_times", "list_indexed_segments",
                      "nodes", "documents", "entities"):  # fmt: skip
             read = getattr(store, name)
             monkeypatch.setattr(
@@ -74,7 +74,7 @@ def test_six_reads_make_a_pool(tales: Path, monkeypatch: pytest.MonkeyPatch) -> 
             )
         memory.search("Whom did Otto see in Lund?")
         reads = [read for read in reads if read != "version"]
-        assert sorted(reads[:2]) == ["matching", "nearest"], "beside one another"
+        assert sorted(reads[:2]) == ["find_matching", "find_nearest"], "beside one another"
         drawn = ["find_linked_segments", "find_linked_segments", "segments_around", "count_naming_segments"]
         assert reads[2:] == [*drawn, "nodes", "documents", "entities"]
         assert 3 <= len(memory._parts.search._pools.read("Whom did Otto see in Lund?")) < len(PLACES)
@@ -120,10 +120,10 @@ def test_large_namespace_is_searched_by_rarest_words(tales: Path, monkeypatch: p
     monkeypatch.setattr(pool, "FEWEST_WORDS", 1)
     with opened(tales, search="database") as memory:
         looked_for: list[str] = []
-        matching = memory._parts.store.matching
+        matching = memory._parts.store.find_matching
         monkeypatch.setattr(
             memory._parts.store,
-            "matching",
+            "find_matching",
             lambda words, **given: (looked_for.append(words), matching(words, **given))[1],
         )
         question = "Which hill near Lund did Otto see?"

@@ -121,7 +121,10 @@ def test_names_in_a_question_keep_its_order_and_the_longer_wins(tmp_path) -> Non
         memory.add("It was shown in May.", key="b", title="my cousin from warsaw")
 
         def named(question: str) -> list[str]:
-            return [entity.name for entity in memory._parts.store.entities(memory._parts.search.named_in(question))]
+            return [
+                entity.name
+                for entity in memory._parts.store.entities(memory._parts.search.find_named_entities(question))
+            ]
 
         assert named("Did Tom or Ann Lee or Zoe see Warsaw?") == ["Tom", "Ann Lee", "Warsaw"]
         assert named("Who made my cousin from warsaw?") == ["my cousin from warsaw"]

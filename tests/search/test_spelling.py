@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.search.spelling import bare, nearest, replace_words
+from memgraph_rag.search.spelling import bare, find_nearest_word, replace_words
 
 KNOWN = ["flensburg", "fledhusum", "hamburg", "hambury", "petersen", "magnolia", "1984", "anna", "ämter"]
 
@@ -28,7 +28,7 @@ KNOWN = ["flensburg", "fledhusum", "hamburg", "hambury", "petersen", "magnolia",
     ],
 )
 def test_the_nearest_word(word: str, expected: str) -> None:
-    assert nearest(word, KNOWN) == nearest(word, KNOWN[::-1]) == expected
+    assert find_nearest_word(word, KNOWN) == find_nearest_word(word, KNOWN[::-1]) == expected
 
 
 def test_a_question_keeps_all_else() -> None:
@@ -41,4 +41,4 @@ def test_a_question_keeps_all_else() -> None:
 @given(st.text(max_size=30), st.lists(st.text(max_size=12), max_size=5))
 def test_nothing_is_an_error(question: str, known: list[str]) -> None:
     assert replace_words(question, {}) == question
-    assert nearest(bare(question), known) in {"", *known}
+    assert find_nearest_word(bare(question), known) in {"", *known}

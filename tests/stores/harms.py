@@ -83,7 +83,7 @@ def world(make_store: MakeStore, place: dict[str, Any]) -> World:
         vectors=vectors,
     )
     store.write_many([first, second])
-    assert store.similar([entity_id(store.namespace, "alice")])
+    assert store.list_similar([entity_id(store.namespace, "alice")])
     return World(store, place, first, second)
 
 

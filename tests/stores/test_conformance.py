@@ -63,8 +63,8 @@ def test_several_threads_use_one_store(store: GraphStore, caplog: pytest.LogCapt
                 graph = make_graph(store.namespace, f"{number}", (f"text {number}", f"turn {turn}"), levels=(1,))
                 store.write(graph)
                 assert store.list_segments(graph.document.id) == list(graph.segments)
-                assert store.nearest(unit(1), k=1, documents=[graph.document.id])
-                assert store.matching(f"{turn}", k=1, documents=[graph.document.id])
+                assert store.find_nearest(unit(1), k=1, documents=[graph.document.id])
+                assert store.find_matching(f"{turn}", k=1, documents=[graph.document.id])
         except Exception as exc:  # noqa: BLE001 (told to the main thread)
             failures.append(exc)
 

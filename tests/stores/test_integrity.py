@@ -192,12 +192,12 @@ def test_segment_without_embedding_matches_words_only(world: World) -> None:
     world.harm(SET_NULL.format(label="InformationPoint"), id=world.first.points[1].id)
 
     for documents in (None, everywhere):
-        assert {hit.node_id for hit in store.nearest(vector, k=99, documents=documents)} == there
+        assert {hit.node_id for hit in store.find_nearest(vector, k=99, documents=documents)} == there
     assert {hit.node_id for hit in store.similarities(vector, documents=everywhere)} == there | points
     bob = entity_id(store.namespace, "bob")
     naming = [hit.node_id for hit in store.segments_naming([bob], vector=vector, k=1)]
     assert naming == [world.first.segments[0].id]
-    assert gone.id in {hit.node_id for hit in store.matching("Carol", k=9)}
+    assert gone.id in {hit.node_id for hit in store.find_matching("Carol", k=9)}
     indexed = {segment.id: segment.embedding for segment in store.list_indexed_segments(since=-1)}
     assert indexed.keys() == there | {gone.id}
     for segment_id, embedding in indexed.items():
@@ -364,14 +364,14 @@ def test_repair_recreates_indexes(engine: str, world: World) -> None:
     run_cypher(world.place, "DROP CONSTRAINT entity_id")
 
     assert set(world.store.flaws().indexes) == {*dropped, "entity_id"}
-    assert world.store.nearest(world.first.segment_embeddings[0], k=1), "exactly, meanwhile"
+    assert world.store.find_nearest(world.first.segment_embeddings[0], k=1), "exactly, meanwhile"
     world.store.mend({})
 
     assert not world.store.flaws()
     states = run_cypher(world.place, "SHOW INDEXES YIELD name, state")
     assert {row["state"] for row in states} == {"ONLINE"}
-    assert world.store.matching("Alice", k=1)
-    assert world.store.nearest(world.first.segment_embeddings[0], k=1)
+    assert world.store.find_matching("Alice", k=1)
+    assert world.store.find_nearest(world.first.segment_embeddings[0], k=1)
     world.store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
 
 

@@ -37,7 +37,7 @@ for path in map(Path, json.loads(sys.stdin.read())):
         store.migrate(embedder=EMBEDDER, dimension=DIMENSION)
         for record in store.documents():
             store.list_segments(record.id), store.read_graphs([record.id])
-        store.nearest(np.ones(DIMENSION), k=5), store.matching("Alice", k=5), store.flaws()
+        store.find_nearest(np.ones(DIMENSION), k=5), store.find_matching("Alice", k=5), store.flaws()
         store.close()
     except Exception as raised:
         error = raised

@@ -85,7 +85,7 @@ def test_migration_keeps_content_of_old_store(
     assert store.document_ids() == [old_store["document_id"]]
     assert store.documents()[0].recognizer == store.recognizer() == ""
     assert store.documents()[0].language == "de"
-    assert [hit.node_id for hit in store.matching("Haus", k=3)] == [old_store["segment_id"]]
+    assert [hit.node_id for hit in store.find_matching("Haus", k=3)] == [old_store["segment_id"]]
     assert [(segment.speaker, segment.time) for segment in store.list_segments(old_store["document_id"])] == [("", "")]
     segments = store.list_indexed_segments(since=-1)
     assert [(segment.id, segment.speaker, segment.time, segment.entities, segment.titles) for segment in segments] == [

@@ -52,7 +52,7 @@ def test_ties_are_looked_for_as_far_as_they_reach(
             return asked(name, **parameters)
 
         monkeypatch.setattr(store, "_get_hits", counted)
-        first = [hit.node_id for hit in store.matching("alice", k=3)]
+        first = [hit.node_id for hit in store.find_matching("alice", k=3)]
         assert first == sorted(segment.id for graph in graphs for segment in graph.segments)[:3]
         assert widths == [index_width(3), 8 * index_width(3)]
     finally:

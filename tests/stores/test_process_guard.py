@@ -44,7 +44,7 @@ if child == 0:
         store.version,
         store.namespaces,
         lambda: store.schema,
-        lambda: store.matching("rabbit", k=1),
+        lambda: store.find_matching("rabbit", k=1),
         lambda: store.expand(["e"], vector=None, k=1),
         lambda: store.write(make_graph(namespace, "child")),
         lambda: store.migrate(embedder=EMBEDDER, dimension=DIMENSION),

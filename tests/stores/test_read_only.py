@@ -78,8 +78,8 @@ def test_everything_can_be_read(held: tuple[GraphStore, str]) -> None:
     assert store.read_only
     assert store.documents() == [graph.document]
     assert store.list_segments(graph.document.id) == list(graph.segments)
-    assert store.nearest(graph.segment_embeddings[0], k=1)[0].node_id == graph.segments[0].id
-    assert store.matching("rabbit", k=1)
+    assert store.find_nearest(graph.segment_embeddings[0], k=1)[0].node_id == graph.segments[0].id
+    assert store.find_matching("rabbit", k=1)
     assert len(store.list_indexed_segments(since=-1)) == 3
     assert [stored.document for stored in store.read_graphs([graph.document.id])] == [graph.document]
     assert not store.flaws()
@@ -155,7 +155,7 @@ def test_several_processes_read_one_file(
     store, namespace = held
     readers = [start(place["address"], namespace, "read") for _ in range(2)]
     assert [reader.told for reader in readers] == ["open alice.txt"] * 2
-    assert store.nearest(unit(1), k=1)
+    assert store.find_nearest(unit(1), k=1)
 
 
 @ladybug_only

@@ -86,7 +86,7 @@ def test_reembedded_graph_equals_graph_of_other_embedder(
 
     for each_store, version in zip(stores, versions, strict=True):
         with pytest.raises(SchemaMismatch, match="embedded anew"):
-            each_store.nearest(vectors(["x"], DIMENSION)[0], k=1)
+            each_store.find_nearest(vectors(["x"], DIMENSION)[0], k=1)
         with pytest.raises(SchemaMismatch):
             each_store.version()
         with pytest.raises(SchemaMismatch):
@@ -101,7 +101,7 @@ def test_reembedded_graph_equals_graph_of_other_embedder(
     graphs = [whole_graph(each_store, place) for each_store in stores]
     wanted = again(documents(store.namespace)[0], dimension)
     for vector, segment in zip(wanted.segment_embeddings, wanted.segments, strict=True):
-        (hit,) = store.nearest(vector, k=1)
+        (hit,) = store.find_nearest(vector, k=1)
         assert (hit.node_id, round(hit.score, 4)) == (segment.id, 1.0)
     nearest = store.expand(list(wanted.ends), vector=wanted.relation_embeddings[0], k=1)
     assert nearest[0].relation == wanted.relations[0]
@@ -122,7 +122,7 @@ def test_reembedding_changes_nothing_before_switch(stores: list[GraphStore], pla
         if len(keys) == 3:
             raise KeyboardInterrupt
         keys.append(graph.document.key)
-        assert store.nearest(graph.segment_embeddings[0], k=1)
+        assert store.find_nearest(graph.segment_embeddings[0], k=1)
         return again(graph, 5)
 
     with pytest.raises(KeyboardInterrupt):
@@ -130,7 +130,7 @@ def test_reembedding_changes_nothing_before_switch(stores: list[GraphStore], pla
 
     assert [whole_graph(each_store, place) for each_store in stores] == before
     assert store.schema["embedder"] == EMBEDDER
-    assert store.nearest(vectors(["x"], DIMENSION)[0], k=1)
+    assert store.find_nearest(vectors(["x"], DIMENSION)[0], k=1)
     store.write(make_graph(store.namespace, "third"))
     store.forget(make_graph(store.namespace, "third").document.id)
     store.reembed(embedder=NEW, dimension=5, again=lambda graph: again(graph, 5))
@@ -164,7 +164,7 @@ def test_document_written_during_reembedding_is_embedded_too(stores: list[GraphS
         keys = {record.key for record in opened.documents()}
         assert keys in ({"first", "second", "late"}, {"first", "second"}), "before it, or refused after it"
         if "late" in keys:
-            (hit,) = opened.nearest(vectors(["A late one."], DIMENSION)[0], k=1)
+            (hit,) = opened.find_nearest(vectors(["A late one."], DIMENSION)[0], k=1)
             assert round(hit.score, 4) == 1.0
         assert not opened.flaws()
 
@@ -206,7 +206,7 @@ def test_a_namespace_that_is_begun_while_all_is_switched_is_embedded_too(
 
     with closing(open_store(**place, namespace=fresh.namespace)) as opened:
         opened.migrate(embedder=NEW, dimension=DIMENSION)
-        (hit,) = opened.nearest(vectors(["A late one."], DIMENSION)[0], k=1)
+        (hit,) = opened.find_nearest(vectors(["A late one."], DIMENSION)[0], k=1)
         assert round(hit.score, 4) == 1.0
 
 
@@ -220,7 +220,7 @@ def test_damaged_document_stops_reembedding_before_change(stores: list[GraphStor
         with pytest.raises(StoreError):
             store.reembed(embedder=NEW, dimension=5, again=wrong)
     assert store.schema["embedder"] == EMBEDDER
-    assert store.nearest(vectors(["x"], DIMENSION)[0], k=1)
+    assert store.find_nearest(vectors(["x"], DIMENSION)[0], k=1)
 
 
 def test_between_the_switch_and_the_indexes_vectors_are_searched_exactly(
@@ -242,12 +242,12 @@ def test_between_the_switch_and_the_indexes_vectors_are_searched_exactly(
         reader.migrate(embedder=NEW, dimension=5)
         of_relations = ["relation_embedding"] if engine == "neo4j-2026" else []
         assert reader.flaws().indexes == ("entity_embedding", *of_relations, "segment_embedding")
-        assert reader.nearest(wanted.segment_embeddings[0], k=1)[0].node_id == wanted.segments[0].id
+        assert reader.find_nearest(wanted.segment_embeddings[0], k=1)[0].node_id == wanted.segments[0].id
         nearest = reader.expand(list(wanted.ends), vector=wanted.relation_embeddings[0], k=1)
         assert nearest[0].relation == wanted.relations[0]
     store.migrate(embedder=NEW, dimension=5)
     assert not store.flaws()
-    assert store.nearest(wanted.segment_embeddings[0], k=1)[0].node_id == wanted.segments[0].id
+    assert store.find_nearest(wanted.segment_embeddings[0], k=1)[0].node_id == wanted.segments[0].id
 
 
 def test_a_graph_in_memory_only_is_refused() -> None:

@@ -173,7 +173,7 @@ def test_two_namespaces_never_see_each_others_relations(make_store: MakeStore, p
     own = {relation.id for relation in graphs[0].relations}
     assert set(relation_ids(mine.expand([*foreign, *graphs[0].ends], vector=unit(1), k=99))) == own
     assert mine.expand(foreign, vector=unit(1), k=99) == mine.expand(foreign, vector=None, k=99) == []
-    assert mine.segments_naming(foreign, vector=unit(1), k=99) == mine.similar(foreign) == []
+    assert mine.segments_naming(foreign, vector=unit(1), k=99) == mine.list_similar(foreign) == []
     assert mine.list_relations(document) == []
     assert mine.expand(list(graphs[0].ends), vector=unit(1), k=9, documents=[document]) == []
     assert mine.list_mentioned_entities([graphs[1].segments[0].id]) == {}
@@ -212,7 +212,7 @@ def test_node_without_edges_is_no_torn_read(store: GraphStore, caplog: pytest.Lo
     named = store.list_mentioned_entities([segment.id for segment in graph.segments])
 
     assert list(named.values()) == [[], ids(store, "zoe")]
-    assert store.similar(ids(store, "zoe")) == []
+    assert store.list_similar(ids(store, "zoe")) == []
     assert not [record for record in caplog.records if "will be retried" in record.getMessage()]
 
 

@@ -66,7 +66,7 @@ def test_only_changed_documents_are_read_again(store: GraphStore, monkeypatch: p
     monkeypatch.setattr(SegmentWords, "put", lambda self, listed: (read.append(len(listed)), put(self, listed))[1])
 
     def keys() -> set[str]:
-        hits = store.matching("rabbit fox", k=9)
+        hits = store.find_matching("rabbit fox", k=9)
         documents = {document.id: document.key for document in store.documents()}
         return {documents[node.document_id] for node in store.nodes([hit.node_id for hit in hits])}
 
@@ -88,13 +88,13 @@ def test_worn_index_is_replaced(store: GraphStore, monkeypatch: pytest.MonkeyPat
     graph = make_graph(store.namespace)
     for _ in range(9):
         store.write(graph)
-        assert [hit.node_id for hit in store.matching("rabbit", k=9)] == [graph.segments[1].id]
+        assert [hit.node_id for hit in store.find_matching("rabbit", k=9)] == [graph.segments[1].id]
         assert not store._segment_words().is_worn  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_interrupted_index_is_read_again(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.write(make_graph(store.namespace, "a"))
-    assert len(store.matching("rabbit", k=9)) == 1
+    assert len(store.find_matching("rabbit", k=9)) == 1
     late = make_graph(store.namespace, "b", ("A fox.", "A hare."))
     store.write(late)
     append = segment_words.KeywordIndex.append
@@ -106,6 +106,6 @@ def test_interrupted_index_is_read_again(store: GraphStore, monkeypatch: pytest.
     with monkeypatch.context() as patch:
         patch.setattr(segment_words.KeywordIndex, "append", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            store.matching("fox", k=9)
+            store.find_matching("fox", k=9)
     for word, segment in zip(("fox", "hare"), late.segments, strict=True):
-        assert [hit.node_id for hit in store.matching(word, k=9)] == [segment.id]
+        assert [hit.node_id for hit in store.find_matching(word, k=9)] == [segment.id]

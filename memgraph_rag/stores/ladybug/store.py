@@ -101,14 +101,14 @@ class LadybugStore(graph_writes.WrittenGraph):
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+    def find_nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         """Return the k segments with the largest cosine, without echoes, by an exact scan; best first, ties by id."""
         if documents is not None:
             return graph_reads.score_nodes(self._run, vector, documents=documents, k=k)
         return rows.decode_hits(self._run("read/score_namespace", vector=graph_reads.vector_parameter(vector), k=k))
 
     @override
-    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+    def find_matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         return self._segment_words().find(keywords, k=k, documents=documents)
 
     @override

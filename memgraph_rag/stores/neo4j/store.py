@@ -105,7 +105,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
     @override
-    def nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+    def find_nearest(self, vector: Vector, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         if documents is not None:
             return graph_reads.score_nodes(self._run, vector, documents=documents, k=k)
         query = graph_reads.vector_parameter(vector)
@@ -113,7 +113,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         return trusted_hits(decode_hits(hit_rows or []), k) or self._get_hits("read/score_namespace", vector=query, k=k)
 
     @override
-    def matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
+    def find_matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         if graph_reads.is_empty_scope(documents):
             return []
         stems = (term for terms in query_terms(keywords, self._find_stemmers()).values() for term in terms)

@@ -206,7 +206,7 @@ class StoredGraph(BaseStore):
         return [row["id"] for row in self._run("read/list_first_segments", k=k)]
 
     @override
-    def similar(self, entity_ids: Sequence[str]) -> list[Similar]:
+    def list_similar(self, entity_ids: Sequence[str]) -> list[Similar]:
         wanted = list(dict.fromkeys(entity_ids))
         return relation_rows.decode_similar(self._run("read/list_similar", entity_ids=wanted) if wanted else [])
 

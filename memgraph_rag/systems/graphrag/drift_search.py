@@ -125,7 +125,7 @@ class GraphragDrift:
     def _primer(self, question: str, tree: ReportTree, context: ReadingContext, chance: random.Random) -> list[Chosen]:
         """Return the reports nearest to a hypothetical answer, or to the question, that fit a quarter of the window."""
         wanted = self._hypothetical(tree, context, chance) or question
-        nearest = tree.nearest(wanted, tree.cut(wanted, _COMPARED_TOKENS))[: self._reports]
+        nearest = tree.rank_reports(wanted, tree.cut(wanted, _COMPARED_TOKENS))[: self._reports]
         room = context.session.tokens_left // 4
         chosen: list[Chosen] = []
         for report, cosine in nearest:

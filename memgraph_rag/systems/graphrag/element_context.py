@@ -41,7 +41,7 @@ class ElementContext:
     def __bool__(self) -> bool:
         return bool(self._entities)
 
-    def nearest(self, question: str, *, k: int) -> list[tuple[Overview, float]]:
+    def rank_entities(self, question: str, *, k: int) -> list[tuple[Overview, float]]:
         """Return the k entities whose names and descriptions are nearest to the question, with their cosines."""
         candidates = self._candidates(question)
         if not candidates:
@@ -93,7 +93,7 @@ class ElementContext:
     def _candidates(self, question: str) -> list[Overview]:
         if len(self._entities) <= _MOST_EMBEDDED:
             return self._entities
-        named = set(self._context.search.named_in(question))
+        named = set(self._context.search.find_named_entities(question))
         hits = self._context.search.find(question, k=_HITS, documents=self._context.documents)
         segment_ids = {hit.segment.id for hit in hits}
         near = (item for item in self._entities if named & {*item.entities} or segment_ids & {*_segment_ids(item)})

@@ -122,7 +122,7 @@ def _around_elements(
     question: str, tree: ReportTree, elements: ElementContext, context: ReadingContext, budget: LocalBudget
 ) -> list[Chosen]:
     """Return the nodes of each kind up to the first one that exceeds the kind's share, as released."""
-    scored = elements.nearest(question, k=budget.entities)
+    scored = elements.rank_entities(question, k=budget.entities)
     scores = {entity.id: max(cosine, 0.0) for entity, cosine in scored}
     entities = [entity for entity, _ in scored]
     reports = _fitting(elements.reports_on(entities, tree), int(budget.report_share * budget.tokens))
@@ -155,7 +155,7 @@ def entities_near(question: str, context: ReadingContext, *, most: int) -> list[
 
     Each id comes once, and at most ``most`` come in all.
     """
-    named = context.search.named_in(question)
+    named = context.search.find_named_entities(question)
     hits = context.search.find(question, k=_HITS, documents=context.documents)
     mentioned = context.graph.list_mentioned_entities([hit.segment.id for hit in hits])
     scores: Counter[str] = Counter()

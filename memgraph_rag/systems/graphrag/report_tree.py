@@ -107,13 +107,13 @@ class ReportTree:
         if sum(map(tokens, reports)) <= room:
             return list(reports)
         kept: list[Overview] = []
-        for report, _ in self.nearest(question, reports):
+        for report, _ in self.rank_reports(question, reports):
             if tokens(report) <= room:
                 kept.append(report)
                 room -= tokens(report)
         return kept
 
-    def nearest(self, question: str, reports: Sequence[Overview]) -> list[tuple[Overview, float]]:
+    def rank_reports(self, question: str, reports: Sequence[Overview]) -> list[tuple[Overview, float]]:
         """Return reports with their cosines to the question, nearest first. Each report is embedded once.
 
         One call embeds at most 256 reports, those on the most documents first. Others are left out of the result. An

@@ -60,7 +60,7 @@ class Ranker:
         The relevance is the logistic function of the reranker's score, else the calibrated cosine; both are spread over
         0 to 1 as dsRAG spreads the score of its reranker. Without a reranker and a calibration it is 0.8.
         """
-        found = context.ranked(query, k=self.most, mode="vector" if self.candidates == "dense" else "graph")
+        found = context.rank_segments(query, k=self.most, mode="vector" if self.candidates == "dense" else "graph")
         if self.reranker is None or not found:
             return [Ranked(item, _MODERATE if item.relevance is None else _spread(item.relevance)) for item in found]
         scores = np.asarray(self.reranker.score(query, [item.segment.text for item in found]), np.float64)

@@ -44,11 +44,11 @@ def test_echo_is_stored_but_not_searched(store: GraphStore) -> None:
     assert [item.echo for item in store.list_indexed_segments(since=-1)] == [False, True, False]
     vector, document_ids = graph.segment_embeddings[1], [graph.document.id]
     for hits in (
-        store.nearest(vector, k=9),
-        store.nearest(vector, k=9, documents=document_ids),
+        store.find_nearest(vector, k=9),
+        store.find_nearest(vector, k=9, documents=document_ids),
         store.similarities(vector, documents=document_ids),
-        store.matching("Bob Carol", k=9),
-        store.matching("Bob Carol", k=9, documents=document_ids),
+        store.find_matching("Bob Carol", k=9),
+        store.find_matching("Bob Carol", k=9, documents=document_ids),
         store.segments_naming([item.entity_id for item in graph.mentions], vector=vector, k=9),
     ):
         assert hits
@@ -65,12 +65,12 @@ def test_new_echo_is_not_searched(store: GraphStore) -> None:
     graph = make_graph(store.namespace, texts=TEXTS)
     other = make_graph(store.namespace, "other", ("Bob came too.",))
     store.write_many([graph, other])
-    assert len(store.matching("Bob", k=9)) == 3
+    assert len(store.find_matching("Bob", k=9)) == 3
 
     store.write(with_echoes(graph, 0, 1, 2))
 
-    assert [hit.node_id for hit in store.matching("Bob", k=9)] == [other.segments[0].id]
-    assert [hit.node_id for hit in store.nearest(unit(1), k=9)] == [other.segments[0].id]
+    assert [hit.node_id for hit in store.find_matching("Bob", k=9)] == [other.segments[0].id]
+    assert [hit.node_id for hit in store.find_nearest(unit(1), k=9)] == [other.segments[0].id]
 
 
 def test_rows_derived_from_echo_are_refused(store: GraphStore) -> None:

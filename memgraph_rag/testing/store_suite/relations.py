@@ -148,7 +148,7 @@ def test_expansion_without_relations_is_empty(store: GraphStore) -> None:
 
     for entities in ([], ["x"], ids(store, "alice")):
         assert store.expand(entities, vector=None, k=3) == store.expand(entities, vector=unit(1), k=3) == []
-        assert store.similar(entities) == []
+        assert store.list_similar(entities) == []
     assert store.list_relations("x") == []
     assert store.list_mentioned_entities([]) == store.list_mentioned_entities(["x"]) == {}
     assert store.segments_naming([], vector=unit(1), k=3) == []
@@ -173,13 +173,13 @@ def test_near_synonyms_need_names_and_cosines(store: GraphStore) -> None:
     store.write(graph)
     darcy, mr_darcy, fitzwilliam = ids(store, "darcy", "mr. darcy", "fitzwilliam")
 
-    pairs = store.similar([darcy])
+    pairs = store.list_similar([darcy])
 
     assert {(pair.source_id, pair.target_id): round(pair.score, 5) for pair in pairs} == {
         (min(darcy, mr_darcy), max(darcy, mr_darcy)): 0.7,
         (min(darcy, fitzwilliam), max(darcy, fitzwilliam)): 0.9,
     }
-    assert store.similar([mr_darcy, darcy]) == store.similar([darcy])
+    assert store.list_similar([mr_darcy, darcy]) == store.list_similar([darcy])
     assert store.statistics()["SIMILAR_TO"] == 2
 
 
@@ -192,7 +192,7 @@ def test_an_expansion_reaches_near_synonyms(store: GraphStore) -> None:
     )
     store.write(graph)
 
-    assert len(store.similar(ids(store, "darcy"))) == 1
+    assert len(store.list_similar(ids(store, "darcy"))) == 1
     for vector in (None, unit(1)):
         neighbours = {neighbour.relation.id for neighbour in store.expand(ids(store, "darcy"), vector=vector, k=9)}
         assert neighbours == {relation.id for relation in graph.relations[:2]}
@@ -221,7 +221,7 @@ def test_near_synonyms_are_found_among_many(make_store: MakeStore) -> None:
         for first, second in combinations(vectors, 2)
         if vectors[first] @ vectors[second] >= least_cosine(first, second)
     }
-    pairs = store.similar(ids(store, *vectors))
+    pairs = store.list_similar(ids(store, *vectors))
     assert len(expected) > 300
     assert {(pair.source_id, pair.target_id) for pair in pairs} == expected
 

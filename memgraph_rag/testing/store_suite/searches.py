@@ -20,7 +20,7 @@ def test_small_namespace_returns_k_hits(make_store: MakeStore) -> None:
     graph = make_graph(small.namespace, texts=texts)
     small.write(graph)
 
-    nearest, matching = small.nearest(unit(1), k=10), small.matching("rabbit", k=10)
+    nearest, matching = small.find_nearest(unit(1), k=10), small.find_matching("rabbit", k=10)
 
     cosines = graph.segment_embeddings @ unit(1)
     best = sorted(range(30), key=lambda place: -cosines[place])[:10]
@@ -37,7 +37,7 @@ def test_nearest_returns_exact_cosines(store: GraphStore) -> None:
     for query in random_units(5, seed=9):
         cosines = graph.segment_embeddings @ query
         best = sorted(range(400), key=lambda place: -cosines[place])[:12]
-        hits = store.nearest(query, k=12)
+        hits = store.find_nearest(query, k=12)
         assert [hit.node_id for hit in hits] == [graph.segments[place].id for place in best]
         assert np.allclose([hit.score for hit in hits], cosines[best], atol=1e-6)
 
@@ -48,10 +48,10 @@ def test_equal_scores_sort_by_id(store: GraphStore) -> None:
     store.write(graph)
     ids = sorted(segment.id for segment in graph.segments)
 
-    assert [hit.node_id for hit in store.nearest(unit(1), k=7)] == ids[:7]
-    assert [hit.node_id for hit in store.matching("rabbit", k=7)] == ids[:7]
-    assert [hit.node_id for hit in store.nearest(unit(1), k=7, documents=[graph.document.id])] == ids[:7]
-    assert [hit.node_id for hit in store.matching("rabbit", k=7, documents=[graph.document.id])] == ids[:7]
+    assert [hit.node_id for hit in store.find_nearest(unit(1), k=7)] == ids[:7]
+    assert [hit.node_id for hit in store.find_matching("rabbit", k=7)] == ids[:7]
+    assert [hit.node_id for hit in store.find_nearest(unit(1), k=7, documents=[graph.document.id])] == ids[:7]
+    assert [hit.node_id for hit in store.find_matching("rabbit", k=7, documents=[graph.document.id])] == ids[:7]
 
 
 def test_nearest_within_documents(store: GraphStore) -> None:
@@ -60,12 +60,12 @@ def test_nearest_within_documents(store: GraphStore) -> None:
         store.write(graph)
     wanted = [graph.document.id for graph in graphs[:2]]
 
-    hits = store.nearest(unit(1), k=5, documents=wanted)
+    hits = store.find_nearest(unit(1), k=5, documents=wanted)
 
     pairs = [(float(row @ unit(1)), segment.id) for graph in graphs[:2]
              for row, segment in zip(graph.segment_embeddings, graph.segments, strict=True)]  # fmt: skip
     assert [hit.node_id for hit in hits] == [node_id for _, node_id in sorted(pairs, reverse=True)[:5]]
-    assert store.nearest(unit(1), k=5, documents=[]) == []
+    assert store.find_nearest(unit(1), k=5, documents=[]) == []
 
 
 def test_similarities_are_exact_over_segments_and_points(store: GraphStore) -> None:
@@ -120,7 +120,7 @@ LIBRARY = (
     ],
 )
 def test_keywords_are_plain_words(library: GraphStore, query: str, expected: list[int]) -> None:
-    hits = library.matching(query, k=9)
+    hits = library.find_matching(query, k=9)
 
     assert [hit.node_id for hit in hits] == [make_id(library.namespace, "segment", "books", i) for i in expected]
     assert all(hit.score > 0 for hit in hits)
@@ -138,7 +138,10 @@ def test_a_rarer_word_weighs_more(store: GraphStore) -> None:
     graph = make_graph(store.namespace, texts=texts)
     store.write(graph)
 
-    assert [hit.node_id for hit in store.matching("rabbit hatter", k=2)] == [graph.segments[0].id, graph.segments[3].id]
+    assert [hit.node_id for hit in store.find_matching("rabbit hatter", k=2)] == [
+        graph.segments[0].id,
+        graph.segments[3].id,
+    ]
 
 
 def test_keywords_match_title(store: GraphStore) -> None:
@@ -146,7 +149,7 @@ def test_keywords_match_title(store: GraphStore) -> None:
     store.write(wonder)
     store.write(make_graph(store.namespace, "b", ("He rose.",), title="Elsewhere"))
 
-    assert [hit.node_id for hit in store.matching("wonderland", k=5)] == [wonder.segments[0].id]
+    assert [hit.node_id for hit in store.find_matching("wonderland", k=5)] == [wonder.segments[0].id]
 
 
 def test_a_word_of_the_title_weighs_more_than_one_of_the_text(store: GraphStore) -> None:
@@ -154,8 +157,8 @@ def test_a_word_of_the_title_weighs_more_than_one_of_the_text(store: GraphStore)
     title = make_graph(store.namespace, "b", ("A meadow lay.",), title="Rabbit")
     store.write_many([text, title])
 
-    assert [hit.node_id for hit in store.matching("rabbit", k=5)] == [title.segments[0].id, text.segments[0].id]
-    assert [hit.node_id for hit in store.matching("meadow", k=5)] == [text.segments[0].id, title.segments[0].id]
+    assert [hit.node_id for hit in store.find_matching("rabbit", k=5)] == [title.segments[0].id, text.segments[0].id]
+    assert [hit.node_id for hit in store.find_matching("meadow", k=5)] == [text.segments[0].id, title.segments[0].id]
 
 
 def test_a_day_matches_in_whatever_form(store: GraphStore) -> None:
@@ -166,8 +169,8 @@ def test_a_day_matches_in_whatever_form(store: GraphStore) -> None:
     ids = [segment.id for segment in graph.segments]
 
     for asked in ("27 August 2026", "Aug 27, 2026", "2026-08-27", "27.8.2026"):
-        assert {*ids[: len(forms)]} <= {hit.node_id for hit in store.matching(asked, k=20)}, asked
-    hits = store.matching("27.8.2026", k=20, documents=[graph.document.id])
+        assert {*ids[: len(forms)]} <= {hit.node_id for hit in store.find_matching(asked, k=20)}, asked
+    hits = store.find_matching("27.8.2026", k=20, documents=[graph.document.id])
     assert {hit.node_id for hit in hits} == {*ids[: len(forms)]}
 
 
@@ -179,12 +182,12 @@ def test_word_matches_forms_of_its_stem(make_store: MakeStore) -> None:
     ids = [segment.id for segment in graph.segments]
     documents = [graph.document.id]
 
-    assert [hit.node_id for hit in store.matching("marriages", k=5)] == ids[:1]
-    assert [hit.node_id for hit in store.matching("Marriages", k=5, documents=documents)] == ids[:1]
-    assert [hit.node_id for hit in store.matching("marry", k=5)] == ids[1:2]
-    assert store.matching("marriages", k=5, documents=[]) == []
+    assert [hit.node_id for hit in store.find_matching("marriages", k=5)] == ids[:1]
+    assert [hit.node_id for hit in store.find_matching("Marriages", k=5, documents=documents)] == ids[:1]
+    assert [hit.node_id for hit in store.find_matching("marry", k=5)] == ids[1:2]
+    assert store.find_matching("marriages", k=5, documents=[]) == []
     store.forget(graph.document.id)
-    assert store.matching("marriages", k=5) == []
+    assert store.find_matching("marriages", k=5) == []
 
 
 LANGUAGES = {
@@ -210,7 +213,7 @@ def test_word_matches_in_its_language(make_store: MakeStore) -> None:
         graph = make_graph(store.namespace, texts=texts, named=False)
         graph = replace(graph, document=replace(graph.document, language=language))
         store.write(graph)
-        found = {hit.node_id for hit in store.matching(query, k=5)}
+        found = {hit.node_id for hit in store.find_matching(query, k=5)}
         if found != {graph.segments[place].id for place in places} or store.documents() != [graph.document]:
             wrong[language] = found
         assert [segment.language for segment in store.list_indexed_segments(since=-1)] == [language] * 2
@@ -226,10 +229,12 @@ def test_query_is_stemmed_in_each_language_of_namespace(store: GraphStore) -> No
     store.write_many(graphs)
 
     for graph, query in zip(graphs, ("Haus", "puerta", "window keeper"), strict=True):
-        assert {hit.node_id for hit in store.matching(query, k=5)} <= {segment.id for segment in graph.segments}, query
-        assert store.matching(query, k=5), query
+        assert {hit.node_id for hit in store.find_matching(query, k=5)} <= {segment.id for segment in graph.segments}, (
+            query
+        )
+        assert store.find_matching(query, k=5), query
     store.forget(graphs[0].document.id)
-    assert store.matching("Haus", k=5) == []
+    assert store.find_matching("Haus", k=5) == []
 
 
 def test_keywords_within_documents(store: GraphStore) -> None:
@@ -237,22 +242,22 @@ def test_keywords_within_documents(store: GraphStore) -> None:
     for graph in graphs:
         store.write(graph)
 
-    hits = store.matching("rabbit", k=9, documents=[graphs[2].document.id, graphs[0].document.id])
+    hits = store.find_matching("rabbit", k=9, documents=[graphs[2].document.id, graphs[0].document.id])
 
     assert {hit.node_id for hit in hits} == {graphs[0].segments[1].id, graphs[2].segments[1].id}
-    assert store.matching("rabbit", k=9, documents=[]) == []
+    assert store.find_matching("rabbit", k=9, documents=[]) == []
 
 
 def test_keywords_follow_each_write(make_store: MakeStore) -> None:
     store = make_store()
     other = make_store(store.namespace)
-    assert store.matching("rabbit", k=1) == []
+    assert store.find_matching("rabbit", k=1) == []
     graph = make_graph(store.namespace)
 
     other.write(graph)
-    assert [hit.node_id for hit in store.matching("rabbit", k=1)] == [graph.segments[1].id]
+    assert [hit.node_id for hit in store.find_matching("rabbit", k=1)] == [graph.segments[1].id]
     other.write(make_graph(store.namespace, texts=("A hare.",)))
-    assert store.matching("rabbit", k=1) == []
-    assert len(store.matching("hare", k=1)) == 1
+    assert store.find_matching("rabbit", k=1) == []
+    assert len(store.find_matching("hare", k=1)) == 1
     other.forget(graph.document.id)
-    assert store.matching("hare", k=1) == []
+    assert store.find_matching("hare", k=1) == []

@@ -69,7 +69,7 @@ def snapshot(store: GraphStore) -> dict[str, Any]:
         ],
         "entities": store.entities(entity_ids_in(store)),
         "relations": [store.list_relations(document_id) for document_id in ids],
-        "similar": store.similar(entity_ids_in(store)),
+        "similar": store.list_similar(entity_ids_in(store)),
     }
 
 
@@ -107,8 +107,8 @@ def test_an_empty_namespace_holds_nothing(store: GraphStore) -> None:
     assert store.list_segments("x") == []
     assert store.top_nodes([]) == store.top_nodes(["x"]) == []
     assert store.successors([]) == store.successors(["x"]) == []
-    assert store.nearest(unit(1), k=3) == store.nearest(unit(1), k=3, documents=["x"]) == []
-    assert store.matching("rabbit", k=3) == store.matching("rabbit", k=3, documents=["x"]) == []
+    assert store.find_nearest(unit(1), k=3) == store.find_nearest(unit(1), k=3, documents=["x"]) == []
+    assert store.find_matching("rabbit", k=3) == store.find_matching("rabbit", k=3, documents=["x"]) == []
     assert store.similarities(unit(1), documents=["x"]) == []
     assert (store.count_by_document([]), store.count_by_document(["x"])) == ({}, {"x": {}})
     assert store.statistics() == NOTHING
@@ -172,9 +172,9 @@ def test_hostile_text_is_read_unchanged(store: GraphStore) -> None:
     assert store.documents() == [graph.document] == [store.document(HOSTILE[-1])]
     assert store.list_segments(graph.document.id) == list(graph.segments)
     for text in HOSTILE:
-        store.matching(text, k=3)
+        store.find_matching(text, k=3)
         assert store.document(text + "x") is None
-    assert [hit.node_id for hit in store.matching("שלום עברית", k=3)] == [graph.segments[1].id]
+    assert [hit.node_id for hit in store.find_matching("שלום עברית", k=3)] == [graph.segments[1].id]
 
 
 def test_half_a_surrogate_pair_is_refused(store: GraphStore) -> None:
@@ -188,7 +188,7 @@ def test_a_document_without_segments(store: GraphStore) -> None:
 
     assert store.write(graph).counts == {"Document": 1}
     assert store.documents() == [graph.document]
-    assert store.nearest(unit(1), k=1) == store.matching("rabbit", k=1) == []
+    assert store.find_nearest(unit(1), k=1) == store.find_matching("rabbit", k=1) == []
 
 
 def test_a_large_document_is_one_write(store: GraphStore) -> None:
@@ -262,7 +262,7 @@ def test_forget_deletes_everything(store: GraphStore) -> None:
         alice.document.id: EVERYTHING,
     }
     assert store.nodes([node.id for node in (*bob.segments, *bob.points)]) == []
-    assert len(store.matching("rabbit", k=9)) == 1
+    assert len(store.find_matching("rabbit", k=9)) == 1
     store.forget(alice.document.id)
     assert store.statistics() == NOTHING
 
@@ -309,7 +309,7 @@ def test_a_vector_without_direction_is_refused(store: GraphStore, number: float)
     store.write(make_graph(store.namespace))
 
     with pytest.raises(StoreError, match="finite"):
-        store.nearest(bad[0], k=1)
+        store.find_nearest(bad[0], k=1)
     with pytest.raises(StoreError, match="finite"):
         store.similarities(bad[0], documents=[store.documents()[0].id])
 
@@ -351,10 +351,10 @@ def test_namespaces_never_see_each_other(make_store: MakeStore) -> None:
     assert {row.document_id for row in mine.list_indexed_segments(since=-1)} == {graphs[0].document.id}
     assert mine.document_ids() == [graphs[0].document.id]
     own = {segment.id for segment in graphs[0].segments}
-    assert {hit.node_id for hit in mine.nearest(unit(1), k=99)} == own
-    assert {hit.node_id for hit in mine.matching("secret", k=99)} == own
-    assert mine.nearest(unit(1), k=9, documents=[document_id]) == []
-    assert mine.matching("rabbit", k=9, documents=[document_id]) == []
+    assert {hit.node_id for hit in mine.find_nearest(unit(1), k=99)} == own
+    assert {hit.node_id for hit in mine.find_matching("secret", k=99)} == own
+    assert mine.find_nearest(unit(1), k=9, documents=[document_id]) == []
+    assert mine.find_matching("rabbit", k=9, documents=[document_id]) == []
     with pytest.raises(DocumentNotFound):
         mine.forget(document_id)
     mine.forget(graphs[0].document.id)
@@ -371,7 +371,7 @@ def test_closed_store_raises(make_store: MakeStore) -> None:
         with pytest.raises(StoreError, match="closed"):
             use()
     with pytest.raises(StoreError, match="closed"):
-        store.matching("rabbit", k=1)
+        store.find_matching("rabbit", k=1)
 
 
 @pytest.mark.parametrize("metadata", [{"user": "bob"}, {}, {"user": "ann", "session": "1"}])

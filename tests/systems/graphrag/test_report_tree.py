@@ -141,8 +141,8 @@ def test_a_report_is_embedded_once_for_a_reading() -> None:
     forest = Forest([0, 0, 0, 1, 1, 2, 2], [9, 2, 2, 2, 2, 2, 2])
 
     cut = forest.tree.cut("?", 6)
-    nearest = forest.tree.nearest("?", cut)
+    nearest = forest.tree.rank_reports("?", cut)
 
     assert [report.id for report, _ in nearest] == [forest.ids[place] for place in (6, 5, 1)]
     assert sorted(forest.embedder.embedded) == sorted(set(forest.embedder.embedded))
-    assert forest.tree.nearest("?", cut) == nearest
+    assert forest.tree.rank_reports("?", cut) == nearest

@@ -96,7 +96,7 @@ def search_of(store: GraphStore) -> SegmentSearch:
     return SegmentSearch(store, EMBED, FakeRecognizer())
 
 
-def nearest(search: SegmentSearch, query: str) -> list[Relation]:
+def list_nearest_relations(search: SegmentSearch, query: str) -> list[Relation]:
     """The facts from which HippoRAG 2 starts."""
     seen: list[Relation] = []
 
@@ -251,7 +251,7 @@ def test_both_equal_their_references(drawn: list[tuple[list[list[str]], bool]], 
 def test_an_empty_memory_and_one_segment(mode: str) -> None:
     store = opened()
     assert search_of(store).find("Who met Bob?", k=5, mode=mode) == []
-    assert nearest(search_of(store), "Who met Bob?") == []
+    assert list_nearest_relations(search_of(store), "Who met Bob?") == []
     store.write(document("a", ["Ann met Bob."], related=True))
     (only,) = search_of(store).find("Who met Bob?", k=5, mode=mode)
     assert (only.segment.text, set(only.why)) == ("Ann met Bob.", {"relations", "vector"})
@@ -284,7 +284,7 @@ def test_facts_that_a_model_dropped_lead_nowhere() -> None:
     store = opened()
     store.write(document("a", ["Ann met Bob.", "Eve met Zoe.", "it rained."], related=True))
     search = search_of(store)
-    facts = nearest(search, "Ann met whom?")
+    facts = list_nearest_relations(search, "Ann met whom?")
     assert {fact.description for fact in facts} == {"Ann is with Bob.", "Eve is with Zoe."}
     kept = search.find("Ann met whom?", k=3, mode=FactWalk(lambda _: (facts[0].id,)))
     assert kept[0].segment.id == facts[0].segment_id
