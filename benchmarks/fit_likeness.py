@@ -120,7 +120,7 @@ def fit(asked: Sequence[Asked], penalty: float) -> Weights:
     weights, bias = fit_logistic(figures, labels, penalty=penalty * deviation[:-1] ** 2, shares=shares)
     weights = np.append(weights, 0.0)
     for _ in range(ROUNDS):
-        taken_up = np.concatenate([likeness.taken_up(each.candidates, weights, bias) for each in asked])
+        taken_up = np.concatenate([likeness.score_shared_names(each.candidates, weights, bias) for each in asked])
         before = np.append(weights, bias)
         columns = np.column_stack([figures, taken_up])
         weights, bias = fit_logistic(columns, labels, penalty=penalty * deviation**2, shares=shares)

@@ -35,7 +35,7 @@ from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.metrics import SEED, distinct, interval, ratio_interval, recall
-from memgraph_rag.evaluation.runs import added
+from memgraph_rag.evaluation.runs import add_documents
 from memgraph_rag.search import graph
 from memgraph_rag.search.ranking import (
     FEATURES,
@@ -109,11 +109,11 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 
 def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
     """The candidates of every question of a folder."""
-    folder = read_folder(directory).with_evidence()
+    folder = read_folder(directory).keep_with_evidence()
     asked: list[Asked] = []
     segments: dict[str, Segment] = {}
     with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), progress=bars, **given) as memory:
-        for _ in added(memory, folder.documents):
+        for _ in add_documents(memory, folder.documents):
             pass
         key_of = {record.id: record.key for record in memory.documents()}
         for question, side in zip(folder.questions, evidence_sides(folder), strict=True):
@@ -125,7 +125,10 @@ def collect(directory: Path, store: str | Path, **given: Any) -> list[Asked]:
             for node_id in ids:
                 if node_id not in segments and isinstance(node := memory.get(node_id), Segment):
                     segments[node_id] = node
-            units = [folder.unit_of(key_of[segments[node_id].document_id], segments[node_id].start) for node_id in ids]
+            units = [
+                folder.find_evidence_unit(key_of[segments[node_id].document_id], segments[node_id].start)
+                for node_id in ids
+            ]
             kept = _best_of_units(figures @ TURN_WEIGHTS, units) if folder.kind == "turn" else range(len(units))
             group = f"{folder.name} {question.documents or ''}"
             speakers = [segments[ids[place]].speaker for place in kept]

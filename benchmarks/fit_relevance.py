@@ -31,7 +31,7 @@ from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import query_vectors
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, Question, read_folder
-from memgraph_rag.evaluation.runs import added
+from memgraph_rag.evaluation.runs import add_documents
 from memgraph_rag.types import RelevanceCurve
 
 FOUND = 10
@@ -68,10 +68,10 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
 
 def collect(directory: Path, store: str | Path, limit: int | None, **given: Any) -> Pairs:
     """The segments that are found for each question of a folder."""
-    folder = read_folder(directory).with_evidence().limited(limit)
+    folder = read_folder(directory).keep_with_evidence().sample_questions(limit)
     pairs = []
     with Bars() as bars, Memory(store, namespace=folder.name, layers=("entities",), progress=bars, **given) as memory:
-        for _ in added(memory, folder.documents):
+        for _ in add_documents(memory, folder.documents):
             pass
         for question in folder.questions:
             vector = query_vectors(memory.embedder, [question.text])[0]
@@ -91,7 +91,7 @@ def _holds_evidence(folder: Folder, question: Question, evidence: Evidence) -> b
             key == evidence.document_key and start < segment.end and segment.start < end
             for key, start, end in question.spans
         )
-    return folder.unit_of(evidence.document_key, segment.start) in question.units
+    return folder.find_evidence_unit(evidence.document_key, segment.start) in question.units
 
 
 def fit(pairs: Pairs) -> RelevanceCurve:

@@ -135,7 +135,7 @@ def share_of(hand: str, size: str, shares: Mapping[str, float] = SHARES) -> floa
 
 def find_told(memory: Memory, question: str, user: str, day: str | None, judge: TurnJudge | None) -> Told | None:
     """What the memory's own search lets a judge read of a question, whatever the question's words."""
-    extent = memory._parts.extent_of(Scope(user=user, at=day) if day else Scope(user=user))
+    extent = memory._parts.resolve_extent(Scope(user=user, at=day) if day else Scope(user=user))
     with patch("memgraph_rag.facts.fact_search.asks_for_now", return_value=True):
         return memory._parts.search.find_told(question, extent, judge)[0]
 

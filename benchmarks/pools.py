@@ -36,7 +36,7 @@ from memgraph_rag.contracts import SearchSpace
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import distinct, interval, recall
-from memgraph_rag.evaluation.runs import added
+from memgraph_rag.evaluation.runs import add_documents
 from memgraph_rag.types import Extent
 
 CUTOFF = 5
@@ -50,7 +50,9 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     """Run the benchmark; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
     options = _options(arguments)
     try:
-        folders = [read_folder(path).with_evidence().limited(options.limit) for path in options.directories]
+        folders = [
+            read_folder(path).keep_with_evidence().sample_questions(options.limit) for path in options.directories
+        ]
         with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary, Bars() as bars:
             store = options.store or Path(temporary) / "pools.lbug"
             rows = [_compared(store, folder, options.segments, options.k, bars, given) for folder in folders]
@@ -88,7 +90,7 @@ def _compared(
         with Memory(store, layers=("entities",), search=space, **given) as memory:
             if space == "memory":
                 print(header(memory), flush=True)
-            for done, _ in enumerate(added(memory, folder.documents if size is None else ()), 1):
+            for done, _ in enumerate(add_documents(memory, folder.documents if size is None else ()), 1):
                 bars(f"adding {folder.name}", done, len(folder.documents))
             segments = memory.status()["counts"]["Segment"]
             memory.search(folder.questions[0].text, k=k)  # which reads what later ones hold

@@ -48,7 +48,7 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
 from memgraph_rag.evaluation.retrieval import CUTOFFS, evidence_shares, find_pieces
-from memgraph_rag.evaluation.runs import added
+from memgraph_rag.evaluation.runs import add_documents
 from memgraph_rag.search.modes import known_modes
 from memgraph_rag.systems.hipporag import TriplesLayer
 from memgraph_rag.types import Action
@@ -162,7 +162,9 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     """
     options = _options(arguments)
     try:
-        folders = [read_folder(path).with_evidence().limited(options.limit) for path in options.directories]
+        folders = [
+            read_folder(path).keep_with_evidence().sample_questions(options.limit) for path in options.directories
+        ]
         _check(folders)
         with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary:
             store = options.store or Path(temporary) / "retrieval.lbug"
@@ -261,14 +263,14 @@ def _partitions(folder: Folder) -> list[list[str]]:
 
 def _warm_up(memory: Memory) -> None:
     """Load all that adding and searching need, by some hundred documents that are forgotten again."""
-    for receipt in added(memory, (f"Warming up, by Mr. Number {number}." for number in range(256))):
+    for receipt in add_documents(memory, (f"Warming up, by Mr. Number {number}." for number in range(256))):
         memory.forget(receipt.document_id)
 
 
 def _add(memory: Memory, folder: Folder, stopwatch: Stopwatch, bars: Bars) -> Adding:
     total, segments, words = len(folder.documents), 0, 0
     started = time.perf_counter()
-    receipts = zip(folder.documents, added(memory, folder.documents), strict=True)
+    receipts = zip(folder.documents, add_documents(memory, folder.documents), strict=True)
     for done, (document, receipt) in enumerate(receipts, 1):
         if receipt.action is not Action.UNCHANGED:
             segments += receipt.counts["Segment"]

@@ -104,7 +104,7 @@ def cost(memory: Memory, histories: Sequence[History]) -> str:
     models, search = memory._parts.models, memory._parts.search
     tokens, seconds, count = 0, 0.0, 0
     for each in histories[:20]:
-        extent = memory._parts.extent_of(Scope(user=each.user))
+        extent = memory._parts.resolve_extent(Scope(user=each.user))
         began = time.process_time()
         search.find(each.question, k=1, extent=extent)
         without = time.process_time()

@@ -25,19 +25,19 @@ from memgraph_rag.contracts import MODES, LanguageModel, Layer, MemoryLayer, Sea
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.evaluation.corpus_questions import corpus_questions
-from memgraph_rag.evaluation.dataset import Folder, closed, read_folder
+from memgraph_rag.evaluation.dataset import Folder, close_folder, read_folder
 from memgraph_rag.evaluation.machine import machine_line, model_line, version_line
-from memgraph_rag.evaluation.methods import Build, Method, builds_of
+from memgraph_rag.evaluation.methods import Build, Method, group_builds
 from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes
 from memgraph_rag.evaluation.report import Scorecard, intervals_line
 from memgraph_rag.evaluation.runs import Run
 from memgraph_rag.evaluation.scores import require_metrics
 from memgraph_rag.evaluation.table_report import compare_with_paper
-from memgraph_rag.evaluation.tables import find_table, known_tables
+from memgraph_rag.evaluation.tables import find_table, list_known_tables
 from memgraph_rag.ingestion.layer_choice import make_layer
 from memgraph_rag.ingestion.memory_layers import (
     choose_memory_layers,
-    known_memory_layers,
+    list_known_memory_layers,
     make_memory_layer,
     split_layers,
 )
@@ -60,7 +60,7 @@ def evaluate(
     ],
     table: Annotated[
         str | None,
-        typer.Option(help=f"Make a table of a paper, out of {', '.join(known_tables())}, or of a file of TOML."),
+        typer.Option(help=f"Make a table of a paper, out of {', '.join(list_known_tables())}, or of a file of TOML."),
     ] = None,
     strategies: Annotated[list[str] | None, typer.Option(help="Name of a reading strategy; repeatable.")] = None,
     modes: Annotated[
@@ -133,8 +133,8 @@ def evaluate(
     if of_paper is not None and of_paper.win_rates is not None:
         judging = open_language_model(replace(place, model=judge or place.model).settings())
         folders = [_with_questions(folder, judging) for folder in folders]
-    chosen = [folder.about(documents).limited(limit) for folder in folders]
-    chosen = [closed(folder) if setting == "closed" else folder.needed() for folder in chosen]
+    chosen = [folder.keep_first_documents(documents).sample_questions(limit) for folder in folders]
+    chosen = [close_folder(folder) if setting == "closed" else folder.keep_searched_documents() for folder in chosen]
     for folder in chosen:
         _check(folder, methods, asks=asks and judging is None)
     limits = Limits(tokens=max_tokens, nodes=max_nodes)
@@ -239,7 +239,7 @@ def make_reader(method: Method, dataset: str) -> Strategy | SearchMode | str:
         StrategyError: the strategy does not exist.
         SettingsError: the mode does not exist, or an argument is unknown.
     """
-    arguments = method.arguments_for(dataset)
+    arguments = method.choose_arguments(dataset)
     if method.strategy:
         return find_strategy(method.strategy, **arguments)
     if method.mode in MODES:
@@ -288,7 +288,7 @@ class _Evaluation:
         found: dict[str, list[Outcome]] = {}
         buildings: list[Building] = []
         headers: list[str] = []
-        for key, build in builds_of(methods).items():
+        for key, build in group_builds(methods).items():
             if self.builder is not None:
                 with self._open(folder, build, model=self.builder) as (memory, memory_layers):
                     Run(folder, memory, self.outcomes, self.limits, self.bars, memory_layers).add()
@@ -332,7 +332,7 @@ def _layer(name: str, settings: Settings, arguments: Mapping[str, Any]) -> str |
     """Return a layer built with arguments; its name if there are none."""
     if not arguments:
         return name
-    is_of_memory = name in known_memory_layers()
+    is_of_memory = name in list_known_memory_layers()
     return make_memory_layer(name, arguments) if is_of_memory else make_layer(name, settings, arguments)
 
 

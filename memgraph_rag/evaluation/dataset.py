@@ -22,7 +22,7 @@ from memgraph_rag.errors import DocumentError
 from memgraph_rag.evaluation.paper_formats import read_paper_set
 from memgraph_rag.types import Document, Turn
 
-__all__ = ["Folder", "Question", "Span", "closed", "read_folder", "read_time"]
+__all__ = ["Folder", "Question", "Span", "close_folder", "read_folder", "read_time"]
 
 Span = tuple[str, int, int]
 """The key of a document, and the characters ``[start, end)`` of its text."""
@@ -86,7 +86,7 @@ class Folder:
     questions: Sequence[Question]
     turns: Mapping[str, Sequence[tuple[int, str]]]
 
-    def with_evidence(self) -> Folder:
+    def keep_with_evidence(self) -> Folder:
         """Return the folder with only the questions whose evidence is known.
 
         Raises:
@@ -101,14 +101,14 @@ class Folder:
             )
         return replace(self, questions=kept)
 
-    def limited(self, most: int | None) -> Folder:
+    def sample_questions(self, most: int | None) -> Folder:
         """Return the folder with at most ``most`` questions, evenly spaced; None keeps all. All documents stay."""
         count = len(self.questions)
         if most is None or most >= count:
             return self
         return replace(self, questions=[self.questions[place * count // most] for place in range(most)])
 
-    def about(self, most: int | None) -> Folder:
+    def keep_first_documents(self, most: int | None) -> Folder:
         """Return the folder with only the questions about its first ``most`` documents, by key, that questions name.
 
         All documents of such a question are among these. Questions about all documents stay too, and so do all
@@ -122,14 +122,14 @@ class Folder:
         ]
         return replace(self, questions=asked)
 
-    def needed(self) -> Folder:
+    def keep_searched_documents(self) -> Folder:
         """Return the folder with only the documents that its questions search: all if a question searches all."""
         if any(question.documents is None for question in self.questions):
             return self
         keys = {key for question in self.questions for key in question.documents or ()}
         return replace(self, documents=[document for document in self.documents if document.key in keys])
 
-    def unit_of(self, key: str, start: int) -> str:
+    def find_evidence_unit(self, key: str, start: int) -> str:
         """Return the unit of evidence at a character: the id of the turn there, or the document's key without turns.
 
         Raises:
@@ -182,7 +182,7 @@ def read_folder(path: Path, *, documents: Path | None = None) -> Folder:
     return folder
 
 
-def closed(folder: Folder) -> Folder:
+def close_folder(folder: Folder) -> Folder:
     """Return the folder in the closed setting: each question is about one document made of its own paragraphs.
 
     The key of such a document is the question's id. Each paragraph follows its title, and the evidence is the span of

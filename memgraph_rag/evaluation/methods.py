@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Arguments", "Build", "Method", "builds_of"]
+__all__ = ["Arguments", "Build", "Method", "group_builds"]
 
 Arguments = Mapping[str, Any]
 """Keyword arguments, as JSON values."""
@@ -63,16 +63,16 @@ class Method:
     arguments_of: Mapping[str, Arguments] = field(default_factory=dict)
     build: Build = field(default_factory=Build)
 
-    def arguments_for(self, dataset: str) -> dict[str, Any]:
+    def choose_arguments(self, dataset: str) -> dict[str, Any]:
         """Return the arguments for a set. In the closed setting, the set has the arguments of its folder."""
         return {**self.arguments, **self.arguments_of.get(dataset.removesuffix(" closed"), {})}
 
-    def told(self, dataset: str) -> list[Any]:
+    def list_identity(self, dataset: str) -> list[Any]:
         """Return all that tells this method from others in a set, except its label, as JSON values."""
-        return [self.strategy, self.mode, self.arguments_for(dataset), self.build.key]
+        return [self.strategy, self.mode, self.choose_arguments(dataset), self.build.key]
 
 
-def builds_of(methods: Iterable[Method]) -> dict[str, Build]:
+def group_builds(methods: Iterable[Method]) -> dict[str, Build]:
     """Return one build for each key: with the layers that any method of that key needs, in their first order."""
     builds: dict[str, Build] = {}
     for method in methods:

@@ -17,7 +17,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.evaluation.retrieval import Piece
 
-__all__ = ["Building", "Outcome", "Outcomes", "key_of"]
+__all__ = ["Building", "Outcome", "Outcomes", "hash_inputs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Outcomes:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def key_of(*inputs: object) -> str:
+def hash_inputs(*inputs: object) -> str:
     """Return a hash, 24 hex digits, of the inputs of an outcome, which must be JSON values."""
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:24]
 

@@ -82,14 +82,14 @@ def read_paper_set(path: Path) -> PaperSet:
     fields = {*rows[0]} if isinstance(rows[0], dict) else set()
     form = next((form for form in _FORMATS if form.fields <= fields), None)
     if form is None:
-        raise _unknown(path, f"rows with the fields {show(sorted(fields))}")
+        raise _make_unknown_set_error(path, f"rows with the fields {show(sorted(fields))}")
     documents, questions = Documents(), []
     corpus = file.with_name(f"{file.stem}_corpus.json")
     try:
         if corpus.is_file():
             add_corpus(json.loads(corpus.read_text("utf-8")), documents)
         if form.read is read_flashrag:
-            rows = _with_retrieved(rows, file)
+            rows = _attach_retrieved(rows, file)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise DocumentError(
             f"Expected the documents of {form.name} next to {show(file)}, got {type(error).__name__}: {show(error)}. "
@@ -103,7 +103,7 @@ def read_paper_set(path: Path) -> PaperSet:
                 f"Expected the fields of {form.name} in row {number} of {show(file)}, got {type(error).__name__}: "
                 f"{show(error)}. Mend the row, or name another file: test sets may lack their answers.", path=file,
             ) from error  # fmt: skip
-    return PaperSet(_name_of(file), documents.rows(), questions)
+    return PaperSet(name_set(file), documents.rows(), questions)
 
 
 def _find_file(path: Path) -> Path:
@@ -111,7 +111,7 @@ def _find_file(path: Path) -> Path:
     if path.is_file():
         return path
     if not path.is_dir():
-        raise _unknown(path, "no such file or folder")
+        raise _make_unknown_set_error(path, "no such file or folder")
     if (path / "qaps.csv").is_file():
         return path / "qaps.csv"
     names = {
@@ -129,10 +129,10 @@ def _find_file(path: Path) -> Path:
             )  # fmt: skip
         if chosen:
             return chosen[0]
-    raise _unknown(path, "none of their files")
+    raise _make_unknown_set_error(path, "none of their files")
 
 
-def _name_of(file: Path) -> str:
+def name_set(file: Path) -> str:
     """Return the name of the set: that of its file, after that of its folder if the file's name says only the split."""
     stem = file.name if file.suffix in {".dev", ".test", ".train"} else file.stem
     if stem == "qaps":
@@ -182,7 +182,7 @@ def _parse(text: str, file: Path) -> Iterator[Any]:
                 ) from error  # fmt: skip
 
 
-def _with_retrieved(rows: Sequence[Row], file: Path) -> Sequence[Row]:
+def _attach_retrieved(rows: Sequence[Row], file: Path) -> Sequence[Row]:
     """Return the questions with the documents that were retrieved for them; the others are left out, with a warning.
 
     The documents are in the JSON files of the folder that hold lists of documents by question.
@@ -207,7 +207,7 @@ def _with_retrieved(rows: Sequence[Row], file: Path) -> Sequence[Row]:
     return kept
 
 
-def _unknown(path: Path, what: str) -> DocumentError:
+def _make_unknown_set_error(path: Path, what: str) -> DocumentError:
     names = ", ".join(form.name for form in _FORMATS)
     return DocumentError(
         f"Expected docs.jsonl and questions.jsonl, or a set as it is published ({names}), in {show(path)}, got {what}. "

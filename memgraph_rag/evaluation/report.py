@@ -15,7 +15,7 @@ import numpy as np
 from memgraph_rag.evaluation.dataset import Folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, Interval, ratio_difference, ratio_interval
 from memgraph_rag.evaluation.outcomes import Building, Outcome
-from memgraph_rag.evaluation.scores import Scores, scores_of
+from memgraph_rag.evaluation.scores import Scores, score_outcome
 
 __all__ = ["Cost", "Difference", "Scorecard", "as_markdown", "intervals_line", "show_number"]
 
@@ -80,7 +80,7 @@ class Scorecard:
         self._scores: dict[str, dict[str, Scores]] = defaultdict(dict)  # by method, then question
         for outcome in outcomes:
             self._outcomes[outcome.method].append(outcome)
-            self._scores[outcome.method][outcome.question] = scores_of(folder, of[outcome.question], outcome)
+            self._scores[outcome.method][outcome.question] = score_outcome(folder, of[outcome.question], outcome)
 
     @property
     def methods(self) -> list[str]:

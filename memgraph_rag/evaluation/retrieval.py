@@ -38,10 +38,10 @@ def find_pieces(
     until they suffice or the search finds no more.
     """
     k = max(SEGMENTS[folder.kind], *cutoffs)
-    pieces, seconds = _timed(memory, question, mode, k)
+    pieces, seconds = _time_search(memory, question, mode, k)
     while len(pieces) >= k and not _suffices(folder, pieces, max(cutoffs)):
         k *= 2
-        pieces = _timed(memory, question, mode, k)[0]
+        pieces = _time_search(memory, question, mode, k)[0]
     return pieces, seconds
 
 
@@ -55,7 +55,7 @@ def evidence_shares(
     """
     if folder.kind == "span":
         return {f"span coverage@{BUDGET_TOKENS}": coverage(question.spans, within_budget(pieces, BUDGET_TOKENS))}
-    ranked = _ranked(folder, pieces)
+    ranked = _rank_units(folder, pieces)
     prefix = "turn " if folder.kind == "turn" else ""
     shares = {f"{prefix}recall@{k}": recall(question.units, ranked, k) for k in sorted(cutoffs)}
     if folder.kind == "document":
@@ -63,7 +63,7 @@ def evidence_shares(
     return shares
 
 
-def _timed(memory: Memory, question: Question, mode: str | SearchMode, k: int) -> tuple[list[Piece], float]:
+def _time_search(memory: Memory, question: Question, mode: str | SearchMode, k: int) -> tuple[list[Piece], float]:
     started = time.perf_counter()
     results = memory.search(question.text, k=k, mode=mode, documents=question.documents)  # pyright: ignore[reportArgumentType]
     seconds = time.perf_counter() - started
@@ -74,8 +74,8 @@ def _suffices(folder: Folder, pieces: Sequence[Piece], most: int) -> bool:
     """Return whether the segments suffice, so that further segments would not change a score."""
     if folder.kind == "span":
         return sum(tokens for _, tokens in pieces) >= BUDGET_TOKENS
-    return len(_ranked(folder, pieces)) >= most
+    return len(_rank_units(folder, pieces)) >= most
 
 
-def _ranked(folder: Folder, pieces: Sequence[Piece]) -> list[str]:
-    return distinct(folder.unit_of(key, start) for (key, start, _), _ in pieces)
+def _rank_units(folder: Folder, pieces: Sequence[Piece]) -> list[str]:
+    return distinct(folder.find_evidence_unit(key, start) for (key, start, _), _ in pieces)

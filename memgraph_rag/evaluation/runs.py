@@ -16,12 +16,12 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, ModelError, QuestionError
 from memgraph_rag.evaluation.dataset import Folder, Question
 from memgraph_rag.evaluation.methods import Method
-from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, key_of
+from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, hash_inputs
 from memgraph_rag.evaluation.retrieval import CUTOFFS, find_pieces
 from memgraph_rag.memory import Memory
 from memgraph_rag.types import Action, Document, Failure, Limits, Receipt, Usage
 
-__all__ = ["Run", "added", "prompt_of"]
+__all__ = ["Run", "add_documents", "write_prompt"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _REVISION = 5
@@ -61,7 +61,7 @@ class Run:
         documents, stored, segments, usage = self.folder.documents, 0, 0, Usage()
         started = time.perf_counter()
         try:
-            for done, receipt in enumerate(added(self.memory, documents), 1):
+            for done, receipt in enumerate(add_documents(self.memory, documents), 1):
                 if receipt.action is not Action.UNCHANGED:
                     stored, segments = stored + 1, segments + receipt.counts["Segment"]
                     usage += receipt.usage
@@ -132,7 +132,7 @@ class Run:
         def answer(question: Question, outcome: Outcome) -> Outcome:
             try:
                 given = self.memory.ask(
-                    prompt_of(question), strategy=strategy, documents=question.documents, limits=self.limits
+                    write_prompt(question), strategy=strategy, documents=question.documents, limits=self.limits
                 )
             except (ModelError, QuestionError) as error:  # only this question fails; the run goes on
                 return replace(outcome, error=f"{type(error).__name__}: {error}")
@@ -165,9 +165,9 @@ class Run:
         outcomes = []
         content = _Content(self.memory)
         for done, question in enumerate(questions, 1):
-            asked = [question.id, prompt_of(question), question.documents]
-            told = [method.told(self.folder.name), *settings]
-            key = key_of(__version__, _REVISION, self.folder.name, asked, told, content.of(question.documents))
+            asked = [question.id, write_prompt(question), question.documents]
+            told = [method.list_identity(self.folder.name), *settings]
+            key = hash_inputs(__version__, _REVISION, self.folder.name, asked, told, content.of(question.documents))
             outcome = self.outcomes.find(key)
             if outcome is None:
                 outcome = give(question, Outcome(key, self.folder.name, question.id, method.label, ()))
@@ -197,11 +197,11 @@ class _Content:
     def of(self, documents: tuple[str, ...] | None) -> str:
         if documents not in self._hashes:
             wanted: Iterable[str] = self._rows if documents is None else documents
-            self._hashes[documents] = key_of([self._rows[key] for key in sorted(wanted)])
+            self._hashes[documents] = hash_inputs([self._rows[key] for key in sorted(wanted)])
         return self._hashes[documents]
 
 
-def added(memory: Memory, documents: Iterable[Document | str]) -> Iterator[Receipt]:
+def add_documents(memory: Memory, documents: Iterable[Document | str]) -> Iterator[Receipt]:
     """Add documents, and yield the receipt of each, in order, up to the first that cannot be added.
 
     Raises:
@@ -217,10 +217,10 @@ def _receipts(outcomes: Iterable[Receipt | Failure]) -> Iterator[Receipt]:
         yield outcome
 
 
-def prompt_of(question: Question) -> str:
+def write_prompt(question: Question) -> str:
     r"""Return the text of a question. The options of a multiple choice follow it, the first 26, each with a letter.
 
-    >>> prompt_of(Question("1", "Who ran?", options=("Tom", "Ann")))
+    >>> write_prompt(Question("1", "Who ran?", options=("Tom", "Ann")))
     'Who ran?\nA. Tom\nB. Ann\nAnswer with the letter of one of these.'
     """
     if not question.options:

@@ -26,13 +26,13 @@ from memgraph_rag.evaluation.retrieval import CUTOFFS, evidence_shares
 __all__ = [
     "Scores",
     "bleu",
-    "chosen_option",
     "containment",
     "exact_match",
     "f1",
+    "find_chosen_option",
     "require_metrics",
     "rouge_l",
-    "scores_of",
+    "score_outcome",
 ]
 
 Scores = Mapping[str, tuple[float, float]]
@@ -44,7 +44,7 @@ _LETTER = re.compile(
 )
 
 
-def scores_of(folder: Folder, question: Question, outcome: Outcome) -> Scores:
+def score_outcome(folder: Folder, question: Question, outcome: Outcome) -> Scores:
     """Return by metric what one outcome adds to the metric's numerator and denominator.
 
     Metrics that do not apply are missing. A search has the shares of its evidence. An answer that is an abstention or
@@ -56,7 +56,7 @@ def scores_of(folder: Folder, question: Question, outcome: Outcome) -> Scores:
     reply = "" if outcome.abstained or outcome.error else outcome.answer
     scores = dict(_abstention(question, abstained=outcome.abstained))
     if question.options:
-        right = chosen_option(reply, question.options) == question.gold
+        right = find_chosen_option(reply, question.options) == question.gold
         scores[f"accuracy of {len(question.options)}"] = (float(right), 1.0)
     elif question.answers and not question.unanswerable:
         phrase = (outcome.short or reply) if reply else ""
@@ -65,7 +65,7 @@ def scores_of(folder: Folder, question: Question, outcome: Outcome) -> Scores:
                                    ("BLEU-4", bleu, reply)):  # fmt: skip
             scores[name] = (max(metric(text, answer) for answer in question.answers), 1.0)
     if question.has_evidence and reply:
-        scores["citation precision"] = _cited(folder, question, [span for span, _ in outcome.found])
+        scores["citation precision"] = _count_cited(folder, question, [span for span, _ in outcome.found])
     return scores
 
 
@@ -85,7 +85,7 @@ def _abstention(question: Question, *, abstained: bool) -> Scores:
     }
 
 
-def _cited(folder: Folder, question: Question, citations: Sequence[Span]) -> tuple[float, float]:
+def _count_cited(folder: Folder, question: Question, citations: Sequence[Span]) -> tuple[float, float]:
     """Return how many citations overlap the evidence: its spans, or the turns or documents that hold it."""
     if question.spans:
         good = sum(
@@ -93,7 +93,7 @@ def _cited(folder: Folder, question: Question, citations: Sequence[Span]) -> tup
             for key, start, end in citations
         )
     else:
-        good = sum(folder.unit_of(key, start) in question.units for key, start, _ in citations)
+        good = sum(folder.find_evidence_unit(key, start) in question.units for key, start, _ in citations)
     return float(good), float(len(citations))
 
 
@@ -143,14 +143,14 @@ def bleu(reply: str, answer: str) -> float:
     return float(_bleu().sentence_score(reply, [answer]).score) / 100
 
 
-def chosen_option(reply: str, options: Sequence[str]) -> int | None:
+def find_chosen_option(reply: str, options: Sequence[str]) -> int | None:
     """Return the place of the option that a reply names, or None if it names none, or several equally well.
 
     By the letter with which it begins ("B", "(B) …", "Answer: B", "The answer is B."), else the one option that stands
     in it, else the one whose words it shares most.
 
     >>> options = ("in the garden", "in the shed")
-    >>> [chosen_option(said, options) for said in ("B. In the shed", "He hid in the shed.", "No.", "B")]
+    >>> [find_chosen_option(said, options) for said in ("B. In the shed", "He hid in the shed.", "No.", "B")]
     [1, 1, None, 1]
     """
     letter = _LETTER.match(reply)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.evaluation.report import Scorecard, as_markdown, show_number
 from memgraph_rag.evaluation.tables import CostName, Table, WinRates
-from memgraph_rag.evaluation.win_rates import pairs_of, win_rate
+from memgraph_rag.evaluation.win_rates import pair_answers, win_rate
 
 __all__ = ["compare_with_paper"]
 
@@ -52,7 +52,8 @@ def _of_set(table: Table, scorecard: Scorecard) -> str:
     """Return the table of a set. A metric that the paper prints for none of its methods has no column for the paper."""
     methods, dataset = scorecard.methods, scorecard.dataset
     printed = {
-        metric: {method: table.printed(method, dataset, metric) for method in methods} for metric in table.metrics
+        metric: {method: table.find_printed_figure(method, dataset, metric) for method in methods}
+        for metric in table.metrics
     }
     shown = [metric for metric in table.metrics if any(scorecard.figure(method, metric) for method in methods)]
     columns, is_printed = ["method (questions)"], {metric: any(printed[metric].values()) for metric in shown}
@@ -80,7 +81,7 @@ def _win_rates(wanted: WinRates, scorecard: Scorecard, judge: LanguageModel) -> 
     answers = [method for method in scorecard.methods if not method.startswith("search ")]
     rows: list[list[str]] = []
     for method in (method for method in answers if method != wanted.against):
-        pairs = pairs_of(scorecard.questions, scorecard.outcomes(method), scorecard.outcomes(wanted.against))
+        pairs = pair_answers(scorecard.questions, scorecard.outcomes(method), scorecard.outcomes(wanted.against))
         rates = [win_rate(judge, pairs, criterion) for criterion in wanted.criteria]
         shares = [rate.share for rate in rates]
         shown = [f"{100 * share.value:.0f} [{100 * share.low:.0f}, {100 * share.high:.0f}]" for share in shares]

@@ -20,7 +20,7 @@ from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.methods import Build, Method
 from memgraph_rag.settings.sources import read_toml
 
-__all__ = ["CostName", "Row", "Table", "find_table", "known_tables"]
+__all__ = ["CostName", "Row", "Table", "find_table", "list_known_tables"]
 
 CostName = Literal["nodes", "prompt_tokens", "model_calls", "tera_flops", "seconds"]
 """A mean cost of a question that a table can show; see ``report.Cost``."""
@@ -80,7 +80,7 @@ class Table(_Record):
         source: paper, number of the table or figure, and the models of the printed figures.
         note: how our run differs from the paper's.
         sets: the names of the folders of the paper's sets.
-        setting: "corpus" or "closed"; see ``dataset.closed``.
+        setting: "corpus" or "closed"; see ``dataset.close_folder``.
         metrics: metrics to show, in this order.
         costs: costs to show, in this order.
         builds: ways to store documents, by name; the first one is the paper's.
@@ -107,7 +107,7 @@ class Table(_Record):
 
     def methods(self) -> list[Method]:
         """Return the methods in the order of the rows. A row with a sweep gives one method for each combination."""
-        return [method for row in self.rows for method in self._methods_of(row)]
+        return [method for row in self.rows for method in self._list_methods(row)]
 
     def folders(self, paths: Iterable[Path]) -> list[Folder]:
         """Read folders of questions. A folder that holds folders with names of ``sets`` gives each of those.
@@ -123,13 +123,13 @@ class Table(_Record):
         folders = [(path.resolve().name, read_folder(path)) for path in found]
         return [replace(folder, name=name) if name in self.sets else folder for name, folder in folders]
 
-    def printed(self, label: str, dataset: str, metric: str) -> float | None:
+    def find_printed_figure(self, label: str, dataset: str, metric: str) -> float | None:
         """Return the paper's figure for a method in a set, or None if the paper has none."""
         name = label.removeprefix("search ")
         row = next((row for row in self.rows if row.method == name), None)
         return row.printed.get(dataset.removesuffix(" closed"), {}).get(metric) if row else None
 
-    def _methods_of(self, row: Row) -> list[Method]:
+    def _list_methods(self, row: Row) -> list[Method]:
         of_table = self.builds.get(row.build, BuildOfTable())
         build = Build(of_table.layers, of_table.settings)
         methods = []
@@ -142,7 +142,7 @@ class Table(_Record):
         return methods
 
 
-def known_tables() -> list[str]:
+def list_known_tables() -> list[str]:
     """Return the names of the tables of this library, in alphabetical order."""
     return sorted(path.stem for path in _FOLDER.glob("*.toml"))
 
@@ -156,7 +156,8 @@ def find_table(name: str) -> Table:
     path = Path(name) if name.endswith(".toml") else _FOLDER / f"{name}.toml"
     if not path.is_file():
         raise SettingsError(
-            f"Expected a table out of {', '.join(known_tables())}, or a file of TOML, got {show(name)}.", table=name
+            f"Expected a table out of {', '.join(list_known_tables())}, or a file of TOML, got {show(name)}.",
+            table=name,
         )
     try:
         return Table.model_validate(read_toml(path))

@@ -23,7 +23,7 @@ from memgraph_rag.evaluation.metrics import Interval, interval
 from memgraph_rag.evaluation.outcomes import Outcome
 from memgraph_rag.types import Prompt, Usage
 
-__all__ = ["CRITERIA", "AnswerPair", "WinRate", "pairs_of", "win_rate"]
+__all__ = ["CRITERIA", "AnswerPair", "WinRate", "pair_answers", "win_rate"]
 
 CRITERIA: Mapping[str, str] = MappingProxyType(
     {
@@ -84,7 +84,9 @@ class WinRate:
     usage: Usage = field(default_factory=Usage)
 
 
-def pairs_of(questions: Iterable[Question], first: Iterable[Outcome], second: Iterable[Outcome]) -> list[AnswerPair]:
+def pair_answers(
+    questions: Iterable[Question], first: Iterable[Outcome], second: Iterable[Outcome]
+) -> list[AnswerPair]:
     """Return the answers of two methods to the questions that both answered without an error, in their order."""
     firsts, seconds = ({each.question: each for each in outcomes if not each.error} for outcomes in (first, second))
     return [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memgraph_rag.cli.evaluate import make_reader
-from memgraph_rag.evaluation.tables import find_table, known_tables
+from memgraph_rag.evaluation.tables import find_table, list_known_tables
 from memgraph_rag.memory import Memory
 from memgraph_rag.testing import FakeLanguageModel
 
@@ -235,7 +235,7 @@ def test_table_with_win_rates_is_judged_by_the_named_model(cli, story: Path, tmp
     assert "50 [50, 50]" in row
 
 
-@pytest.mark.parametrize("name", known_tables())
+@pytest.mark.parametrize("name", list_known_tables())
 def test_methods_of_each_table_can_be_made(name: str):
     table = find_table(name)
     for method in table.methods():

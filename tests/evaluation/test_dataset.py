@@ -38,8 +38,8 @@ def test_dates_of_conversations(text: str, iso: str | None):
 def test_a_limit_takes_questions_at_even_distances():
     questions = [dataset.Question(str(number), str(number)) for number in range(10)]
     folder = dataset.Folder("ten", "document", [], questions, {})
-    assert [question.text for question in folder.limited(4).questions] == ["0", "2", "5", "7"]
-    assert folder.limited(None) is folder.limited(10) is folder
+    assert [question.text for question in folder.sample_questions(4).questions] == ["0", "2", "5", "7"]
+    assert folder.sample_questions(None) is folder.sample_questions(10) is folder
 
 
 def test_a_conversation_is_rendered_as_the_library_renders_chat_messages(talk: Path):
@@ -56,15 +56,15 @@ def test_a_conversation_is_rendered_as_the_library_renders_chat_messages(talk: P
 def test_questions_without_evidence_are_kept_for_asking_only(paragraphs: Path):
     folder = dataset.read_folder(paragraphs)
     assert len(folder.questions) == 3
-    assert len(folder.with_evidence().questions) == 2
+    assert len(folder.keep_with_evidence().questions) == 2
     assert not any(question.can_be_asked for question in folder.questions)
 
 
 def test_a_folder_can_be_cut_to_few_documents(story: Path):
     folder = dataset.read_folder(story)
-    assert [document.key for document in folder.needed().documents] == ["s"]
-    assert folder.about(1).questions == folder.questions
-    assert dataset.read_folder(story).about(None) == folder
+    assert [document.key for document in folder.keep_searched_documents().documents] == ["s"]
+    assert folder.keep_first_documents(1).questions == folder.questions
+    assert dataset.read_folder(story).keep_first_documents(None) == folder
 
 
 def test_the_closed_setting_makes_a_document_of_each_questions_paragraphs(paragraphs: Path):
@@ -72,7 +72,7 @@ def test_the_closed_setting_makes_a_document_of_each_questions_paragraphs(paragr
     rows[0] |= {"context_doc_ids": ["d4", "d1", "d0"], "qid": "first"}
     rows[1] |= {"qid": "second"}
     (paragraphs / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:2]))
-    folder = dataset.closed(dataset.read_folder(paragraphs))
+    folder = dataset.close_folder(dataset.read_folder(paragraphs))
     assert (folder.name, folder.kind) == ("paragraphs closed", "span")
     text = {document.key: document.text for document in folder.documents}["first"]
     first, second = folder.questions
@@ -83,7 +83,7 @@ def test_the_closed_setting_makes_a_document_of_each_questions_paragraphs(paragr
     rows[0].pop("context_doc_ids")
     (paragraphs / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:1]))
     with pytest.raises(DocumentError, match="context_doc_ids"):
-        dataset.closed(dataset.read_folder(paragraphs))
+        dataset.close_folder(dataset.read_folder(paragraphs))
 
 
 @pytest.mark.parametrize(

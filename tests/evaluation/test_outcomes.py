@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, key_of
+from memgraph_rag.evaluation.outcomes import Building, Outcome, Outcomes, hash_inputs
 
 ONE = Outcome(
     "k1", "story", "q1", "pecan", ((("s", 0, 9), 3),), answer="In “the” shed.\nYes.", prompt_tokens=7, seconds=0.25
@@ -47,8 +47,8 @@ def test_a_line_that_a_crash_cut_off_is_dropped(tmp_path: Path):
 
 
 def test_a_key_follows_from_every_input():
-    assert key_of(1, ["a"], {"x": 1, "y": 2}) == key_of(1, ["a"], {"y": 2, "x": 1})
-    assert len({key_of(1, ["a"]), key_of(1, ["b"]), key_of("1", ["a"]), key_of(["a"], 1)}) == 4
+    assert hash_inputs(1, ["a"], {"x": 1, "y": 2}) == hash_inputs(1, ["a"], {"y": 2, "x": 1})
+    assert len({hash_inputs(1, ["a"]), hash_inputs(1, ["b"]), hash_inputs("1", ["a"]), hash_inputs(["a"], 1)}) == 4
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path):

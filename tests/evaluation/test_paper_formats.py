@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memgraph_rag.errors import DocumentError, MemgraphRagWarning
-from memgraph_rag.evaluation.dataset import Folder, Question, closed, read_folder
+from memgraph_rag.evaluation.dataset import Folder, Question, close_folder, read_folder
 
 HOTPOTQA = {
     "_id": "5a8b",
@@ -118,7 +118,7 @@ def test_hotpotqa_names_evidence_by_title(tmp_path: Path):
         "Blue Mill: Ann Lee painted it. It is old.",
     ]
     assert texts(folder, question.context)[0] == "Red Fox: A fox is red. It sleeps by day."
-    assert len(first(closed(folder)).spans) == 2
+    assert len(first(close_folder(folder)).spans) == 2
 
 
 def test_2wiki_joins_sentences_by_spaces(tmp_path: Path):

@@ -10,7 +10,15 @@ from tables import table
 
 from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.evaluation.outcomes import Outcome
-from memgraph_rag.evaluation.scores import bleu, chosen_option, containment, exact_match, f1, rouge_l, scores_of
+from memgraph_rag.evaluation.scores import (
+    bleu,
+    containment,
+    exact_match,
+    f1,
+    find_chosen_option,
+    rouge_l,
+    score_outcome,
+)
 
 OPTIONS = ("A boy", "A girl", "Nobody at all", "A boy and a girl")
 
@@ -33,7 +41,7 @@ OPTIONS = ("A boy", "A girl", "Nobody at all", "A boy and a girl")
     ],
 )
 def test_a_reply_names_an_option(said: str, place: int | None):
-    assert chosen_option(said, OPTIONS) == place
+    assert find_chosen_option(said, OPTIONS) == place
 
 
 def test_text_metrics():
@@ -54,25 +62,25 @@ def test_an_answer_is_scored_by_what_the_question_has(story: Path):
     folder = read_folder(story)
     answered, choice, unanswerable = folder.questions
     given = Outcome("", "story", "q1", "pecan", ((("s", 60, 70), 0), (("s", 0, 40), 0)), answer="In the shed.")
-    scores = scores_of(folder, answered, given)
+    scores = score_outcome(folder, answered, given)
     assert {name: scores[name] for name in ("F1", "EM", "containment")} == dict.fromkeys(
         ("F1", "EM", "containment"), (1, 1)
     )
     assert scores["citation precision"] == (1, 2)
     assert scores["refused"] == (0, 1)
     long = replace(given, answer=f"Well, I think that it is {given.answer}.", short=given.answer)
-    assert {name: scores_of(folder, answered, long)[name] for name in ("F1", "EM", "containment")} == dict.fromkeys(
+    assert {name: score_outcome(folder, answered, long)[name] for name in ("F1", "EM", "containment")} == dict.fromkeys(
         ("F1", "EM", "containment"), (1, 1)
     ), "of the phrase, and of the sentence"
-    assert scores_of(folder, answered, replace(long, short=""))["EM"] == (0, 1)
-    assert scores_of(folder, choice, replace(given, answer="B"))["accuracy of 2"] == (1, 1)
-    assert "F1" not in scores_of(folder, choice, given)
+    assert score_outcome(folder, answered, replace(long, short=""))["EM"] == (0, 1)
+    assert score_outcome(folder, choice, replace(given, answer="B"))["accuracy of 2"] == (1, 1)
+    assert "F1" not in score_outcome(folder, choice, given)
     refused = replace(given, answer="Nothing in memory", abstained=True)
-    assert scores_of(folder, answered, refused)["containment"] == (0, 1), "what is said when refusing is no answer"
-    assert "citation precision" not in scores_of(folder, answered, refused)
-    assert scores_of(folder, answered, replace(given, error="ModelError: too long"))["F1"] == (0, 1)
-    assert scores_of(folder, unanswerable, refused)["abstention F1"] == (2, 2)
-    assert scores_of(folder, unanswerable, given)["abstention F1"] == (0, 1)
+    assert score_outcome(folder, answered, refused)["containment"] == (0, 1), "what is said when refusing is no answer"
+    assert "citation precision" not in score_outcome(folder, answered, refused)
+    assert score_outcome(folder, answered, replace(given, error="ModelError: too long"))["F1"] == (0, 1)
+    assert score_outcome(folder, unanswerable, refused)["abstention F1"] == (2, 2)
+    assert score_outcome(folder, unanswerable, given)["abstention F1"] == (0, 1)
 
 
 def test_abstention_f1_is_that_of_the_sums(story: Path):
@@ -82,7 +90,7 @@ def test_abstention_f1_is_that_of_the_sums(story: Path):
     given = Outcome("", "story", "", "pecan", (), answer="Yes.")
     refused = replace(given, abstained=True)
     asked = [(unanswerable, refused), (unanswerable, given), (answered, refused), (answered, refused)]
-    pairs = [scores_of(folder, question, outcome)["abstention F1"] for question, outcome in asked]
+    pairs = [score_outcome(folder, question, outcome)["abstention F1"] for question, outcome in asked]
     above, below = (sum(column) for column in zip(*pairs, strict=True))
     assert above / below == pytest.approx(2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2))
 
@@ -92,4 +100,4 @@ def test_a_citation_of_a_turn_counts_for_the_turn_in_which_it_begins(talk: Path)
     photo = folder.questions[0]
     start = {name: at for at, name in folder.turns["s1"]}["t2"]
     given = Outcome("", "talk", "0", "pecan", ((("s1", start + 5, start + 9), 0), (("s1", 0, 3), 0)), answer="A mill.")
-    assert scores_of(folder, photo, given)["citation precision"] == (1, 2)
+    assert score_outcome(folder, photo, given)["citation precision"] == (1, 2)

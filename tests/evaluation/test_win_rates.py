@@ -12,7 +12,7 @@ from memgraph_rag.errors import ModelError, SettingsError
 from memgraph_rag.evaluation.corpus_questions import corpus_questions
 from memgraph_rag.evaluation.dataset import Question
 from memgraph_rag.evaluation.outcomes import Outcome
-from memgraph_rag.evaluation.win_rates import CRITERIA, AnswerPair, pairs_of, win_rate
+from memgraph_rag.evaluation.win_rates import CRITERIA, AnswerPair, pair_answers, win_rate
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Document, Generation, Prompt
 
@@ -85,7 +85,7 @@ def test_pairs_are_of_questions_that_both_answered():
     questions = [Question("1", "One?"), Question("2", "Two?"), Question("3", "Three?")]
     walk = [outcome("3", "walk"), outcome("1", "walk"), outcome("2", "walk", error="StoreError")]
     top_k = [outcome(each.id, "top_k") for each in questions]
-    assert pairs_of(questions, walk, top_k) == [
+    assert pair_answers(questions, walk, top_k) == [
         AnswerPair("One?", "walk on 1", "top_k on 1"),
         AnswerPair("Three?", "walk on 3", "top_k on 3"),
     ]
