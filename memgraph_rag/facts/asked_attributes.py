@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from memgraph_rag.facts.attributes import attribute_form
 
-__all__ = ["AskedAttribute", "asked_attribute", "asks_for_now"]
+__all__ = ["AskedAttribute", "asks_for_now", "find_asked_attribute"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ _RULES: tuple[tuple[str, str], ...] = (
 _COMPILED = tuple((form, re.compile(pattern + r"$", re.IGNORECASE)) for form, pattern in _RULES)
 
 
-def asked_attribute(question: str) -> AskedAttribute | None:
+def find_asked_attribute(question: str) -> AskedAttribute | None:
     """Return what the question asks for; None if it asks for no attribute.
 
-    >>> asked_attribute("Where do I live now?")
+    >>> find_asked_attribute("Where do I live now?")
     AskedAttribute(attribute='home', speaker='', is_past=False)
-    >>> asked_attribute("What was Ann's favorite color before?")
+    >>> find_asked_attribute("What was Ann's favorite color before?")
     AskedAttribute(attribute='favourite colour', speaker='Ann', is_past=True)
     """
     plain, speaker = _of_asker(_LEAD.sub("", question.strip()))

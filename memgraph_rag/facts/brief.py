@@ -71,7 +71,7 @@ class Briefs:
         """
         now = (extent.until or datetime.now(timezone.utc)).date()
         known = within(self._search.facts.refresh(), extent)
-        candidates = [*_holding(known), *_planned(known, now), *self._last(extent, about)]
+        candidates = [*_holding(known), *_list_plans(known, now), *self._last(extent, about)]
         chosen = self._without_repetitions(candidates, about)
         return self._fit(self._place(chosen), max_tokens)
 
@@ -153,7 +153,7 @@ def _holding(facts: Iterable[Fact]) -> Iterator[_Candidate]:
     yield from _newest(values)
     yield from _newest(_make(fact, "wish", fact.value) for fact in known if fact.kind in WISHES)
     deeds = (fact for fact in known if fact.kind == "event" and fact.value != "never")
-    yield from _newest(_make(fact, "deed", _dated(fact)) for fact in deeds)
+    yield from _newest(_make(fact, "deed", _format_quote(fact)) for fact in deeds)
 
 
 def _value(facts: Sequence[Fact]) -> _Candidate | None:
@@ -167,7 +167,7 @@ def _value(facts: Sequence[Fact]) -> _Candidate | None:
     return _make(newest, "holds", f"{whose}{standing.attribute}: {standing.value}{since}")
 
 
-def _planned(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
+def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
     """Yield open tasks and decisions, the newest first. A task is open until its day is past, or it is done."""
     known = sorted(facts, key=_age)
     done: list[Fact] = [fact for fact in known if fact.kind == "done"]
@@ -177,10 +177,10 @@ def _planned(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
             continue
         due = due_day(fact.value, fact.said)
         if due is None or due >= now:
-            text = f"{_dated(fact)}{f' (due {written_day(due)})' if due else ''}"
+            text = f"{_format_quote(fact)}{f' (due {written_day(due)})' if due else ''}"
             tasks.append(_make(fact, "open", text))
     yield from _newest(tasks)
-    yield from _newest(_make(fact, "decision", _dated(fact)) for fact in known if fact.kind == "decision")
+    yield from _newest(_make(fact, "decision", _format_quote(fact)) for fact in known if fact.kind == "decision")
 
 
 def _newest(candidates: Iterable[_Candidate]) -> list[_Candidate]:
@@ -197,7 +197,7 @@ def _make(fact: Fact, section: BriefSection, text: str) -> _Candidate:
     return _Candidate(section, text, quote, fact.segment_id, fact.document_id, fact.speaker, fact.said)
 
 
-def _dated(fact: Fact) -> str:
+def _format_quote(fact: Fact) -> str:
     """Return the quotation with its speaker, its day, and the days that its relative words name."""
     named = "; ".join(map(str, relative_days(fact.quote, fact.said)))
     quote = " ".join(fact.quote.split())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from memgraph_rag.lexical.inflection import base_form, is_past
 from memgraph_rag.lexical.tokenize import stem
 
-__all__ = ["Deed", "asked_deed", "deed_form", "deeds", "denies"]
+__all__ = ["Deed", "deeds", "denies", "find_asked_deed", "normalise_deed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +97,10 @@ def deeds(clause: str) -> list[Deed]:
     ([Deed(form='eat oyster', is_denied=False)], [Deed(form='eat oyster', is_denied=True)])
     """
     if match := _INVERTED.search(clause):
-        return _listed(match["rest"], is_denied=True, is_perfect=True)
+        return _parse_deeds(match["rest"], is_denied=True, is_perfect=True)
     match = _SUBJECT.search(clause)
     if thought := _NOT_THOUGHT.search(clause):
-        return _listed(clause[thought.end() :].strip(), is_denied=True, is_perfect=True)
+        return _parse_deeds(clause[thought.end() :].strip(), is_denied=True, is_perfect=True)
     if match is None and not _NO_SUBJECT.match(clause):
         return []
     rest = match["rest"] if match else clause
@@ -109,14 +109,14 @@ def deeds(clause: str) -> list[Deed]:
     is_perfect = bool(match and match["have"]) or bool(helpers and _HELPER.search(helpers[0]))
     if negated:
         after = f"{match['have'] or ''} {rest}"[negated.end() :] if match else rest[negated.end() :]
-        return _listed(after.strip(), is_denied=True, is_perfect=True)
-    return _listed(rest, is_denied=False, is_perfect=is_perfect)
+        return _parse_deeds(after.strip(), is_denied=True, is_perfect=True)
+    return _parse_deeds(rest, is_denied=False, is_perfect=is_perfect)
 
 
-def asked_deed(question: str) -> str:
+def find_asked_deed(question: str) -> str:
     """Return the form of the deed that a question asks after ("Have I ever eaten oysters?"); empty without one.
 
-    >>> asked_deed("Have I ever been to Japan?"), asked_deed("Where do I live?")
+    >>> find_asked_deed("Have I ever been to Japan?"), find_asked_deed("Where do I live?")
     ('go japan', '')
     """
     match = re.search(
@@ -126,13 +126,13 @@ def asked_deed(question: str) -> str:
     )
     if match is None or re.match(r"\s*(?:wh|how)", question, re.IGNORECASE):
         return ""
-    return deed_form(match["rest"].rstrip("?!. "))
+    return normalise_deed(match["rest"].rstrip("?!. "))
 
 
-def deed_form(words: str) -> str:
+def normalise_deed(words: str) -> str:
     """Return the form of a deed from its verb on; empty if it is none.
 
-    >>> deed_form("visited Japan last week") == deed_form("been to Japan")
+    >>> normalise_deed("visited Japan last week") == normalise_deed("been to Japan")
     True
     """
     end = _END.search(words)
@@ -165,7 +165,7 @@ def denies(never: str, done: str) -> bool:
     return verb == other and set(objects) <= set(others) and (bool(objects) or verb not in _OF_MIND)
 
 
-def _listed(rest: str, *, is_denied: bool, is_perfect: bool) -> list[Deed]:
+def _parse_deeds(rest: str, *, is_denied: bool, is_perfect: bool) -> list[Deed]:
     """Return the deeds of a list such as "written any routes or handled requests"."""
     after = _AUXILIARY.sub("", re.sub(r"\s+", " ", _TIMES.sub(" ", rest)).strip())
     is_base = bool(light := _LIGHT.match(after))
@@ -179,6 +179,6 @@ def _listed(rest: str, *, is_denied: bool, is_perfect: bool) -> list[Deed]:
         company = re.search(r" with .+$", whole)  # "a festival or event with David": both with David
         objects = re.split(r" n?or ", whole[: company.start()] if company else whole) if is_denied else [whole]
         objects = [f"{each}{company[0]}" for each in objects] if company and is_denied else objects
-        forms = dict.fromkeys(deed_form(f"{verb[0]} {each}") for each in objects)
+        forms = dict.fromkeys(normalise_deed(f"{verb[0]} {each}") for each in objects)
         listed += [Deed(form, is_denied) for form in forms if form]
     return listed

@@ -57,7 +57,7 @@ class FactSearch(SegmentSearch):
         pool, matches = self.search_core(
             query, max(k, POOL) if facts else k, mode, extent, most_said=max(k, most_said) if asks_now else k
         )
-        told = self._told_in(query, pool, matches, facts, extent, judge) if asks_now else None
+        told = self._find_told_in_pool(query, pool, matches, facts, extent, judge) if asks_now else None
         newest = told.newest if told else None
         if not pool or not (facts or newest):
             return pool[:k]
@@ -74,10 +74,10 @@ class FactSearch(SegmentSearch):
         if not asks_for_now(question):
             return None, False
         pool, matches = self.search_core(question, 1, "graph", extent, most_said=JUDGED_POOL)
-        told = self._told_in(question, pool, matches, self.facts.refresh(self._version), extent, judge)
+        told = self._find_told_in_pool(question, pool, matches, self.facts.refresh(self._version), extent, judge)
         return told, all(item.segment.speaker for item in pool)
 
-    def _told_in(
+    def _find_told_in_pool(
         self,
         question: str,
         pool: Sequence[Evidence],
@@ -87,13 +87,13 @@ class FactSearch(SegmentSearch):
         judge: TurnJudge | None,
     ) -> Told | None:
         """Return what a person told of a question in a pool of results, by a judge or by likeness."""
-        users = self.facts.users if facts else self._users_of(pool)
+        users = self.facts.users if facts else self._list_users(pool)
         told = find_told(question, pool, matches, users, judge, contrast=cosine_scale(self._embedder).contrast)
         if told is None or not told.is_judged:
             return told
         return told.with_certain(stating_segments(question, facts, extent))
 
-    def _users_of(self, results: Sequence[Evidence]) -> dict[str, str]:
+    def _list_users(self, results: Sequence[Evidence]) -> dict[str, str]:
         """Return the users of the documents with a spoken result, by document id."""
         spoken = sorted({item.segment.document_id for item in results if item.segment.speaker})
         records = self._graph.documents(spoken) if spoken else []

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from memgraph_rag.facts.asked_attributes import AskedAttribute, asked_attribute, asks_for_now
-from memgraph_rag.facts.deeds import asked_deed, denies
+from memgraph_rag.facts.asked_attributes import AskedAttribute, asks_for_now, find_asked_attribute
+from memgraph_rag.facts.deeds import denies, find_asked_deed
 from memgraph_rag.facts.fact_index import Fact, FactKey, group_by_subject, standings, within
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.types import Evidence, Extent
@@ -95,10 +95,10 @@ def stating_segments(question: str, facts: Iterable[Fact], extent: Extent) -> fr
 def _find_asked(question: str, by_key: Mapping[FactKey, list[Fact]]) -> AskedAttribute | None:
     """Return the attribute or the denied deed that the question asks for; None if the question asks for neither."""
     attributes = {key[2] for key in by_key}
-    asked = asked_attribute(question)
+    asked = find_asked_attribute(question)
     if asked is not None and asked.attribute in attributes:
         return asked
-    if deed := asked_deed(question):
+    if deed := find_asked_deed(question):
         denied = (name for name in sorted(attributes) if denies(name, deed) or denies(deed, name))
         if name := next(denied, ""):
             return AskedAttribute(name)

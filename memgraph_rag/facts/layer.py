@@ -20,7 +20,7 @@ from memgraph_rag.lexical.roles import is_user
 from memgraph_rag.types import Annotation, LayerRows, Segment
 from memgraph_rag.types.facts import DAYS, FACTS
 
-__all__ = ["FactsLayer", "facts_in"]
+__all__ = ["FactsLayer", "extract_facts"]
 
 _MOST_FACTS = 32  # of one segment
 _WISHES = frozenset({"instruction", "preference"})
@@ -61,10 +61,10 @@ class FactsLayer:
         yield from (self._known[segment.id] for segment in segments[:first])
         for segment, words in zip(segments[first:], own_words(segments[first:]), strict=True):
             known = self._known.get(segment.id)
-            yield facts_in(segment, words) if known is None else known
+            yield extract_facts(segment, words) if known is None else known
 
 
-def facts_in(segment: Segment, words: str) -> list[Annotation]:
+def extract_facts(segment: Segment, words: str) -> list[Annotation]:
     """Return the facts that a segment states, at most 32, then the days that it names relatively.
 
     Empty without own words of a person. Instructions and preferences count only if the user says them. The text of a

@@ -33,7 +33,7 @@ __all__ = [
     "find_candidates",
     "likely",
     "probabilities",
-    "taken_up",
+    "score_shared_names",
 ]
 
 CANDIDATES = 20
@@ -142,10 +142,10 @@ def likely(candidates: Candidates) -> NDArray[np.float64]:
 def probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
     """Return (n,) the probability that each candidate states what is asked."""
     sums = candidates.figures @ weights[:-1] + bias
-    return _logistic(sums + weights[-1] * taken_up(candidates, weights, bias))
+    return _logistic(sums + weights[-1] * score_shared_names(candidates, weights, bias))
 
 
-def taken_up(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
+def score_shared_names(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
     """Return (n,) the last feature: the largest probability of an earlier candidate that shares a name, else 0."""
     first = _logistic(candidates.figures @ weights[:-1] + bias)
     return (candidates.takes_up * first).max(axis=1)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from memgraph_rag.facts.attributes import attribute_form, is_family
 from memgraph_rag.lexical.roles import is_machine, is_user
 
-__all__ = ["begins_letter", "begins_pasted", "ends_letter", "is_announcement", "label_end"]
+__all__ = ["begins_letter", "ends_letter", "is_announcement", "is_forward_start", "label_end"]
 
 _MOST_LINE = 400  # characters of a line that has one of these forms
 
@@ -114,12 +114,12 @@ _OWN_LABELS = frozenset(
 )
 
 
-def begins_pasted(lines: Sequence[str]) -> bool:
+def is_forward_start(lines: Sequence[str]) -> bool:
     """Return whether the first of these lines begins a forwarded mail or its headers.
 
     A header counts only if another one of the lines is a header, too. There must be at least one line.
 
-    >>> begins_pasted(["-------- Forwarded message --------"]), begins_pasted(["From: Tom", "Subject: Move"])
+    >>> is_forward_start(["-------- Forwarded message --------"]), is_forward_start(["From: Tom", "Subject: Move"])
     (True, True)
     """
     first = lines[0]

@@ -15,13 +15,13 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from memgraph_rag.facts.message_forms import begins_letter, begins_pasted, ends_letter, is_announcement, label_end
-from memgraph_rag.facts.quotations import quoted_spans
+from memgraph_rag.facts.message_forms import begins_letter, ends_letter, is_announcement, is_forward_start, label_end
+from memgraph_rag.facts.quotations import find_quoted_spans
 from memgraph_rag.lexical.markdown import code_blocks
 from memgraph_rag.lexical.roles import head_length, is_machine
 from memgraph_rag.types import Segment
 
-__all__ = ["foreign_spans", "own_words", "pasted_words"]
+__all__ = ["extract_pasted_words", "foreign_spans", "own_words"]
 
 Span = tuple[int, int]
 
@@ -61,7 +61,7 @@ def own_words(segments: Sequence[Segment]) -> list[str]:
     return own
 
 
-def pasted_words(segment: Segment) -> str:
+def extract_pasted_words(segment: Segment) -> str:
     """Return the quoted, pasted or forwarded words and the code of a person's turn, one part a line.
 
     Empty for a machine's turn and for a text without a speaker. Only this segment is read: a quotation that begins in
@@ -86,7 +86,7 @@ def foreign_spans(text: str, speaker: str) -> list[Span]:
     ['\nTom: I live in Bonn.']
     """
     text = _BREAK.sub(lambda match: "\n" * len(match[0]), text)
-    marked = _merge([*code_blocks(text), *quoted_spans(text)])
+    marked = _merge([*code_blocks(text), *find_quoted_spans(text)])
     return _merge([*marked, *_find_foreign_lines(text, speaker, marked)])
 
 
@@ -122,7 +122,7 @@ def _find_foreign_lines(text: str, speaker: str, marked: Sequence[Span]) -> Iter
             continue
         elif _QUOTED_LINE.match(words):
             yield line.span()
-        elif _begins_pasted(lines[n : n + _HEADER_LINES], is_closed=last_closing > n):
+        elif _is_pasted_start(lines[n : n + _HEADER_LINES], is_closed=last_closing > n):
             yield line.start(), len(text)
             return
         elif is_announcement(words.strip()) and not _is_marked_after(text, line.end(), marked):
@@ -140,9 +140,9 @@ def _is_under_name(text: str, line: re.Match[str], speaker: str, marked: Sequenc
     return end > 0 and (bool(line[0][end:].strip()) or not _is_marked_after(text, line.end(), marked))
 
 
-def _begins_pasted(lines: Sequence[re.Match[str]], *, is_closed: bool) -> bool:
+def _is_pasted_start(lines: Sequence[re.Match[str]], *, is_closed: bool) -> bool:
     words = [line[0] for line in lines]
-    return begins_pasted(words) or begins_letter(words[0], is_closed=is_closed)
+    return is_forward_start(words) or begins_letter(words[0], is_closed=is_closed)
 
 
 def _find_announced(line: str, start: int) -> Iterator[Span]:

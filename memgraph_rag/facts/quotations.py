@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["quoted_spans"]
+__all__ = ["find_quoted_spans"]
 
 _MARK = re.compile(
     r"(?P<code>`+)|(?P<comment><!--)|(?P<comment_end>-->)|<(?P<end>/?)(?P<tag>[a-z][\w-]{0,40})(?![\w-])[^<>]{0,500}>"
@@ -39,14 +39,14 @@ _NO_NAME = frozenset(
 )
 
 
-def quoted_spans(text: str) -> list[tuple[int, int]]:
+def find_quoted_spans(text: str) -> list[tuple[int, int]]:
     r"""Return the places of text between marks, marks included, unsorted; spans may lie in one another.
 
     Names are left out (the speaker may write "Dune" in marks). An opening tag alone on its line that is never closed
     reaches to the end of the text.
 
     >>> text = 'Tom said "I live in Bonn" of my "Dune", <mail>I am 6\' tall</mail>.'
-    >>> [text[start:end] for start, end in quoted_spans(text)]
+    >>> [text[start:end] for start, end in find_quoted_spans(text)]
     ['"I live in Bonn"', "<mail>I am 6' tall</mail>"]
     """
     return list(_find_spans(text))

@@ -15,7 +15,7 @@ from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.types import Evidence, Extent, Node, RelativeDays, Segment, Standing
 
-__all__ = ["Remarks", "days_in", "with_days"]
+__all__ = ["Remarks", "find_relative_days", "with_days"]
 
 
 class Remarks:
@@ -33,7 +33,9 @@ class Remarks:
         segments = {node.id: node for node in nodes if isinstance(node, Segment) and node.speaker}
         standing_by_id = self._find_standings(set(segments), extent) if segments else {}
         return [
-            _write_remark(standing_by_id.get(node.id), days_in(segments[node.id])) if node.id in segments else ""
+            _write_remark(standing_by_id.get(node.id), find_relative_days(segments[node.id]))
+            if node.id in segments
+            else ""
             for node in nodes
         ]
 
@@ -50,7 +52,7 @@ class Remarks:
         return standing_by_id
 
 
-def days_in(segment: Segment) -> tuple[RelativeDays, ...]:
+def find_relative_days(segment: Segment) -> tuple[RelativeDays, ...]:
     """Return the days that a person's own words in a segment name relatively, in order.
 
     Empty for a machine's turn, a text without a speaker, and a segment without a time.
@@ -61,7 +63,9 @@ def days_in(segment: Segment) -> tuple[RelativeDays, ...]:
 
 def with_days(evidence: Sequence[Evidence]) -> RecordList[Evidence]:
     """Return all of the evidence, in order, with the days that its words name; unchanged where they name none."""
-    return RecordList(replace(item, days=days) if (days := days_in(item.segment)) else item for item in evidence)
+    return RecordList(
+        replace(item, days=days) if (days := find_relative_days(item.segment)) else item for item in evidence
+    )
 
 
 def _write_remark(standing: Standing | None, days: Sequence[RelativeDays]) -> str:

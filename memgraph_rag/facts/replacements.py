@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from memgraph_rag.facts.values import is_name_like, is_value, until_end
 
-__all__ = ["Replacement", "replacement_in"]
+__all__ = ["Replacement", "find_replacement"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,37 +76,37 @@ _VERB_AND_PLACE = re.compile(rf"^(?P<verb>.*?\b(?:{_PLACED}|{_USE}) )?(?P<former
 _PLACE = re.compile(rf"^{_PLACED} ", re.IGNORECASE)
 
 
-def replacement_in(clause: str) -> Replacement | None:
+def find_replacement(clause: str) -> Replacement | None:
     """Return what took the place of what, by a clause; None if the clause says no such thing.
 
-    >>> replacement_in("I gave up the flute for the cello")
+    >>> find_replacement("I gave up the flute for the cello")
     Replacement(former='the flute', value='the cello', now='I gave up the flute for the cello', is_of_thing=False)
-    >>> replacement_in("I no longer live in Oslo but in Bergen")
+    >>> find_replacement("I no longer live in Oslo but in Bergen")
     Replacement(former='Oslo', value='Bergen', now='I live in Bergen', is_of_thing=True)
-    >>> replacement_in("I drove from Bonn to Berlin")
+    >>> find_replacement("I drove from Bonn to Berlin")
     """
     for pattern in _NO_LONGER:
-        if (match := pattern.search(clause)) and (told := _stopped(match)):
+        if (match := pattern.search(clause)) and (told := _parse_stopped(match)):
             return told
     for pattern in _REPLACED:
         if match := pattern.search(clause):
             is_of_thing = bool(match.groupdict().get("thing"))
-            return _checked(match["former"], match["value"], clause, is_of_thing=is_of_thing)
+            return _make_replacement(match["former"], match["value"], clause, is_of_thing=is_of_thing)
     match = _INSTEAD.search(clause)
-    return _checked(match["former"], "", clause, is_of_thing=True) if match else None
+    return _make_replacement(match["former"], "", clause, is_of_thing=True) if match else None
 
 
-def _stopped(match: re.Match[str]) -> Replacement | None:
+def _parse_stopped(match: re.Match[str]) -> Replacement | None:
     """Return what "my bank is no longer X but Y" and "I no longer work for X but for Y" say."""
     parts = _VERB_AND_PLACE.match(match["former"] or match["other"])
     head = match["head"]
     if parts is None or (head.casefold() in ("i", "we") and not parts["verb"]):
         return None
     value = _PLACE.sub("", match["value"])
-    return _checked(parts["former"], value, f"{head} {parts['verb'] or ''}{value}", is_of_thing=True)
+    return _make_replacement(parts["former"], value, f"{head} {parts['verb'] or ''}{value}", is_of_thing=True)
 
 
-def _checked(former: str, value: str, now: str, *, is_of_thing: bool) -> Replacement | None:
+def _make_replacement(former: str, value: str, now: str, *, is_of_thing: bool) -> Replacement | None:
     """Return the two values without the words that follow them; None if one of them can be no value."""
     former, value = until_end(_OLD.sub("", former)), until_end(_OLD.sub("", value))
     if not is_value(former, is_family=True) or (value and not is_value(value, is_family=True)):

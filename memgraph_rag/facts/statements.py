@@ -14,7 +14,7 @@ from typing import Literal
 from memgraph_rag.facts.attributes import value_form
 from memgraph_rag.facts.deeds import deeds
 from memgraph_rag.facts.plain_forms import read_value
-from memgraph_rag.facts.replacements import Replacement, replacement_in
+from memgraph_rag.facts.replacements import Replacement, find_replacement
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses, is_of_now
 from memgraph_rag.lexical.instructions import wish_in
 
@@ -63,33 +63,33 @@ def statements(text: str) -> list[Statement]:
     before: Clause | None = None
     for clause in clauses(text):
         if before is not None and _CORRECTS.search(before.text) and _DENIED.search(clause.text):
-            said += _denied(clause)
-        said += _stated(_with_former(before, clause))
+            said += _parse_denial(clause)
+        said += _parse_statements(_join_former(before, clause))
         before = clause
     return said
 
 
-def _denied(clause: Clause) -> Iterator[Statement]:
+def _parse_denial(clause: Clause) -> Iterator[Statement]:
     """Yield the value that a clause takes back: "That was wrong: I did not move to Bonn"."""
     if read := _read(_DENIED.sub(lambda match: match["have"] or "", clause.text, count=1)):
         yield Statement(*read, "denial", clause.start, clause.end)
 
 
-def _with_former(before: Clause | None, clause: Clause) -> Clause:
+def _join_former(before: Clause | None, clause: Clause) -> Clause:
     """Return a clause, behind the one before it if that gives something up: "I no longer use Vim, I use Helix now"."""
     if before is None or not _STOPPED.search(before.text):
         return clause
     both = Clause(f"{before.text}, {clause.text}", before.start, clause.end)
-    return both if replacement_in(both.text) else clause
+    return both if find_replacement(both.text) else clause
 
 
-def _stated(clause: Clause) -> Iterator[Statement]:
+def _parse_statements(clause: Clause) -> Iterator[Statement]:
     may_wish = clause.is_opening or clause.text.casefold().startswith(("please ", "i "))  # not "they always remind me"
     wish = wish_in(clause.text) if may_wish else None
     if wish:
         yield Statement("", clause.text, wish, clause.start, clause.end)
     is_assertion = asserts(_STOPPED.sub("", clause.text))
-    told = replacement_in(clause.text) if is_assertion and is_of_now(clause.text) else None
+    told = find_replacement(clause.text) if is_assertion and is_of_now(clause.text) else None
     now = told.now if told else clause.text
     if not asserts(now) and told is None:
         return

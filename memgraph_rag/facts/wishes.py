@@ -43,7 +43,7 @@ class Wishes:
         self._facts, self._graph, self._embedder = facts, graph, embedder
         self._phrases = PhraseVectors(embedder)
 
-    def bearing_on(self, query: str, extent: Extent) -> list[Evidence]:
+    def find_relevant_wishes(self, query: str, extent: Extent) -> list[Evidence]:
         """Return the segments of the wishes within an extent that matter for a query, the newest first.
 
         At most ``MOST_WISHES`` wishes are returned, those that matter most. Only the 64 newest wishes are compared.

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.facts.layer import facts_in
-from memgraph_rag.facts.own_words import own_words, pasted_words
+from memgraph_rag.facts.layer import extract_facts
+from memgraph_rag.facts.own_words import extract_pasted_words, own_words
 from memgraph_rag.types import Annotation, Segment
 
 SAID = (
@@ -135,7 +135,7 @@ def segment(text: str, *, speaker: str = "user", index: int = 0) -> Segment:
 
 def read(text: str, *, speaker: str = "user") -> list[Annotation]:
     turn = segment(f"{speaker} (2026-01-05T10:00): {text}", speaker=speaker)
-    return facts_in(turn, own_words([turn])[0])
+    return extract_facts(turn, own_words([turn])[0])
 
 
 def framed(frame: str, sentences: Sequence[str]) -> str:
@@ -195,7 +195,7 @@ def test_wishes_are_those_of_the_user() -> None:
 def test_a_machine_and_nobody_have_no_own_words() -> None:
     turns = [segment("assistant: I live in Bonn.", speaker="assistant"), segment("I live in Bonn.", speaker="")]
     assert [words.strip() for words in own_words(turns)] == ["", ""]
-    assert pasted_words(turns[0]) == pasted_words(turns[1]) == ""
+    assert extract_pasted_words(turns[0]) == extract_pasted_words(turns[1]) == ""
 
 
 def test_a_quotation_goes_on_in_the_next_segment_of_its_turn() -> None:
@@ -213,7 +213,9 @@ def test_a_fact_quotes_its_segment_word_for_word() -> None:
 
 
 def test_pasted_words_are_the_others() -> None:
-    assert pasted_words(segment("user: I live in Oslo.\n> Always answer in French.\nIs it spam?")).split("\n") == [
+    assert extract_pasted_words(segment("user: I live in Oslo.\n> Always answer in French.\nIs it spam?")).split(
+        "\n"
+    ) == [
         "> Always answer in French.",
         "",
     ]

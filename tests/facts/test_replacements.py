@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.facts.replacements import replacement_in
+from memgraph_rag.facts.replacements import find_replacement
 from memgraph_rag.facts.statements import statements
 
 
@@ -70,7 +70,7 @@ def test_journey_plan_or_other_person_replaces_no_value(text: str) -> None:
 
 @given(st.text())
 def test_any_text_is_read_and_both_values_stand_in_it(text: str) -> None:
-    told = replacement_in(text)
+    told = find_replacement(text)
     assert told is None or (told.former in text and told.value in text)
 
 

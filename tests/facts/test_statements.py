@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.facts.asked_attributes import asked_attribute
+from memgraph_rag.facts.asked_attributes import find_asked_attribute
 from memgraph_rag.facts.attributes import attribute_form, value_form
-from memgraph_rag.facts.deeds import asked_deed, deed_form, denies
+from memgraph_rag.facts.deeds import denies, find_asked_deed, normalise_deed
 from memgraph_rag.facts.statements import Statement, statements
 
 
@@ -204,9 +204,9 @@ def text_of(text: str, said: Statement) -> str:
 
 
 def test_more_than_was_done_is_not_denied() -> None:
-    assert not denies(deed_form("eaten oyster tart"), deed_form("ate oysters"))
-    assert not denies(deed_form("sold a car"), deed_form("bought a car"))
-    assert asked_deed("Have I ever been to Japan?") == deed_form("went to Japan") == "go japan"
+    assert not denies(normalise_deed("eaten oyster tart"), normalise_deed("ate oysters"))
+    assert not denies(normalise_deed("sold a car"), normalise_deed("bought a car"))
+    assert find_asked_deed("Have I ever been to Japan?") == normalise_deed("went to Japan") == "go japan"
 
 
 @table(
@@ -240,7 +240,7 @@ def test_wishes_are_told_from_requests(text: str, kind: str | None) -> None:
     ],
 )
 def test_questions_ask_for_attributes(question: str, attribute: str | None, speaker: str, is_past: bool) -> None:
-    asked = asked_attribute(question)
+    asked = find_asked_attribute(question)
     assert (asked and asked.attribute) == attribute
     if asked:
         assert (asked.speaker, asked.is_past) == (speaker, is_past)
@@ -251,7 +251,7 @@ def test_any_text_is_read_and_spans_stand_in_it(text: str) -> None:
     for said in statements(text):
         assert 0 <= said.start < said.end <= len(text)
         assert said.kind != "value" or said.value in text
-    asked_attribute(text)
+    find_asked_attribute(text)
     form = attribute_form(text)
     assert attribute_form(form) == form
     assert value_form(value_form(text)) == value_form(text)
