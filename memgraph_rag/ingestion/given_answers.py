@@ -85,9 +85,9 @@ class GivenAnswers:
         self._kept = {key: self._kept[key] for key in times.items() if key in self._kept}
         new = [question_id for question_id, asked_at in times.items() if (question_id, asked_at) not in self._kept]
         for question in self._store.questions(new) if new else ():
-            self._kept[question.id, question.asked_at] = self._sentences_of(question)
+            self._kept[question.id, question.asked_at] = self._list_sentences(question)
 
-    def _sentences_of(self, question: Question) -> Origins:
+    def _list_sentences(self, question: Question) -> Origins:
         """Return the sentences of a kept answer with their origins.
 
         For a document that was replaced, only the citations hold its former text.

@@ -33,7 +33,7 @@ from memgraph_rag.models.wrappers.token_limit import LimitedModels
 from memgraph_rag.text.context import in_context, with_neighbours
 from memgraph_rag.types import CONTEXT, DocumentGraph, DocumentRecord, LayerRows, Matrix
 
-__all__ = ["BuildOutcome", "BuiltDocument", "GraphBuilder", "embed_relations", "unnamed_ends"]
+__all__ = ["BuildOutcome", "BuiltDocument", "GraphBuilder", "embed_relations", "list_unnamed_ends"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class GraphBuilder:
         self._layers = layers
         self._progress = progress
 
-    def shared_by(self, workers: int) -> GraphBuilder:
+    def divide_among(self, workers: int) -> GraphBuilder:
         """Return a builder for one of several workers, with its share of a token limit and without progress."""
-        models = self._models.shared_by(workers) if isinstance(self._models, LimitedModels) else self._models
+        models = self._models.divide_among(workers) if isinstance(self._models, LimitedModels) else self._models
         return GraphBuilder(self._namespace, models, self._layers)
 
     def build_each(self, documents: Sequence[PendingDocument]) -> list[BuildOutcome]:
@@ -232,9 +232,9 @@ def _waits_for_context(document: PendingDocument) -> bool:
     return document.lacks(CONTEXT)
 
 
-def unnamed_ends(graphs: Sequence[DocumentGraph]) -> list[str]:
+def list_unnamed_ends(graphs: Sequence[DocumentGraph]) -> list[str]:
     """Return the sorted ids of the ends of relations whose names these graphs lack, because they are stored already."""
-    return sorted({end for graph in graphs for end in graph.ends} - _names_in(graphs).keys())
+    return sorted({end for graph in graphs for end in graph.ends} - _list_names(graphs).keys())
 
 
 def embed_relations(
@@ -243,11 +243,11 @@ def embed_relations(
     """Return the graphs with vectors of the descriptions of relations and of the normalised names of their ends.
 
     Args:
-        stored_names: the normalised names of the ends in ``unnamed_ends``, by entity id.
+        stored_names: the normalised names of the ends in ``list_unnamed_ends``, by entity id.
     """
     descriptions = [[relation.description for relation in graph.relations] for graph in graphs]
     relation_vectors = embed_grouped(descriptions, embedder)
-    names = {**stored_names, **_names_in(graphs)}
+    names = {**stored_names, **_list_names(graphs)}
     end_vectors = embed_grouped([[names[end] for end in graph.ends] for graph in graphs], embedder)
     return [
         replace(graph, relation_embeddings=of_relations, end_embeddings=of_ends)
@@ -255,7 +255,7 @@ def embed_relations(
     ]
 
 
-def _names_in(graphs: Sequence[DocumentGraph]) -> dict[str, str]:
+def _list_names(graphs: Sequence[DocumentGraph]) -> dict[str, str]:
     return {mention.entity_id: mention.normal for graph in graphs for mention in graph.mentions}
 
 

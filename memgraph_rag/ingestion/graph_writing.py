@@ -65,7 +65,7 @@ def _batches(documents: Sequence[BuiltDocument]) -> Iterator[Sequence[BuiltDocum
     """Yield groups of at least two documents that one transaction can store: all new, or all with the same layers."""
     alike: dict[tuple[str, ...] | None, list[BuiltDocument]] = {}
     for built in documents:
-        alike.setdefault(_layers_added(built), []).append(built)
+        alike.setdefault(_list_added_layers(built), []).append(built)
     for group in alike.values():
         for start in range(0, len(group), DOCUMENTS_TOGETHER):
             batch = group[start : start + DOCUMENTS_TOGETHER]
@@ -75,10 +75,10 @@ def _batches(documents: Sequence[BuiltDocument]) -> Iterator[Sequence[BuiltDocum
 
 def _write(store: GraphWriter, documents: Sequence[BuiltDocument]) -> list[Receipt]:
     """Store documents that are all new, or all get the same layers, in one transaction."""
-    graphs, layers = [built.graph for built in documents], _layers_added(documents[0])
+    graphs, layers = [built.graph for built in documents], _list_added_layers(documents[0])
     return store.write_many(graphs) if layers is None else store.extend_many(graphs, layers=layers)
 
 
-def _layers_added(built: BuiltDocument) -> tuple[str, ...] | None:
+def _list_added_layers(built: BuiltDocument) -> tuple[str, ...] | None:
     """Return the names of the layers that a stored document gets; None for a new document."""
     return None if built.pending.is_new else tuple(layer.name for layer in built.pending.missing_layers)

@@ -20,7 +20,7 @@ from memgraph_rag.ingestion.graph_writing import write_documents
 from memgraph_rag.ingestion.planning import PendingDocument, Plan, Planner
 from memgraph_rag.ingestion.redaction import Redact, redact_document
 from memgraph_rag.ingestion.segmenting import CutSegments
-from memgraph_rag.ingestion.sources import Item, Loaded, Request, grouped
+from memgraph_rag.ingestion.sources import Item, Loaded, Request, group_items
 from memgraph_rag.types import Action, DocumentRecord, Failure, Receipt
 
 __all__ = ["Ingestion"]
@@ -117,7 +117,7 @@ class Ingestion:
         """Plan, build and write group after group. The pool builds ``pool.ahead`` groups ahead of the written group."""
         with self._pool as pool:
             groups: deque[_Group] = deque()
-            for items_of_group in grouped(items, self._store, pool.group_size, ahead=pool.ahead):
+            for items_of_group in group_items(items, self._store, pool.group_size, ahead=pool.ahead):
                 keys = {item.key for item in items_of_group if not isinstance(item, Failure)}
                 while any(group.keys & keys for group in groups):  # the plan must see the stored form of these keys
                     yield from self._write(groups.popleft())

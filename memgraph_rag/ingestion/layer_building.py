@@ -30,7 +30,7 @@ from memgraph_rag.types import (
     is_storable,
 )
 
-__all__ = ["build_layer", "extract_rows", "layer_errors", "refused", "require_rows"]
+__all__ = ["build_layer", "extract_rows", "layer_errors", "make_layer_error", "require_rows"]
 
 _KINDS: Mapping[str, type] = {
     "points": InformationPoint,
@@ -63,7 +63,7 @@ def build_layer(
     rows = _rows(
         layer, documents, lambda: layer.build(documents, namespace=namespace, models=models, progress=progress)
     )
-    return [_completed(layer, *pair, namespace) for pair in zip(documents, rows, strict=True)]
+    return [_complete_rows(layer, *pair, namespace) for pair in zip(documents, rows, strict=True)]
 
 
 def extract_rows(
@@ -107,26 +107,28 @@ def _rows(layer: Layer, documents: Sequence[SplitDocument], make: Callable[[], o
         made = make()
     if not isinstance(made, list) or len(made) != len(documents):
         kind = f"{len(made)}" if isinstance(made, list) else f"a {type(made).__name__}"
-        raise refused(layer.name, f"a list of {len(documents)} LayerRows, one for each document", kind)
+        raise make_layer_error(layer.name, f"a list of {len(documents)} LayerRows, one for each document", kind)
     for rows in made:
         if not isinstance(rows, LayerRows):
-            raise refused(layer.name, "LayerRows for each document", f"a {type(rows).__name__}")
+            raise make_layer_error(layer.name, "LayerRows for each document", f"a {type(rows).__name__}")
         require_rows(layer.name, rows, _KINDS)
     return made
 
 
-def _completed(layer: Layer, document: SplitDocument, rows: LayerRows, namespace: str) -> LayerRows:
+def _complete_rows(layer: Layer, document: SplitDocument, rows: LayerRows, namespace: str) -> LayerRows:
     """Return the rows of one document, with the index, document and id of each annotation.
 
     Raises:
         LayerError: a row belongs to another layer or refers to an unknown segment, or there are too many annotations.
     """
     if misplaced := misplaced_fields(layer.name, rows):
-        raise refused(layer.name, "rows of its own", f"{', '.join(misplaced)}, which are rows of another layer")
+        raise make_layer_error(
+            layer.name, "rows of its own", f"{', '.join(misplaced)}, which are rows of another layer"
+        )
     if others := {point.layer for point in rows.points} - {layer.name}:
-        raise refused(layer.name, "points that name it as their layer", f"some of {', '.join(sorted(others))}")
+        raise make_layer_error(layer.name, "points that name it as their layer", f"some of {', '.join(sorted(others))}")
     if len(rows.annotations) > _MOST_ANNOTATIONS:
-        raise refused(
+        raise make_layer_error(
             layer.name, f"at most {_MOST_ANNOTATIONS:,} annotations of a document", f"{len(rows.annotations):,}"
         )
     segment_ids = {segment.id for segment in document.segments}
@@ -159,12 +161,12 @@ def require_rows(layer: str, rows: LayerRows | OverviewRows, kinds: Mapping[str,
     for name, kind in kinds.items():
         items = getattr(rows, name)
         if not isinstance(items, (tuple, list)) or not all(_is_item(item, kind) for item in items):
-            raise refused(layer, f"{name} as a tuple of {kind.__name__}", show(items))
+            raise make_layer_error(layer, f"{name} as a tuple of {kind.__name__}", show(items))
     notes = rows.notes
     if not isinstance(notes, Mapping) or not all(isinstance(count, int) for count in notes.values()):
-        raise refused(layer, "notes with a count each", show(notes))
+        raise make_layer_error(layer, "notes with a count each", show(notes))
     if not is_usage(rows.usage):
-        raise refused(layer, "a Usage in numbers", show(rows.usage))
+        raise make_layer_error(layer, "a Usage in numbers", show(rows.usage))
 
 
 def _is_item(item: object, kind: type) -> bool:
@@ -175,18 +177,18 @@ def _check(layer: Layer, annotation: Annotation, segment_ids: Set[str]) -> None:
     """Check the text, the properties and the segment ids of an annotation, and raise ``LayerError`` for a wrong one."""
     properties, named_ids = annotation.properties, annotation.segment_ids
     if not isinstance(properties, Mapping) or not isinstance(named_ids, (tuple, list)):
-        raise refused(layer.name, "annotations with properties and a tuple of segment_ids", show(annotation))
+        raise make_layer_error(layer.name, "annotations with properties and a tuple of segment_ids", show(annotation))
     texts = (annotation.text, annotation.kind, *properties)
     if not all(isinstance(text, str) and is_storable(text) for text in texts) or not annotation.text.strip():
-        raise refused(layer.name, "annotations with a text that can be stored and is not empty", show(texts))
+        raise make_layer_error(layer.name, "annotations with a text that can be stored and is not empty", show(texts))
     if not all(map(_is_property, properties.values())):
-        raise refused(
+        raise make_layer_error(
             layer.name, "properties that are storable str, bool, int or finite float", show(properties.values())
         )
     if not all(isinstance(name, str) for name in named_ids) or not segment_ids >= set(named_ids):
-        raise refused(layer.name, "ids of segments that the layer was given", show(named_ids))
+        raise make_layer_error(layer.name, "ids of segments that the layer was given", show(named_ids))
     if len(set(named_ids)) < len(named_ids):
-        raise refused(layer.name, "each segment of an annotation once", show(named_ids))
+        raise make_layer_error(layer.name, "each segment of an annotation once", show(named_ids))
 
 
 def _is_property(value: object) -> bool:
@@ -195,7 +197,7 @@ def _is_property(value: object) -> bool:
     return isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
 
 
-def refused(layer: str, expected: str, value: str) -> LayerError:
+def make_layer_error(layer: str, expected: str, value: str) -> LayerError:
     """Return the error for an invalid result of a layer; the caller raises it."""
     return LayerError(
         f"Expected {expected} from layer {show(layer)}, got {value}. Correct the layer's build.",

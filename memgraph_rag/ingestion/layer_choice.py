@@ -27,8 +27,8 @@ __all__ = [
     "FULL_LAYERS",
     "choose_layers",
     "expand_full",
-    "known_layers",
     "layers_to_deepen",
+    "list_known_layers",
     "make_layer",
 ]
 
@@ -51,7 +51,7 @@ _MOST_CHARACTERS = 64  # of a layer's name
 _MEMBERS = ("name", "needs_language", "needs_recognizer", "requires", "build")
 
 
-def known_layers() -> tuple[str, ...]:
+def list_known_layers() -> tuple[str, ...]:
     """Return the names of all layers of documents: first those of the core, then those of installed systems."""
     return (*CORE_LAYERS, *(name for name in find_parts("layers") if name not in CORE_LAYERS))
 
@@ -84,8 +84,8 @@ def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: I
         chosen = [FULL]
     if isinstance(chosen, (str, bytes)) or not isinstance(chosen, Iterable):
         raise SettingsError(
-            f"Expected a list of layers, by name out of {', '.join(known_layers())} or as objects, or '{FULL}' for "
-            f"{', '.join(FULL_LAYERS)}, got {show(chosen)}.",
+            f"Expected a list of layers, by name out of {', '.join(list_known_layers())} or as objects, or '{FULL}' "
+            f"for {', '.join(FULL_LAYERS)}, got {show(chosen)}.",
             layers=chosen,
         )
     items = expand_full(chosen)
@@ -104,7 +104,7 @@ def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: I
 def _by_name(layers: Iterable[object]) -> dict[str, Layer]:
     given: dict[str, Layer] = {}
     for item in layers:
-        layer = _checked(item)
+        layer = _check_layer(item)
         if given.setdefault(layer.name, layer) is not layer:
             raise SettingsError(
                 f"Expected each layer once, got two with the name {show(layer.name)}. Rename one.", layer=layer.name
@@ -112,7 +112,7 @@ def _by_name(layers: Iterable[object]) -> dict[str, Layer]:
     return given
 
 
-def _checked(item: object) -> Layer:
+def _check_layer(item: object) -> Layer:
     """Return the object as a layer.
 
     Raises:
@@ -122,8 +122,8 @@ def _checked(item: object) -> Layer:
     if missing or isinstance(item, type):
         lacks = f"without {', '.join(missing)}" if missing else "a class; pass an object of it"
         raise SettingsError(
-            f"Expected a layer by name out of {', '.join(known_layers())}, or an object with {', '.join(_MEMBERS)}, "
-            f"got {show(item)} {lacks}. docs/extending.md has an example.",
+            f"Expected a layer by name out of {', '.join(list_known_layers())}, or an object with {', '.join(_MEMBERS)}"
+            f", got {show(item)} {lacks}. docs/extending.md has an example.",
             layer=item,
         )
     name: object = getattr(item, "name", None)
@@ -154,7 +154,7 @@ def make_layer(name: str, settings: Settings, arguments: Mapping[str, Any], *, o
     }
     maker = makers.get(name) or find_parts("layers").get(name)
     if maker is None:
-        known = dict.fromkeys((*known_layers(), *others))
+        known = dict.fromkeys((*list_known_layers(), *others))
         raise SettingsError(
             f"Expected layers out of {', '.join(known)}, or '{FULL}' for {', '.join(FULL_LAYERS)}, got {show(name)}. "
             "Name one of them.",

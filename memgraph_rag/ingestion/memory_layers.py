@@ -16,7 +16,7 @@ from memgraph_rag.contracts import GraphStore, Layer, MemoryLayer, Models, Progr
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError, SettingsError
 from memgraph_rag.ingestion.all_overviews import all_overviews
-from memgraph_rag.ingestion.layer_building import layer_errors, refused, require_rows
+from memgraph_rag.ingestion.layer_building import layer_errors, make_layer_error, require_rows
 from memgraph_rag.ingestion.layer_choice import CORE_LAYERS
 from memgraph_rag.layers.library.library import LibraryLayer
 from memgraph_rag.plugins import find_parts, make_part
@@ -26,8 +26,8 @@ __all__ = [
     "build_memory_layers",
     "choose_memory_layers",
     "documents_without",
-    "known_memory_layers",
     "layers_there",
+    "list_known_memory_layers",
     "make_memory_layer",
     "remove_overviews",
     "split_layers",
@@ -50,18 +50,18 @@ _KINDS: Mapping[str, type] = {"overviews": Overview, "summarizes": Summarizes, "
 _MEMBERS = ("name", "needs_language", "requires", "build")
 
 
-def known_memory_layers() -> dict[str, Callable[[], MemoryLayer]]:
+def list_known_memory_layers() -> dict[str, Callable[[], MemoryLayer]]:
     """Return the functions that make the layers of the memory, by name: first the core's, then those of systems."""
     return _CORE | {name: maker for name, maker in find_parts("memory_layers").items() if name not in _CORE}
 
 
 def make_memory_layer(name: str, arguments: Mapping[str, Any]) -> MemoryLayer:
-    """Return a layer of the memory by its name (``known_memory_layers``), built with these arguments.
+    """Return a layer of the memory by its name (``list_known_memory_layers``), built with these arguments.
 
     Raises:
         SettingsError: the layer does not take these arguments.
     """
-    return make_part(name, known_memory_layers()[name], arguments)
+    return make_part(name, list_known_memory_layers()[name], arguments)
 
 
 def split_layers(
@@ -95,7 +95,7 @@ def choose_memory_layers(chosen: Iterable[str | MemoryLayer]) -> list[MemoryLaye
         SettingsError: an object lacks a member of a layer, or two layers have one name.
     """
     items = list(chosen)
-    known = known_memory_layers() if items else {}  # a memory without such layers loads no system
+    known = list_known_memory_layers() if items else {}  # a memory without such layers loads no system
     layers: dict[str, MemoryLayer] = {}
     for item in items:
         layer = known[item]() if isinstance(item, str) else item
@@ -169,10 +169,10 @@ def _parts(
         if rows is _END:
             return
         if not isinstance(rows, OverviewRows):
-            raise refused(layer.name, "OverviewRows", f"a {type(rows).__name__}")
+            raise make_layer_error(layer.name, "OverviewRows", f"a {type(rows).__name__}")
         require_rows(layer.name, rows, _KINDS)
         if others := {overview.layer for overview in rows.overviews} - {layer.name}:
-            raise refused(layer.name, "overviews of its own", f"some of {', '.join(map(repr, others))}")
+            raise make_layer_error(layer.name, "overviews of its own", f"some of {', '.join(map(repr, others))}")
         yield rows
 
 

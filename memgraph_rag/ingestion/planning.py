@@ -16,7 +16,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.ingestion.given_answers import GivenAnswers
 from memgraph_rag.ingestion.segmenting import CutSegments
-from memgraph_rag.ingestion.sources import Item, Loaded, hash_with, is_elsewhere
+from memgraph_rag.ingestion.sources import Item, Loaded, hash_changed, is_elsewhere
 from memgraph_rag.layers.growth import join_top_points
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.lexical.language import detect_language
@@ -119,18 +119,20 @@ class Planner:
 
     def plan(self, group: Sequence[Item]) -> list[Plan]:
         """Return the plan of each document, in order; a ``Failure`` stays one. Changed metadata are stored."""
-        stored = self._stored_records(group)
+        stored = self._find_records(group)
         items = self._without_strangers([self._with_stored_parts(item, stored) for item in group])
         described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
         plans = [self._plan_document(item, stored | described) for item in items]
-        plans = self._with_counts([_as_described(plan) if _is_receipt_of(plan, described) else plan for plan in plans])
+        plans = self._with_counts(
+            [_mark_described(plan) if _is_receipt_of(plan, described) else plan for plan in plans]
+        )
         plans = self._with_stored_rows(plans)
         return self._mark_echoes(plans, stored, group)
 
     def _document_id(self, key: str) -> str:
         return make_id(self._store.namespace, "document", key)
 
-    def _stored_records(self, group: Sequence[Item]) -> dict[str, DocumentRecord]:
+    def _find_records(self, group: Sequence[Item]) -> dict[str, DocumentRecord]:
         """Return the stored records with the keys of the documents to add, by document id."""
         ids = [self._document_id(item.key) for item in group if isinstance(item, Loaded) and not item.is_new]
         return {record.id: record for record in self._store.documents(ids)}
@@ -204,9 +206,9 @@ class Planner:
             return list(plans)
         segments = self._store.list_segments_by_document([plan.record.id for plan in deepened])
         sections = self._store.list_sections_by_document(
-            [plan.record.id for plan in deepened if _takes_stored(plan, "outline")]
+            [plan.record.id for plan in deepened if _needs_stored(plan, "outline")]
         )
-        summaries = find_summaries(self._store, [plan.record.id for plan in deepened if _takes_stored(plan, "points")])
+        summaries = find_summaries(self._store, [plan.record.id for plan in deepened if _needs_stored(plan, "points")])
         mentions = self._store.list_mentions_by_document(
             [plan.record.id for plan in deepened if plan.lacks(RELATIONS.layer)]
         )
@@ -308,7 +310,7 @@ def takes(layer: Layer, name: str) -> bool:
     return name in {*layer.requires, *getattr(layer, "uses", ())}
 
 
-def _takes_stored(pending: PendingDocument, name: str) -> bool:
+def _needs_stored(pending: PendingDocument, name: str) -> bool:
     """Whether the layer with this name is stored and a missing layer requires or uses it."""
     is_stored = name in pending.record.layers and not pending.lacks(name)
     return is_stored and any(takes(layer, name) for layer in pending.missing_layers)
@@ -324,7 +326,7 @@ def _is_receipt_of(plan: Plan, records: Mapping[str, DocumentRecord]) -> bool:
     return isinstance(plan, Receipt) and plan.document_id in records
 
 
-def _as_described(plan: Plan) -> Plan:
+def _mark_described(plan: Plan) -> Plan:
     return replace(plan, action=Action.DESCRIBED) if isinstance(plan, Receipt) else plan
 
 
@@ -334,7 +336,7 @@ def _differ_in_metadata_only(document: Document, record: DocumentRecord) -> bool
         document.sha256 != record.sha256
         and timestamps.named_in(document.metadata) == timestamps.named_in(record.metadata)
         and document.metadata.get(ECHO) == record.metadata.get(ECHO)
-        and hash_with(document, document.title, record.metadata) == record.sha256
+        and hash_changed(document, document.title, record.metadata) == record.sha256
     )
 
 

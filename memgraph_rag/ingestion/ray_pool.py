@@ -129,9 +129,9 @@ class RayPool:
             files = [asked.file for asked in batch if asked.file is not None]
             batches.append((batch, self._begin(_Task("read_each", files, [file.path for file in files]))))
             while len(batches) > self.ahead:
-                yield from _loaded(*batches.popleft())
+                yield from _iterate_loaded(*batches.popleft())
         while batches:
-            yield from _loaded(*batches.popleft())
+            yield from _iterate_loaded(*batches.popleft())
 
     def start(self, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
         """See ``BuildPool.start``."""
@@ -195,12 +195,12 @@ class RayPool:
         unserved = len(self._files) + len(self._groups) - len(self._starting)
         room = self._most_workers - len(self._workers) - len(self._starting)
         for _ in range(min(unserved, room)):
-            worker = self._started()
+            worker = self._start_worker()
             self._starting[worker.__ray_ready__.remote()] = worker
 
-    def _started(self) -> Any:
+    def _start_worker(self) -> Any:
         try:
-            return self._worker_class.remote(self._builder.shared_by(self._most_workers))
+            return self._worker_class.remote(self._builder.divide_among(self._most_workers))
         except (TypeError, PicklingError) as exc:
             raise SettingsError(
                 f"Expected models and layers that can be sent to workers, got one that cannot be pickled: "
@@ -326,7 +326,7 @@ def _read_together(requests: Iterable[Request]) -> Iterator[list[_Asked]]:
         yield batch
 
 
-def _loaded(batch: Sequence[_Asked], texts: Callable[[], list[Any]]) -> Iterator[Loaded | Failure]:
+def _iterate_loaded(batch: Sequence[_Asked], texts: Callable[[], list[Any]]) -> Iterator[Loaded | Failure]:
     """Yield the document of each request. This process reads the files that no worker could read."""
     read_elsewhere = iter(texts())
     for asked in batch:

@@ -33,7 +33,7 @@ from memgraph_rag.types import (
     text_hash,
 )
 
-__all__ = ["GroupSize", "Item", "Loaded", "Request", "grouped", "hash_with", "is_elsewhere", "load_request"]
+__all__ = ["GroupSize", "Item", "Loaded", "Request", "group_items", "hash_changed", "is_elsewhere", "load_request"]
 
 _MOST_DESCRIBED = 60  # characters of the name of a source that could not be loaded
 _MOST_SAME = 16  # keys in ``same_as`` of a receipt
@@ -93,7 +93,7 @@ class Loaded:
         own = self.document.metadata
         metadata = own if self.has_metadata else {**stored.metadata, **own}
         as_read = (self.document, replace(self.document, reading=0))
-        is_same = stored.sha256 in [hash_with(document, stored.title, stored.metadata) for document in as_read]
+        is_same = stored.sha256 in [hash_changed(document, stored.title, stored.metadata) for document in as_read]
         title = stored.title if is_same and not self.has_title else self.document.title
         return replace(self.document, title=title, metadata=metadata)
 
@@ -145,7 +145,7 @@ def _refuse_page_key(key: str) -> None:
         )
 
 
-def grouped(items: Iterable[Item], store: GraphStore, size: GroupSize, *, ahead: int) -> Iterator[list[Item]]:
+def group_items(items: Iterable[Item], store: GraphStore, size: GroupSize, *, ahead: int) -> Iterator[list[Item]]:
     """Yield the items in groups, each with its key. Each group costs one query.
 
     A group ends with the item that fills it, which may be long, and before an item whose key it has already.
@@ -154,8 +154,8 @@ def grouped(items: Iterable[Item], store: GraphStore, size: GroupSize, *, ahead:
         ahead: the number of previous groups that may not be stored yet when a group is yielded.
     """
     keys = _Keys(store, ahead)
-    for group in _bounded(items, size):
-        yield from _with_distinct_keys(keys.assigned(group))
+    for group in _cut_groups(items, size):
+        yield from _with_distinct_keys(keys.assign_keys(group))
 
 
 class _Keys:
@@ -169,7 +169,7 @@ class _Keys:
         self._key_of_file: deque[dict[str, str]] = deque(maxlen=ahead + 1)
         self._text_of_key: deque[dict[str, str]] = deque(maxlen=ahead + 1)
 
-    def assigned(self, group: Sequence[Item]) -> list[Item]:
+    def assign_keys(self, group: Sequence[Item]) -> list[Item]:
         """Return the group, with the keys under which its files are stored or were loaded before."""
         loaded = [item for item in group if isinstance(item, Loaded)]
         if not loaded:
@@ -181,29 +181,29 @@ class _Keys:
         )
         waiting = {fingerprint.key for fingerprint in stored}.union(*self._text_of_key)
         self._key_of_file.appendleft({})
-        keyed = [self._keyed(item, stored) if isinstance(item, Loaded) else item for item in group]
+        keyed = [self._assign_key(item, stored) if isinstance(item, Loaded) else item for item in group]
         self._text_of_key.append({item.key: item.text_sha256 for item in keyed if isinstance(item, Loaded)})
         keys_of_text = _keys_by_text(stored, dict(chain.from_iterable(map(dict.items, self._text_of_key))))
         times = Counter(item.key for item in keyed if isinstance(item, Loaded))
         return [
-            replace(_with_same(item, keys_of_text), is_new=times[item.key] == 1 and item.key not in waiting)
+            replace(_mark_same(item, keys_of_text), is_new=times[item.key] == 1 and item.key not in waiting)
             if isinstance(item, Loaded)
             else item
             for item in keyed
         ]
 
-    def _keyed(self, item: Loaded, stored: Sequence[Fingerprint]) -> Loaded:
+    def _assign_key(self, item: Loaded, stored: Sequence[Fingerprint]) -> Loaded:
         """Return the document with the key that its file has already, unless the user gave a key."""
         if not item.has_key:
             key = next((known[file] for file in item.files for known in self._key_of_file if file in known), None)
-            key = key or _stored_key(item, stored)
+            key = key or _find_stored_key(item, stored)
             item = replace(item, document=replace(item.document, key=key or item.key))
         recent = self._key_of_file[0]
         recent.update({file: item.key for file in item.files if file not in recent})
         return item
 
 
-def _stored_key(item: Loaded, stored: Sequence[Fingerprint]) -> str | None:
+def _find_stored_key(item: Loaded, stored: Sequence[Fingerprint]) -> str | None:
     """Return the key under which a file is stored, or None. Of several keys, its own spelling has precedence."""
     keys = [
         (fingerprint.key != item.key, item.files.index(fingerprint.source), fingerprint.key)
@@ -222,12 +222,12 @@ def _keys_by_text(stored: Iterable[Fingerprint], recent: dict[str, str]) -> dict
     return keys
 
 
-def _with_same(item: Loaded, keys_of_text: Mapping[str, set[str]]) -> Loaded:
+def _mark_same(item: Loaded, keys_of_text: Mapping[str, set[str]]) -> Loaded:
     others = sorted(keys_of_text.get(item.text_sha256, set()) - {item.key})
     return replace(item, same_as=tuple(others[:_MOST_SAME])) if others else item
 
 
-def _bounded(items: Iterable[Item], size: GroupSize) -> Iterator[list[Item]]:
+def _cut_groups(items: Iterable[Item], size: GroupSize) -> Iterator[list[Item]]:
     """Yield groups of consecutive items. A group ends when it is full."""
     group: list[Item] = []
     characters = 0
@@ -261,7 +261,7 @@ def _with_distinct_keys(group: Iterable[Item]) -> Iterator[list[Item]]:
     yield part
 
 
-def hash_with(document: Document, title: str, metadata: Mapping[str, MetadataValue]) -> str:
+def hash_changed(document: Document, title: str, metadata: Mapping[str, MetadataValue]) -> str:
     """Return the ``sha256`` that a document would have with another title and other metadata."""
     return replace(document, title=title, metadata=metadata).sha256
 

@@ -26,7 +26,7 @@ LAYERS = ("entities", "outline", "context", "points", "relations")
 
 def start_elsewhere(pool: LocalPool, documents: Sequence[PendingDocument]) -> Callable[[], list[BuildOutcome]]:
     """As a worker does it: builder and documents arrive there as bytes, and so do the graphs here."""
-    builder, arrived = pickle.loads(pickle.dumps((pool._builder.shared_by(2), documents)))
+    builder, arrived = pickle.loads(pickle.dumps((pool._builder.divide_among(2), documents)))
     return lambda: pickle.loads(pickle.dumps(builder.build_each(arrived)))
 
 
@@ -65,7 +65,7 @@ def test_pickled_models_load_again_without_a_database(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal", owner="me")
     models = FoundModels(settings, stored_recognizer=str, journal=journal)
     name = models.recognizer.name
-    sent = pickle.dumps(LimitedModels(models, 100).shared_by(4))
+    sent = pickle.dumps(LimitedModels(models, 100).divide_among(4))
     assert b"secret" not in sent
     assert b"db:7687" not in sent
     arrived = pickle.loads(sent)
