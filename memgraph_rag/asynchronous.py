@@ -33,7 +33,9 @@ Owner = TypeVar("Owner")
 _END: Any = object()
 
 
-def _awaited(method: Callable[Concatenate[Owner, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+def _wrap_in_coroutine(
+    method: Callable[Concatenate[Owner, P], T],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """Return the method as a coroutine function that runs it in a thread.
 
     When the coroutine is cancelled, the thread still runs the method to its end.
@@ -46,7 +48,9 @@ def _awaited(method: Callable[Concatenate[Owner, P], T]) -> Callable[Concatenate
     return call
 
 
-def _iterated(method: Callable[Concatenate[Owner, P], Iterator[T]]) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
+def _wrap_in_async_iterator(
+    method: Callable[Concatenate[Owner, P], Iterator[T]],
+) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
     """Return the method as an asynchronous generator function. Arguments are checked with the first item."""
 
     @wraps(method)
@@ -101,21 +105,21 @@ class AsyncMemory:
             )
         return self._memory
 
-    add = _awaited(Memory.add)
-    add_many = _iterated(Memory.add_many)
-    search = _awaited(Memory.search)
-    brief = _awaited(Memory.brief)
-    ask = _awaited(Memory.ask)
-    stream = _iterated(Memory.stream)
-    documents = _awaited(Memory.documents)
-    get = _awaited(Memory.get)
-    around = _awaited(Memory.around)
-    map = _awaited(Memory.map)
-    deepen = _iterated(Memory.deepen)
-    tools = _awaited(Memory.tools)
-    questions = _awaited(Memory.questions)
-    status = _awaited(Memory.status)
-    close = _awaited(Memory.close)
+    add = _wrap_in_coroutine(Memory.add)
+    add_many = _wrap_in_async_iterator(Memory.add_many)
+    search = _wrap_in_coroutine(Memory.search)
+    brief = _wrap_in_coroutine(Memory.brief)
+    ask = _wrap_in_coroutine(Memory.ask)
+    stream = _wrap_in_async_iterator(Memory.stream)
+    documents = _wrap_in_coroutine(Memory.documents)
+    get = _wrap_in_coroutine(Memory.get)
+    around = _wrap_in_coroutine(Memory.around)
+    map = _wrap_in_coroutine(Memory.map)
+    deepen = _wrap_in_async_iterator(Memory.deepen)
+    tools = _wrap_in_coroutine(Memory.tools)
+    questions = _wrap_in_coroutine(Memory.questions)
+    status = _wrap_in_coroutine(Memory.status)
+    close = _wrap_in_coroutine(Memory.close)
 
     async def forget(self, document: Any = None, **named: Any) -> Any:
         """Remove a document, all documents of a user, or a kept question; see ``Memory.forget``."""
@@ -152,16 +156,16 @@ class AsyncScopedMemory:
     def __init__(self, view: ScopedMemory) -> None:
         self.wrapped = view
 
-    add = _awaited(ScopedMemory.add)
-    search = _awaited(ScopedMemory.search)
-    brief = _awaited(ScopedMemory.brief)
-    wishes = _awaited(ScopedMemory.wishes)
-    statements = _awaited(ScopedMemory.statements)
-    ask = _awaited(ScopedMemory.ask)
-    stream = _iterated(ScopedMemory.stream)
-    tools = _awaited(ScopedMemory.tools)
-    documents = _awaited(ScopedMemory.documents)
-    export_to = _awaited(ScopedMemory.export_to)
+    add = _wrap_in_coroutine(ScopedMemory.add)
+    search = _wrap_in_coroutine(ScopedMemory.search)
+    brief = _wrap_in_coroutine(ScopedMemory.brief)
+    wishes = _wrap_in_coroutine(ScopedMemory.wishes)
+    statements = _wrap_in_coroutine(ScopedMemory.statements)
+    ask = _wrap_in_coroutine(ScopedMemory.ask)
+    stream = _wrap_in_async_iterator(ScopedMemory.stream)
+    tools = _wrap_in_coroutine(ScopedMemory.tools)
+    documents = _wrap_in_coroutine(ScopedMemory.documents)
+    export_to = _wrap_in_coroutine(ScopedMemory.export_to)
 
     async def forget(self, document: Any = None) -> Receipt | list[Receipt]:
         """Remove a document of the scope, or all documents of its user; see ``ScopedMemory.forget``."""
@@ -178,10 +182,10 @@ class AsyncSession:
     def __init__(self, session: Session) -> None:
         self.wrapped = session
 
-    add = _awaited(Session.add)
-    recall = _awaited(Session.recall)
-    ask = _awaited(Session.ask)
-    end = _awaited(Session.end)
+    add = _wrap_in_coroutine(Session.add)
+    recall = _wrap_in_coroutine(Session.recall)
+    ask = _wrap_in_coroutine(Session.ask)
+    end = _wrap_in_coroutine(Session.end)
 
 
 class AsyncMaintenance:
@@ -190,12 +194,12 @@ class AsyncMaintenance:
     def __init__(self, maintenance: Maintenance) -> None:
         self.wrapped = maintenance
 
-    purge = _awaited(Maintenance.purge)
-    reembed = _awaited(Maintenance.reembed)
-    remove_layer = _iterated(Maintenance.remove_layer)
-    examine = _awaited(Maintenance.examine)
-    repair = _awaited(Maintenance.repair)
-    export_to = _awaited(Maintenance.export_to)
-    export_files = _awaited(Maintenance.export_files)
-    import_from = _iterated(Maintenance.import_from)
-    write_bulk_files = _awaited(Maintenance.write_bulk_files)
+    purge = _wrap_in_coroutine(Maintenance.purge)
+    reembed = _wrap_in_coroutine(Maintenance.reembed)
+    remove_layer = _wrap_in_async_iterator(Maintenance.remove_layer)
+    examine = _wrap_in_coroutine(Maintenance.examine)
+    repair = _wrap_in_coroutine(Maintenance.repair)
+    export_to = _wrap_in_coroutine(Maintenance.export_to)
+    export_files = _wrap_in_coroutine(Maintenance.export_files)
+    import_from = _wrap_in_async_iterator(Maintenance.import_from)
+    write_bulk_files = _wrap_in_coroutine(Maintenance.write_bulk_files)

@@ -33,11 +33,11 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.facts.remarks import with_days
-from memgraph_rag.ingestion.layer_choice import DEFAULT_LAYERS, choose_layers, known_layers
+from memgraph_rag.ingestion.layer_choice import DEFAULT_LAYERS, choose_layers, list_known_layers
 from memgraph_rag.ingestion.memory_layers import (
     choose_memory_layers,
     documents_without,
-    known_memory_layers,
+    list_known_memory_layers,
     split_layers,
 )
 from memgraph_rag.ingestion.sources import Request
@@ -75,7 +75,7 @@ from memgraph_rag.types.brief import Brief
 from memgraph_rag.types.inspection import MemoryMap, Neighbourhood
 from memgraph_rag.types.receipts import Failure, Receipt
 
-__all__ = ["DEFAULT_LAYERS", "Memory", "known_layers", "known_memory_layers"]
+__all__ = ["DEFAULT_LAYERS", "Memory", "list_known_layers", "list_known_memory_layers"]
 
 
 class Memory:
@@ -97,12 +97,12 @@ class Memory:
             namespace keeps the recognizer that built it.
         strategy: how ``ask`` reads: a name (``strategies.known_strategies``) or your own ``Strategy``. The default is
             the walk, and ``overviews`` for a question about the whole memory, if overviews were built.
-        layers: the layers that ``add`` builds above the segments: names (``known_layers``) or ``Layer`` objects, or
-            "full" for entities, points and relations. The default is entities, which need no language model; it is
+        layers: the layers that ``add`` builds above the segments: names (``list_known_layers``) or ``Layer`` objects,
+            or "full" for entities, points and relations. The default is entities, which need no language model; it is
             "full" for a language model of 7 billion weights or more on a GPU. ``"points"`` take a small model minutes
             for a chapter, ``"relations"`` as long again: the logger ``memgraph_rag.cost`` tells the cost before at
-            level INFO. Installed systems add further names. Layers of the memory (``known_memory_layers``) are built
-            by ``deepen``, not by ``add``.
+            level INFO. Installed systems add further names. Layers of the memory (``list_known_memory_layers``)
+            are built by ``deepen``, not by ``add``.
         progress: a function that receives the name of a task, the number of finished steps and their total, for
             progress bars.
         **settings: any other field of ``Settings``, such as ``neo4j={"password": …}`` or ``segment_tokens``. With
@@ -269,7 +269,7 @@ class Memory:
             kind = type(sources).__name__
             raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Pass a list of sources.")
         requests = (Request(source, metadata=metadata) for source in sources)
-        models = self._parts.models_within(validation.checked_limits(limits, takes=["tokens"]))
+        models = self._parts.models_within(validation.check_limits(limits, takes=["tokens"]))
         ingestion = self._parts.ingestion(self._parts.layers, models, ray=ray)
         return telemetry.log_outcomes("add", ingestion.add(requests))
 
@@ -304,7 +304,7 @@ class Memory:
             SettingsError: a layer does not exist, or a limit is not a number above 0.
             ModelNotFound: a layer needs a language model, and no model was found.
         """
-        checked = validation.checked_limits(limits, takes=["seconds", "tokens"])
+        checked = validation.check_limits(limits, takes=["seconds", "tokens"])
         return telemetry.log_outcomes("deepen", build_lacking_layers(self._parts, documents, layers, checked))
 
     def session(self, *, user: str, session: str = "default") -> Session:
@@ -395,16 +395,16 @@ class Memory:
         answer that abstains may come without pieces. If the iteration is abandoned, ``keep_trace`` stores nothing.
         """
         self._parts.process.require()
-        question = validation.checked_question(question)
+        question = validation.check_question(question)
         chosen = find_strategy(strategy) if strategy is not None else self._strategy
         snapshot, is_default = GraphSnapshot(self._parts.store), chosen is None
         chosen = chosen or choose_strategy(question, snapshot.statistics(), self._parts.models.embedder)
         held = Scope(**scope)
         if keep_trace:
             kept_questions.require_keepable(chosen, held)
-        extent = self._parts.extent_of(held)
-        checked = validation.checked_limits(limits)
-        style = validation.checked_style(style)
+        extent = self._parts.resolve_extent(held)
+        checked = validation.check_limits(limits)
+        style = validation.check_style(style)
         asks_turns = is_default and chosen.name == DEFAULT
         items = self._parts.reading.run(
             question, chosen, checked, extent, style, snapshot=snapshot, asks_turns=asks_turns
@@ -452,11 +452,11 @@ class Memory:
             ModelNotFound: ``judge`` is True, and there is no language model.
         """
         self._parts.process.require()
-        query = validation.checked_question(query)
+        query = validation.check_question(query)
         validation.check_count("k", k)
         validation.check_relevance(min_relevance, mode=mode, embedder=self._parts.models.embedder)
         with telemetry.span("search", k=k) as event_fields:
-            extent = self._parts.extent_of(Scope(**scope))
+            extent = self._parts.resolve_extent(Scope(**scope))
             turn_judge = self._parts.models.turn_judge if judge else None
             evidence = self._parts.search.find(query, k=k, mode=mode, extent=extent, judge=turn_judge)
             if min_relevance is not None:
@@ -484,9 +484,9 @@ class Memory:
         """
         self._parts.process.require()
         validation.check_count("max_tokens", max_tokens)
-        subject = None if about is None else validation.checked_question(about)
+        subject = None if about is None else validation.check_question(about)
         with telemetry.span("brief") as event_fields:
-            extent = self._parts.extent_of(Scope(**scope))
+            extent = self._parts.resolve_extent(Scope(**scope))
             brief = self._parts.briefs.write(extent, max_tokens=max_tokens, about=subject)
             event_fields |= {"lines": len(brief.lines)}
         return brief

@@ -15,7 +15,7 @@ from typing import Any
 from memgraph_rag.answering.answer import Reading
 from memgraph_rag.answering.update_graph import Learning
 from memgraph_rag.calls import scopes
-from memgraph_rag.calls.document_lookup import checked_names, find_documents
+from memgraph_rag.calls.document_lookup import find_documents, make_name_list
 from memgraph_rag.calls.scope_index import ScopeIndex
 from memgraph_rag.calls.validation import check_namespace
 from memgraph_rag.contracts import GraphStore, Layer, LearningLayer, MemoryLayer, Models, Progress, cosine_scale
@@ -246,12 +246,12 @@ class OpenMemory:
         """
         if documents is None:
             return None
-        records = find_documents(self.store, checked_names(documents))
+        records = find_documents(self.store, make_name_list(documents))
         return list(dict.fromkeys(record.id for record in records))
 
-    def extent_of(self, scope: Scope) -> Extent:
-        """Return the document ids and the period that a scope selects; errors as for ``scopes.extent_of``."""
-        return scopes.extent_of(scope, self.store, self.scopes)
+    def resolve_extent(self, scope: Scope) -> Extent:
+        """Return the document ids and the period that a scope selects; errors as for ``scopes.resolve_extent``."""
+        return scopes.resolve_extent(scope, self.store, self.scopes)
 
     def close(self) -> None:
         """Close the store if this memory opened it. A second call does nothing."""

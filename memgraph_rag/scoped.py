@@ -65,8 +65,8 @@ class ScopedMemory:
         self.scope = scope
         self._memory, self._parts = memory, parts
         self._metadata = read_metadata(scope)
-        validation.checked_time("since", scope.since)
-        validation.checked_end(scope.until, scope.at)
+        validation.parse_scope_time("since", scope.since)
+        validation.parse_scope_end(scope.until, scope.at)
 
     def add(
         self,
@@ -114,8 +114,10 @@ class ScopedMemory:
         left out. ``Evidence.why`` says whether it is an instruction or a preference, and ``Evidence.standing`` has its
         words. The layer ``facts`` extracts them; without the layer the list is empty.
         """
-        query = validation.checked_question(query)
-        return self._parts.wishes.bearing_on(query, self._parts.extent_of(Scope(**narrow_scope(self.scope, scope))))
+        query = validation.check_question(query)
+        return self._parts.wishes.find_relevant_wishes(
+            query, self._parts.resolve_extent(Scope(**narrow_scope(self.scope, scope)))
+        )
 
     def statements(self, **scope: Unpack[ScopeFields]) -> list[Statement]:
         """Return what people said of themselves in the scope, with what holds, by user, speaker and attribute.
@@ -123,7 +125,7 @@ class ScopedMemory:
         Of an attribute the oldest statement comes first; instructions and preferences come last, the newest first. The
         layer ``facts`` extracts them; without the layer the list is empty.
         """
-        return self._parts.statements(self._parts.extent_of(Scope(**narrow_scope(self.scope, scope))))
+        return self._parts.statements(self._parts.resolve_extent(Scope(**narrow_scope(self.scope, scope))))
 
     def ask(
         self,
@@ -215,7 +217,7 @@ class ScopedMemory:
 
         The message does not reveal whether the document exists outside of the scope.
         """
-        extent = self._parts.extent_of(self.scope)
+        extent = self._parts.resolve_extent(self.scope)
         try:
             (record,) = find_documents(self._parts.store, [document])
             is_within = extent.documents is None or record.id in extent.documents

@@ -234,7 +234,7 @@ class HandMadeSearch:
     def find_speaker_mismatch(self, question: str) -> None:
         return None
 
-    def locate_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
+    def check_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         return {name: any(name in text for text in texts) for name in self._named if name in question}
 
     def find_similar_names(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:

@@ -46,12 +46,12 @@ def enter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(folder)
     monkeypatch.setenv("MEMGRAPH_RAG_MODEL", "qwen2.5-coder-0.5b-instruct")
-    checked = validation.checked_limits
+    checked = validation.check_limits
 
     def limited(limits: Limits | None, **takes: Any) -> Limits:
         return checked(limits, **takes) if limits or takes else Limits(nodes=8)
 
-    monkeypatch.setattr(validation, "checked_limits", limited)
+    monkeypatch.setattr(validation, "check_limits", limited)
 
 
 @pytest.fixture(scope="module")

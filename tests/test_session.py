@@ -16,7 +16,7 @@ from memories import graph_of, options
 
 from memgraph_rag import Memory, Message, Stored
 from memgraph_rag.errors import DocumentError, SettingsError, StoreReadOnly
-from memgraph_rag.facts.layer import facts_in
+from memgraph_rag.facts.layer import extract_facts
 from memgraph_rag.session import Session
 from memgraph_rag.text import session_pages
 from memgraph_rag.text.session_pages import MOST_TURNS, Conversation, PageTurn, count_repeated
@@ -376,9 +376,9 @@ def test_a_turn_is_read_for_facts_once(memory: Memory, monkeypatch: pytest.Monke
 
     def reading(segment: Any, words: str) -> Any:
         read.append(segment.text.strip())
-        return facts_in(segment, words)
+        return extract_facts(segment, words)
 
-    monkeypatch.setattr("memgraph_rag.facts.layer.facts_in", reading)
+    monkeypatch.setattr("memgraph_rag.facts.layer.extract_facts", reading)
     session = memory.session(user="ann")
     homes = [f"I live in {place}." for place in ("Hamburg", "Berlin", "Oslo")]
     for home in homes:

@@ -23,7 +23,7 @@ from memgraph_rag.answering.lacking_layers import find_lacking_layers
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session, cite_value, finish
 from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, solve
-from memgraph_rag.answering.question_plans.values import holds, words_of
+from memgraph_rag.answering.question_plans.values import holds, normalise_words
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_parts, describe_search
 from memgraph_rag.answering.snapshot import GraphSnapshot
 from memgraph_rag.answering.what_holds import NEVER_TOLD, STRATEGY, answer_from_turns, trace_turns
@@ -89,7 +89,7 @@ class _Asked:
         """The seconds since the question began."""
         return time.perf_counter() - self.began
 
-    def reached_limit(self, trace: Sequence[Step], usage: Usage) -> StopReason | None:
+    def find_reached_limit(self, trace: Sequence[Step], usage: Usage) -> StopReason | None:
         """Return the stop reason of the limit that is reached, or None."""
         if self.limits.nodes is not None and len(trace) >= self.limits.nodes:
             return StopReason.MAX_NODES
@@ -188,7 +188,7 @@ class Reading:
             self._models,
             graph,
             make_context=lambda session: self._context(graph, bounded, extent, session, limits),
-            is_spent=lambda trace, usage: asked.reached_limit(trace, usage) is not None,
+            is_spent=lambda trace, usage: asked.find_reached_limit(trace, usage) is not None,
             refuses=lambda part, evidence: self._make_rules(bounded).apply(part, evidence) is not None,
         )
         solved = yield from self._solve(asked, graph, bounded, parts)
@@ -212,7 +212,7 @@ class Reading:
             for steps in _passes(strategy, question, context):
                 trace += steps
                 yield from parts.add(steps) if plans else steps
-                stop = steps[-1].stop or asked.reached_limit(trace, session.usage)
+                stop = steps[-1].stop or asked.find_reached_limit(trace, session.usage)
                 # A question about a whole names nothing of it, so what was read is not like the question.
                 was_checked = was_checked or any(isinstance(step.node, Overview) for step in steps)
                 if stop is None and checks and not was_checked and len(trace) >= ENOUGH_TO_TELL:
@@ -245,7 +245,9 @@ class Reading:
             yield Answer(
                 question=question,
                 text=written.text
-                or describe_parts(told, is_spent=asked.reached_limit(trace, session.usage + parts.usage) is not None)
+                or describe_parts(
+                    told, is_spent=asked.find_reached_limit(trace, session.usage + parts.usage) is not None
+                )
                 or (refusal.text if refusal else describe_search(question, trace, graph, search)),
                 abstained=not written.text,
                 stop_reason=refusal.stop if refusal else stop or StopReason.EXHAUSTED,
@@ -309,11 +311,11 @@ class Reading:
                     asked.snapshot.graph.entities([entity_id(self._store.namespace, name) for name in ngrams(value)])
                 ),
             )
-        if rewritten is None or asked.reached_limit(parts.trace, session.usage + parts.usage) is not None:
+        if rewritten is None or asked.find_reached_limit(parts.trace, session.usage + parts.usage) is not None:
             return nothing
         last = yield from parts.answer(rewritten, asked.style, max_tokens=self._answer_tokens)
         short = last.written.short
-        if not short or words_of(short).partition(" ")[0] in ("yes", "no") or not asked.has_stored(parts.trace):
+        if not short or normalise_words(short).partition(" ")[0] in ("yes", "no") or not asked.has_stored(parts.trace):
             return nothing
         refusal = rules.apply(rewritten, last.evidence)
         if refusal is None and (

@@ -158,9 +158,9 @@ class SearchWithin:
         """
         return self._search.find_speaker_mismatch(question, self._extent)
 
-    def locate_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
+    def check_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Return, for each name in an English question, whether one of these texts holds it; otherwise empty."""
-        return self._search.locate_names(question, texts)
+        return self._search.check_names(question, texts)
 
     def find_similar_names(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
         """Return the names in these texts with a spelling similar to one of ``names`` that no text holds, each once."""

@@ -45,10 +45,13 @@ def tell_days(written: WrittenAnswer, segments: Sequence[Segment]) -> WrittenAns
     meant = relative_days(cited.quote, time)
     own_day = day_of(time)
 
-    def in_words(text: str) -> str:
+    def write_day_in_words(text: str) -> str:
         text = _TIME.sub(lambda match: day_of(match[0]) or match[0], text)
         return text.replace(own_day, meant[0].days) if meant else text
 
     return replace(
-        written, text=in_words(written.text), unmarked=in_words(written.unmarked), short=in_words(written.short)
+        written,
+        text=write_day_in_words(written.text),
+        unmarked=write_day_in_words(written.unmarked),
+        short=write_day_in_words(written.short),
     )

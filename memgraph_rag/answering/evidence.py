@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memgraph_rag.contracts import Embedder, GraphReader
-from memgraph_rag.facts.own_words import pasted_words
+from memgraph_rag.facts.own_words import extract_pasted_words
 from memgraph_rag.strategies.support import segments_under
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.text.injection import addresses_model, unsupported_links
@@ -62,7 +62,7 @@ def find_warnings(text: str, citations: Sequence[Citation], evidence: ReadEviden
     for segment in evidence.segments:
         if segment.document_id not in evidence.keys.keys() - warned_ids:
             continue
-        others = pasted_words(segment) if segment.speaker else None
+        others = extract_pasted_words(segment) if segment.speaker else None
         if line := addresses_model(segment.text, others=others):
             warned_ids.add(segment.document_id)
             yield AnswerWarning(WarningKind.ADDRESSES_MODEL, line, evidence.keys[segment.document_id])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from memgraph_rag.contracts import MemoryGraph, Strategy
-from memgraph_rag.ingestion.memory_layers import known_memory_layers
+from memgraph_rag.ingestion.memory_layers import list_known_memory_layers
 from memgraph_rag.strategies import required_layers
 from memgraph_rag.types import AnswerWarning, DocumentRecord, Extent, Step, WarningKind
 
@@ -29,7 +29,7 @@ def find_lacking_layers(
     wanted = required_layers(strategy)
     if not wanted:
         return
-    of_memory = known_memory_layers()
+    of_memory = list_known_memory_layers()
     records = _read_documents(trace, graph, extent)
     for layer in wanted:
         if layer in of_memory:

@@ -73,7 +73,7 @@ class RefusalRules:
         if not self._checks_names or not quotes.can_tell:
             return quotes.bearing(question), []
         texts = [f"{titles.get(segment.document_id, '')}\n{segment.text}" for segment in evidence.segments]
-        is_held = self._search.locate_names(question, texts)
+        is_held = self._search.check_names(question, texts)
         unnamed = [name for name, is_named in is_held.items() if not is_named]
         return quotes.bearing(question, unnamed=len(unnamed) / len(is_held) if is_held else 0.0), unnamed
 

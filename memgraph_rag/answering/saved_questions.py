@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import closing, suppress
 from datetime import datetime, timezone
 
-from memgraph_rag.calls.validation import is_possible_key, readable
+from memgraph_rag.calls.validation import clean_text, is_possible_key
 from memgraph_rag.contracts import GraphStore, GraphWriter, Strategy
 from memgraph_rag.display import show
 from memgraph_rag.errors import QuestionNotFound, SettingsError, StrategyError
@@ -19,7 +19,7 @@ def question_ids(question: str, namespace: str) -> list[str]:
     """Return the possible ids of the kept question with this text or id, not looked up; empty if it can be neither."""
     if not isinstance(question, str) or not question.strip():
         return []
-    return [question_id(namespace, readable(question)), *([question] if is_possible_key(question) else [])]
+    return [question_id(namespace, clean_text(question)), *([question] if is_possible_key(question) else [])]
 
 
 def require_keepable(strategy: Strategy, scope: Scope) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from memgraph_rag.contracts import GraphStore, LearningLayer, Models, SplitDocument
 from memgraph_rag.errors import DocumentNotFound, StoreError
-from memgraph_rag.ingestion.graph_building import embed_relations, unnamed_ends
+from memgraph_rag.ingestion.graph_building import embed_relations, list_unnamed_ends
 from memgraph_rag.ingestion.layer_building import extract_rows
 from memgraph_rag.ingestion.planning import find_summaries
 from memgraph_rag.lexical.names import normalise
@@ -60,7 +60,7 @@ class Learning:
             for record, document, found_rows in zip(records, documents, rows, strict=True)
             if found_rows.mentions or found_rows.relations
         ]
-        names = {entity.id: normalise(entity.name) for entity in self._store.entities(unnamed_ends(graphs))}
+        names = {entity.id: normalise(entity.name) for entity in self._store.entities(list_unnamed_ends(graphs))}
         with_vectors = embed_relations(graphs, names, self._models.embedder)
         return [relation for graph in with_vectors if self._is_stored(graph) for relation in graph.relations]
 

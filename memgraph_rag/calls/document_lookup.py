@@ -16,12 +16,12 @@ from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.text.paths import default_key, may_be_path, spellings
 from memgraph_rag.types import DocumentRecord, Fingerprint
 
-__all__ = ["checked_names", "find_documents"]
+__all__ = ["find_documents", "make_name_list"]
 
 _MOST_KEYS = 5  # in one message
 
 
-def checked_names(names: Sequence[str | Path]) -> list[str | Path]:
+def make_name_list(names: Sequence[str | Path]) -> list[str | Path]:
     """Return names of documents as a list. The single names are not checked.
 
     Raises:

@@ -11,18 +11,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
-from memgraph_rag.calls.document_lookup import checked_names, find_documents
+from memgraph_rag.calls.document_lookup import find_documents, make_name_list
 from memgraph_rag.calls.scope_index import ScopeIndex
-from memgraph_rag.calls.validation import checked_end, checked_time
+from memgraph_rag.calls.validation import parse_scope_end, parse_scope_time
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.types import SESSION, USER, Extent, MetadataValue, Receipt, Scope, ScopeFields
 
-__all__ = ["extent_of", "forget", "narrow_scope", "read_metadata", "require_one"]
+__all__ = ["forget", "narrow_scope", "read_metadata", "require_one", "resolve_extent"]
 
 
-def extent_of(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
+def resolve_extent(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
     """Return the ids of the documents and the period that a scope selects; the ids are None if no document is excluded.
 
     Args:
@@ -33,17 +33,17 @@ def extent_of(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> Extent:
         SettingsError: ``where`` is not a mapping, or names another user or session; or a user, a session or a time is
             invalid.
     """
-    since, until = checked_time("since", scope.since), checked_end(scope.until, scope.at)
+    since, until = parse_scope_time("since", scope.since), parse_scope_end(scope.until, scope.at)
     return Extent(_ids(scope, store, scopes), since, until)
 
 
 def _ids(scope: Scope, store: GraphStore, scopes: ScopeIndex) -> list[str] | None:
     """Return the ids of the documents that match all fields of a scope except times; None means all documents."""
     read_metadata(scope)
-    where, owner = scope.where, _owner_in(scope)
+    where, owner = scope.where, _make_owner(scope)
     ids: list[str] | None = None
     if scope.documents is not None:
-        ids = list(dict.fromkeys(record.id for record in find_documents(store, checked_names(scope.documents))))
+        ids = list(dict.fromkeys(record.id for record in find_documents(store, make_name_list(scope.documents))))
     if owner:
         within = scopes.documents(owner)
         ids = within if ids is None else sorted({*within} & {*ids})
@@ -59,7 +59,7 @@ def read_metadata(scope: Scope) -> dict[str, MetadataValue]:
         SettingsError: ``where`` is not a mapping, or names another user or session; or a user or a session is not a
             name.
     """
-    where, owner = scope.where, _owner_in(scope)
+    where, owner = scope.where, _make_owner(scope)
     if where is not None and not isinstance(where, Mapping):
         raise SettingsError(
             f"Expected where as a mapping of metadata, got {show(where)}. Pass a dict such as {{'topic': 'x'}}.",
@@ -71,7 +71,7 @@ def read_metadata(scope: Scope) -> dict[str, MetadataValue]:
     return metadata
 
 
-def _owner_in(scope: Scope) -> dict[str, MetadataValue]:
+def _make_owner(scope: Scope) -> dict[str, MetadataValue]:
     """Return the user and the session of a scope in the form of a document's metadata; a field with None is absent."""
     names: dict[str, MetadataValue] = {}
     for name, value in ((USER, scope.user), (SESSION, scope.session)):

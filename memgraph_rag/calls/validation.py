@@ -16,7 +16,7 @@ from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, QuestionError, SettingsError
 from memgraph_rag.lexical import timestamps
-from memgraph_rag.types import AnswerStyle, Limits, is_storable, storable
+from memgraph_rag.types import AnswerStyle, Limits, is_storable, make_storable
 
 T = TypeVar("T")
 
@@ -25,17 +25,17 @@ __all__ = [
     "as_object",
     "as_text",
     "check_count",
+    "check_limits",
     "check_namespace",
     "check_parts",
+    "check_path",
+    "check_question",
     "check_relevance",
-    "checked_end",
-    "checked_limits",
-    "checked_path",
-    "checked_question",
-    "checked_style",
-    "checked_time",
+    "check_style",
+    "clean_text",
     "is_possible_key",
-    "readable",
+    "parse_scope_end",
+    "parse_scope_time",
 ]
 
 _MOST_QUESTION_CHARACTERS = 20_000
@@ -91,7 +91,7 @@ def check_count(name: str, count: object, *, most: int = _MOST_COUNT) -> None:
         )
 
 
-def checked_path(path: str | Path) -> Path:
+def check_path(path: str | Path) -> Path:
     """Return the path of a file. The file need not exist.
 
     Raises:
@@ -123,7 +123,7 @@ def check_namespace(given: str | None, store: GraphStore) -> None:
         )
 
 
-def checked_time(name: str, value: str | date | None) -> datetime | None:
+def parse_scope_time(name: str, value: str | date | None) -> datetime | None:
     """Return a time of a scope as a datetime with a zone; a day as its start, None as None. Without a zone it is UTC.
 
     Raises:
@@ -141,7 +141,7 @@ def checked_time(name: str, value: str | date | None) -> datetime | None:
     return instant
 
 
-def checked_end(until: str | date | None, at: str | date | None) -> datetime | None:
+def parse_scope_end(until: str | date | None, at: str | date | None) -> datetime | None:
     """Return the end of a period, exclusive: ``until``, or the end of the day or moment ``at``.
 
     None means no end. The last moment of the calendar also returns None, because nothing can be later.
@@ -149,9 +149,9 @@ def checked_end(until: str | date | None, at: str | date | None) -> datetime | N
     Raises:
         SettingsError: an argument is not a time, or both are given.
     """
-    moment = checked_time("at", at)
+    moment = parse_scope_time("at", at)
     if moment is None:
-        return checked_time("until", until)
+        return parse_scope_time("until", until)
     if until is not None:
         raise SettingsError(
             f"Expected until or at, got both, {show(until)} and {show(at)}. Leave one out.", setting="at"
@@ -196,8 +196,8 @@ def is_possible_key(value: object) -> bool:
     return isinstance(value, str) and is_storable(value)
 
 
-def checked_question(question: str) -> str:
-    """Return the question in the form of ``readable``.
+def check_question(question: str) -> str:
+    """Return the question in the form of ``clean_text``.
 
     Raises:
         QuestionError: it is not a str, is empty, or is longer than 20,000 characters.
@@ -212,15 +212,15 @@ def checked_question(question: str) -> str:
             "Add the long text as a document and ask about it.",
             characters=len(question),
         )
-    return readable(question)
+    return clean_text(question)
 
 
-def readable(question: str) -> str:
+def clean_text(question: str) -> str:
     """Return a text, perhaps empty, without outer white space, with U+FFFD for characters that no store can hold."""
-    return storable(question).strip()
+    return make_storable(question).strip()
 
 
-def checked_limits(limits: object, *, takes: Collection[str] = ("seconds", "tokens", "nodes")) -> Limits:
+def check_limits(limits: object, *, takes: Collection[str] = ("seconds", "tokens", "nodes")) -> Limits:
     """Return the limits, each None or above 0; all but the seconds are whole. None returns ``Limits()``, without limit.
 
     Args:
@@ -249,7 +249,7 @@ def checked_limits(limits: object, *, takes: Collection[str] = ("seconds", "toke
     return limits
 
 
-def checked_style(style: object) -> AnswerStyle:
+def check_style(style: object) -> AnswerStyle:
     """Return the argument ``style`` of a call if it is the name of a style.
 
     Raises:

@@ -124,7 +124,7 @@ class Search(Protocol):
         """
         ...
 
-    def locate_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
+    def check_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Return each name of a question, as the question spells it, with whether one of the texts contains it.
 
         Empty if the question is not English. Abbreviations, and a name inside a longer name, are left out.

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from memgraph_rag.calls.document_lookup import checked_names, find_documents
+from memgraph_rag.calls.document_lookup import find_documents, make_name_list
 from memgraph_rag.calls.validation import check_count, is_possible_key
 from memgraph_rag.contracts import GraphReader, GraphStore
 from memgraph_rag.display import show
@@ -83,9 +83,9 @@ def records(parts: OpenMemory, scope: Scope, *, after: str, limit: int | None) -
             setting="after",
         )
     if scope.documents is not None and scope == Scope(documents=scope.documents):
-        matches = find_documents(parts.store, checked_names(scope.documents))
+        matches = find_documents(parts.store, make_name_list(scope.documents))
         return [record for record in matches if record.key > after][:limit]
-    extent = parts.extent_of(scope)
+    extent = parts.resolve_extent(scope)
     if limit is not None and extent.is_everything:
         return parts.store.list_documents_after(after, k=limit)
     matches = parts.store.documents(extent.documents)

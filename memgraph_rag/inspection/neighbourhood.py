@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import Literal, TypeVar
 
-from memgraph_rag.calls.validation import check_count, readable
+from memgraph_rag.calls.validation import check_count, clean_text
 from memgraph_rag.contracts import GraphView
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, SettingsError
@@ -86,7 +86,7 @@ def around(graph: GraphView, name: str, *, kind: Kind | None, most: int) -> Neig
     check_count("most", most)
     if not isinstance(name, str):
         raise SettingsError(f"Expected a name as a str, got {type(name).__name__}. Pass its text.", name=name)
-    return look(graph, find(graph, readable(name), kind=kind), most=most)
+    return look(graph, find(graph, clean_text(name), kind=kind), most=most)
 
 
 def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> Centre:

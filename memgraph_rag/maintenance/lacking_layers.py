@@ -16,8 +16,8 @@ from memgraph_rag.ingestion.layer_choice import choose_layers, layers_to_deepen
 from memgraph_rag.ingestion.memory_layers import (
     build_memory_layers,
     choose_memory_layers,
-    known_memory_layers,
     layers_there,
+    list_known_memory_layers,
     split_layers,
 )
 from memgraph_rag.open_memory import OpenMemory
@@ -75,7 +75,9 @@ def _layers_to_build(
     known: list[str | MemoryLayer] = list(parts.memory_layers)
     if all_documents:
         names = {layer.name for layer in parts.memory_layers}
-        known += [name for name in layers_there(parts.store) if name in known_memory_layers() and name not in names]
+        known += [
+            name for name in layers_there(parts.store) if name in list_known_memory_layers() and name not in names
+        ]
     return layers_to_deepen(parts.given_layers or ()), choose_memory_layers(known)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import Unpack
 
 from memgraph_rag.calls import telemetry
-from memgraph_rag.calls.validation import as_object, check_parts, checked_path
+from memgraph_rag.calls.validation import as_object, check_parts, check_path
 from memgraph_rag.contracts import Embedder
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
@@ -151,7 +151,7 @@ class Maintenance:
         document_ids = self._documents_to_export(scope)
         with telemetry.span("export") as event_fields:
             event_fields["documents"] = archive.export_documents(
-                self._parts.store, checked_path(path), self._parts.models.embedder, document_ids=document_ids
+                self._parts.store, check_path(path), self._parts.models.embedder, document_ids=document_ids
             )
         return event_fields["documents"]
 
@@ -175,12 +175,12 @@ class Maintenance:
             )
         document_ids = self._documents_to_export(scope)
         with telemetry.span("export", form=form) as event_fields:
-            event_fields["documents"] = write_foreign_files(self._parts.store, checked_path(path), form, document_ids)
+            event_fields["documents"] = write_foreign_files(self._parts.store, check_path(path), form, document_ids)
         return event_fields["documents"]
 
     def _documents_to_export(self, scope: ScopeFields) -> Sequence[str] | None:
         self._parts.process.require()
-        extent = self._parts.extent_of(Scope(**scope))
+        extent = self._parts.resolve_extent(Scope(**scope))
         if extent.has_time:
             raise SettingsError(
                 f"Expected a scope without a time to export, got {show(scope)}. Name documents or users."
@@ -206,7 +206,7 @@ class Maintenance:
         self._parts.require_writable()
         models = self._parts.models
         receipts = archive_import.import_documents(
-            self._parts.store, checked_path(path), models.embedder, models.recognizer
+            self._parts.store, check_path(path), models.embedder, models.recognizer
         )
         return telemetry.log_outcomes("import", receipts)
 
@@ -234,7 +234,7 @@ class Maintenance:
         models = self._parts.models
         with telemetry.span("write_bulk_files") as event_fields:
             files = write_bulk_files(
-                self._parts.store, checked_path(path), checked_path(folder), models.embedder, models.recognizer
+                self._parts.store, check_path(path), check_path(folder), models.embedder, models.recognizer
             )
             event_fields["documents"] = files.documents
         return files

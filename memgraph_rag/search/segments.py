@@ -230,7 +230,7 @@ class SegmentSearch:
         with self._open_space(question, extent) as (walk, view):
             return walk.find_speaker_mismatch(question, view)
 
-    def locate_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
+    def check_names(self, question: str, texts: Sequence[str]) -> dict[str, bool]:
         """Return each name in a question, as the question writes it, and whether one of the texts holds the name.
 
         Empty if the question is not English. Abbreviations, and choices after the question mark, are not names. Left

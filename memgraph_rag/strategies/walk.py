@@ -118,7 +118,7 @@ class Walk:
             p_yes = steps[-1].p_yes
             assert p_yes is not None
             says_yes = p_yes > reflection.yes_threshold and candidates.read_so_far >= len(start)
-            if says_yes and all(context.search.locate_names(question, read).values()):
+            if says_yes and all(context.search.check_names(question, read).values()):
                 reflection.hear(p_yes)
             reason, limit = "", _find_limit(segments_left, tokens_left)
             if limit is None and not is_spent(context.limits, candidates.read_so_far, context.session):

@@ -126,9 +126,9 @@ def addresses_model(text: str, *, others: str | None = None) -> str:
     sign, or 100 characters before the sign, and may go on with the next lines. Only one sign is returned.
 
     Args:
-        others: for a person's turn, its parts that are not the person's own words (``facts.own_words.pasted_words``): a
-            wish to a model ("from now on …") is a sign only there. None for a text that is not a turn: a wish is then a
-            sign anywhere.
+        others: for a person's turn, its parts that are not the person's own words
+            (``facts.own_words.extract_pasted_words``): a wish to a model ("from now on …") is a sign only there. None
+            for a text that is not a turn: a wish is then a sign anywhere.
 
     >>> addresses_model("Rent is due on Friday.")
     ''

@@ -27,7 +27,7 @@ from memgraph_rag.text.chat import MAX_SPEAKER, render
 from memgraph_rag.text.files import MARKDOWN_SUFFIXES, MAX_BYTES, read
 from memgraph_rag.text.markup import front_matter
 from memgraph_rag.text.paths import default_key, expand_home, may_be_path, names_file, spellings
-from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line, is_storable, owner_of, storable
+from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line, is_storable, make_storable, owner_of
 
 __all__ = [
     "MAX_BYTES",
@@ -204,10 +204,10 @@ def _check_document(document: Document) -> Document:
         )
     return replace(
         document,
-        text=storable(document.text),
-        key=storable(document.key),  # unchanged, except that a subclass of str becomes a str
-        title=storable(document.title),
-        source=storable(document.source),
+        text=make_storable(document.text),
+        key=make_storable(document.key),  # unchanged, except that a subclass of str becomes a str
+        title=make_storable(document.title),
+        source=make_storable(document.source),
         metadata=_check_metadata(document.metadata),
         turns=tuple(_check_turns(document.turns, len(document.text))),
         reading=_READING if not document.turns and (language_of(document.title) or has_marks(document.text)) else 0,
@@ -239,7 +239,7 @@ def _check_turns(turns: Sequence[Turn], length: int) -> Iterator[Turn]:
                 index=index,
             )
         at = turn.end
-        yield replace(turn, speaker=storable(turn.speaker), time=moment)
+        yield replace(turn, speaker=make_storable(turn.speaker), time=moment)
     if turns and at != length:
         raise DocumentError(
             f"Expected the last turn to end where the text does, at {length}, got {at}. "
@@ -287,7 +287,7 @@ def _check_metadata(metadata: Mapping[str, MetadataValue | date]) -> dict[str, M
     for name, value in metadata.items():
         if not isinstance(name, str) or not name:
             raise DocumentError(f"Expected the keys of metadata as non-empty str, got {show(name)}.")
-        checked[storable(name)] = _check_value(name, value)
+        checked[make_storable(name)] = _check_value(name, value)
     size = len(json.dumps(checked).encode())
     if size > MAX_METADATA:
         raise DocumentError(
@@ -303,7 +303,7 @@ def _check_value(name: str, value: object) -> MetadataValue:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, str):
-        return storable(value)
+        return make_storable(value)
     if isinstance(value, float) and math.isfinite(value):
         return value
     if isinstance(value, int) and value.bit_length() <= _MOST_BITS:

@@ -32,8 +32,8 @@ from memgraph_rag.types import (
     Turn,
     is_storable,
     make_id,
+    make_storable,
     owner_of,
-    storable,
 )
 from memgraph_rag.types.facts import FACTS
 
@@ -299,7 +299,7 @@ def read_turns(
         )
     turns: dict[str | int, PageTurn] = {}
     for index, message in enumerate(messages):
-        role, content, moment = (storable(part) for part in read_message(index, message))
+        role, content, moment = (make_storable(part) for part in read_message(index, message))
         message_id = message.get("id") if isinstance(message, Mapping) else None
         turn_id = ""
         if message_id is not None:

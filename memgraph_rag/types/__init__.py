@@ -88,7 +88,7 @@ from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt
 from memgraph_rag.types.scope import Extent, Scope, ScopeFields
 from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections, own_ranges
-from memgraph_rag.types.texts import is_storable, storable
+from memgraph_rag.types.texts import is_storable, make_storable
 from memgraph_rag.types.tools import Tool
 
 __all__ = [
@@ -176,6 +176,7 @@ __all__ = [
     "leaves_of",
     "make_id",
     "make_sections",
+    "make_storable",
     "overview_id",
     "own_ranges",
     "owner_of",
@@ -183,7 +184,6 @@ __all__ = [
     "question_id",
     "relation_id",
     "section_id",
-    "storable",
     "text_hash",
     "type_of",
     "written_day",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_storable", "storable"]
+__all__ = ["is_storable", "make_storable"]
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and halves of surrogate pairs
 
@@ -14,6 +14,6 @@ def is_storable(text: str) -> bool:
     return not _UNSTORABLE.search(text)
 
 
-def storable(text: str) -> str:
+def make_storable(text: str) -> str:
     """Return the text as a plain str, with U+FFFD in place of each character that no store accepts."""
     return _UNSTORABLE.sub("\ufffd", text)

@@ -36,7 +36,7 @@ from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.lexical.tokenize import keywords
-from memgraph_rag.memory import known_layers
+from memgraph_rag.memory import list_known_layers
 from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.text.citations import MAX_QUOTE, Quotes
@@ -336,7 +336,7 @@ def whatever_the_model_says_an_answer_is_whole(
 @contextmanager
 def _archived(folder: Path) -> Iterator[Memory]:
     """A memory to import into, beside an archive of the small world."""
-    with Memory(folder / "notes.lbug", cache_dir=folder, **options(layers=known_layers())) as memory:
+    with Memory(folder / "notes.lbug", cache_dir=folder, **options(layers=list_known_layers())) as memory:
         for key in KEYS:
             memory.add(TEXTS[key, 1], key=key, metadata={"n": 1, "x": 0.5, "b": True})
         memory.maintenance.export_to(folder / "whole.jsonl")

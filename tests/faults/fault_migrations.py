@@ -31,7 +31,7 @@ from memories import FOX, RIVER
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.memory import known_layers
+from memgraph_rag.memory import list_known_layers
 from memgraph_rag.stores import open_store
 from memgraph_rag.stores.ladybug import file as ladybug_file
 from memgraph_rag.stores.ladybug.file import Execute, LadybugFile, open_file
@@ -77,7 +77,9 @@ class Interruption:
 
 def fill(place: Place) -> None:
     """A memory with rows of nearly every kind."""
-    memory, _ = open_journaled(place, layers=[name for name in known_layers() if name not in ("clusters", "context")])
+    memory, _ = open_journaled(
+        place, layers=[name for name in list_known_layers() if name not in ("clusters", "context")]
+    )
     with memory:
         memory.add(f"{FOX}\n\nAnn works for Acme. Ann met Tom in Rome.", key="fox")
         memory.add(f"# Part\n\n{RIVER}\n\n## Two\n\nAnn met Bob. Bob left Rome.", key="river")

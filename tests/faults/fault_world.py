@@ -20,7 +20,7 @@ from store_snapshot import Lines, whole_graph
 
 from memgraph_rag import Memory
 from memgraph_rag.contracts import Progress
-from memgraph_rag.memory import known_layers
+from memgraph_rag.memory import list_known_layers
 from memgraph_rag.models.files.journal import Journal, journal_key
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Generation, Prompt
@@ -61,7 +61,7 @@ class Place:
             neo4j={name: value for name, value in self.address.items() if name != "address"},
             namespace=self.namespace,
             cache_dir=self.cache,
-            **options(**{"model": model, "layers": known_layers(), **changes}),
+            **options(**{"model": model, "layers": list_known_layers(), **changes}),
         )
 
 

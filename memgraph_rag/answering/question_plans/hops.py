@@ -13,10 +13,10 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from memgraph_rag.answering.question_plans.values import words_of
+from memgraph_rag.answering.question_plans.values import normalise_words
 from memgraph_rag.contracts import FindPhrases, NounPhrase
 
-__all__ = ["Hop", "find_hop", "spell_out_kin"]
+__all__ = ["Hop", "find_hop", "spell_out_kinship"]
 
 _KIN = {
     "paternal grandfather": ("father", "father"),
@@ -66,10 +66,10 @@ class Hop:
     question: str
 
 
-def spell_out_kin(question: str) -> str:
+def spell_out_kinship(question: str) -> str:
     """Return a question with two steps of kinship in place of one word.
 
-    >>> spell_out_kin("Who is the paternal grandfather of Ann?"), spell_out_kin("Who is Ann's mother-in-law?")
+    >>> spell_out_kinship("Who is the paternal grandfather of Ann?"), spell_out_kinship("Who is Ann's mother-in-law?")
     ('Who is the father of the father of Ann?', "Who is Ann's spouse's mother?")
     """
 
@@ -99,14 +99,14 @@ def find_hop(
     text = _StandIn(question, [*titles, *values])
     if not text.has_name(text.replaced):
         return None
-    whole = words_of(_BEGINNING.sub("", text.replaced))
+    whole = normalise_words(_BEGINNING.sub("", text.replaced))
     for phrase in _without_verb(text.replaced, find_phrases(text.replaced)):
         words = _OWNER.sub("", text.replaced[phrase.start : phrase.end])
         if (
             text.has_name(words)
             and _may_be_asked(phrase, words)
             and _ASKS.search(text.replaced[: phrase.start] + text.replaced[phrase.end :])
-            and words_of(words) != whole
+            and normalise_words(words) != whole
             and not _ASKED_BEFORE.search(text.replaced[: phrase.start])
             and text.restore(words) not in without
         ):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from memgraph_rag.answering.answer_style import WrittenAnswer, extract_phrase, write_answer
 from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence
-from memgraph_rag.answering.question_plans.values import drop_restatement, find_day, holds, words_of
+from memgraph_rag.answering.question_plans.values import drop_restatement, find_day, holds, normalise_words
 from memgraph_rag.contracts import GraphReader, Models, ReadingContext, ReadingSession
 from memgraph_rag.lexical.timestamps import day_of
 from memgraph_rag.strategies.top_k import TopK
@@ -36,12 +36,12 @@ class ReadPart:
 
     def holds_value(self, names: Iterable[str]) -> bool:
         """Return whether a segment has all words of the value, and it or its title one word of a name at least."""
-        value = {*words_of(self.written.short).split()}
-        named = {word for name in names for word in words_of(name).split()}
+        value = {*normalise_words(self.written.short).split()}
+        named = {word for name in names for word in normalise_words(name).split()}
         for segment in self.evidence.segments:
             title = self.evidence.titles.get(segment.document_id, "")
-            words = {*words_of(segment.text).split()}
-            if value <= words and named & {*words, *words_of(title).split()}:
+            words = {*normalise_words(segment.text).split()}
+            if value <= words and named & {*words, *normalise_words(title).split()}:
                 return True
         return False
 
@@ -89,8 +89,8 @@ class PartReading:
                 if not self._refuses(question, evidence):
                     part = ask_session(session, question, evidence.quotes)
                 self.usage += session.usage
-            read = {word for segment in evidence.segments for word in words_of(segment.text).split()}
-            if not read.intersection(words_of(part.value).split()):
+            read = {word for segment in evidence.segments for word in normalise_words(segment.text).split()}
+            if not read.intersection(normalise_words(part.value).split()):
                 part = Part(question, "")
             if wants_day and part.value:
                 part = replace(part, value=_find_day_meant(part, evidence))
@@ -153,9 +153,9 @@ def ask_session(session: ReadingSession, question: str, quotes: Quotes) -> Part:
 
 def cite_value(quotes: Quotes, question: str, value: str) -> tuple[Citation, ...]:
     """Return two sentences that hold a value, most words of the question first; if none does, those that support it."""
-    cited, asked = quotes.cite(question, value, limit=_MOST_QUOTES), {*words_of(question).split()}
+    cited, asked = quotes.cite(question, value, limit=_MOST_QUOTES), {*normalise_words(question).split()}
     holding = [each for each in cited if holds(each.quote, value)]
-    holding.sort(key=lambda each: -len(asked.intersection(words_of(each.quote).split())))
+    holding.sort(key=lambda each: -len(asked.intersection(normalise_words(each.quote).split())))
     return tuple(holding[:2]) or cited[:3]
 
 

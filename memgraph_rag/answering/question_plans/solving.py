@@ -12,7 +12,7 @@ from typing import Protocol
 
 from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
 from memgraph_rag.answering.question_plans.elapsed import DATE_OF, Elapsed, find_elapsed
-from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kin
+from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kinship
 from memgraph_rag.answering.question_plans.values import (
     compare_dates,
     compare_quantities,
@@ -20,7 +20,7 @@ from memgraph_rag.answering.question_plans.values import (
     find_day,
     holds,
     is_same,
-    words_of,
+    normalise_words,
 )
 from memgraph_rag.contracts import FindPhrases
 from memgraph_rag.types import Part, PlanKind, Step, written_day
@@ -90,7 +90,7 @@ def _compare(plan: Comparison, values: Sequence[str]) -> str:
     """Return the thing that fits, or Yes or No; empty if a value is missing or the values do not decide."""
     first, second = values
     if plan.how == "same":
-        are_values = all(words_of(value) not in _NO_VALUES for value in values)
+        are_values = all(normalise_words(value) not in _NO_VALUES for value in values)
         return ("Yes" if is_same(first, second) else "No") if are_values else ""
     if plan.until:
         order = compare_spans(first, second)
@@ -133,7 +133,7 @@ def follow_hops(
         keep: records a part.
         is_name: whether a value names a thing of the graph. Another value ("the shoes") takes no phrase's place.
     """
-    rewritten, values, without = spell_out_kin(question), list[str](), list[str]()
+    rewritten, values, without = spell_out_kinship(question), list[str](), list[str]()
     for _ in range(_MOST_HOPS):
         hop = find_hop(rewritten, titles, find_phrases, values=values, without=without)
         if hop is None:
@@ -150,6 +150,6 @@ def follow_hops(
 
 def _is_value(value: str, phrase: str) -> bool:
     """Return whether a value may take the place of a phrase: a few words that say something new."""
-    words = words_of(value)
+    words = normalise_words(value)
     is_short = 0 < len(words.split()) <= _MOST_WORDS
-    return is_short and words not in _NO_VALUES and f" {words} " not in f" {words_of(phrase)} "
+    return is_short and words not in _NO_VALUES and f" {words} " not in f" {normalise_words(phrase)} "

@@ -17,7 +17,7 @@ __all__ = [
     "find_day",
     "holds",
     "is_same",
-    "words_of",
+    "normalise_words",
 ]
 
 Date = tuple[int, int, int]
@@ -152,16 +152,16 @@ def drop_restatement(question: str, phrase: str) -> str:
     match = _RESTATEMENT.match(phrase)
     if match is None or len(phrase.split()) < _FEWEST_RESTATED:
         return phrase
-    asked, subject = {*words_of(question).split()}, {*words_of(match["subject"]).split()}
-    says_more = bool({*words_of(match["rest"]).split()} - asked)
+    asked, subject = {*normalise_words(question).split()}, {*normalise_words(match["subject"]).split()}
+    says_more = bool({*normalise_words(match["rest"]).split()} - asked)
     return match["rest"] if says_more and 2 * len(subject & asked) >= len(subject) else phrase
 
 
 def holds(text: str, value: str) -> bool:
     """Return whether the words of a value stand in a text, one after the other."""
-    return f" {words_of(value)} " in f" {words_of(text)} "
+    return f" {normalise_words(value)} " in f" {normalise_words(text)} "
 
 
-def words_of(text: str) -> str:
+def normalise_words(text: str) -> str:
     """Return the words of a text in lower case, without articles and punctuation, to compare texts."""
     return " ".join(word for word in re.findall(r"\w+", text.casefold()) if word not in ("a", "an", "the"))

@@ -16,7 +16,7 @@ import numpy as np
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.endpoints.address import Address
-from memgraph_rag.types import Matrix, storable
+from memgraph_rag.types import Matrix, make_storable
 
 __all__ = ["Chunk", "read_chunk", "read_vectors"]
 
@@ -65,7 +65,7 @@ def read_chunk(event: Any, address: Address) -> Chunk:
         if value is not None and not isinstance(value, str):
             _refuse(name, value, address)
     thinks = any(getattr(delta, name, None) for name in _REASONING)
-    return Chunk(storable(text or ""), finish or "", tokens, tuple(_read_top(choices[0])), thinks)
+    return Chunk(make_storable(text or ""), finish or "", tokens, tuple(_read_top(choices[0])), thinks)
 
 
 def _read_tokens(usage: Any) -> tuple[int, int] | None:

@@ -20,7 +20,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 from memgraph_rag.models.embedders.unit_vectors import units
 from memgraph_rag.models.wrappers.forwarding import ForwardingModel
-from memgraph_rag.types import Generation, Matrix, Prompt, Usage, is_storable, storable
+from memgraph_rag.types import Generation, Matrix, Prompt, Usage, is_storable, make_storable
 
 __all__ = ["CheckedEmbedder", "CheckedModel", "CheckedRecognizer", "is_usage"]
 
@@ -208,7 +208,7 @@ class CheckedModel(ForwardingModel):
             _refuse(self, f"attention of shape {shape} in finite numbers that are not below 0", attention)
         if not is_usage(generation.usage):
             _refuse(self, "a Usage in numbers for each generation", generation.usage)
-        return generation if is_storable(generation.text) else replace(generation, text=storable(generation.text))
+        return generation if is_storable(generation.text) else replace(generation, text=make_storable(generation.text))
 
 
 _Checked = CheckedEmbedder | CheckedRecognizer | CheckedModel

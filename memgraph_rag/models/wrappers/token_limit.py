@@ -114,7 +114,7 @@ class LimitedModels:
         self._models = models
         self._most = most
 
-    def shared_by(self, workers: int) -> LimitedModels:
+    def divide_among(self, workers: int) -> LimitedModels:
         """Return the models for one of several workers, with an equal share of the whole limit, at least one token."""
         return LimitedModels(self._models, max(1, self._most // workers))
 
