@@ -21,7 +21,7 @@ from memgraph_rag.cli.sanitize import line as _line
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from memgraph_rag import Answer, Step
+    from memgraph_rag import Answer
     from memgraph_rag.types import Change
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "receipt_line",
     "show_grounds",
     "show_piece",
-    "step_figures",
     "table",
     "to_stderr",
     "to_stdout",
@@ -195,15 +194,6 @@ def cost_line(usage: Mapping[str, Any]) -> str:
         f"{usage['prompt_tokens']:,} tokens read, {usage['generated_tokens']:,} written, "
         f"{_many(usage['model_calls'], 'model call')}, {usage['seconds']:.1f} s"
     )
-
-
-def step_figures(step: Step) -> str:
-    """Return the figures of a step as text: score and its parts, attention, P(Yes), and dropped nodes."""
-    parts = " + ".join(f"{name} {part:.3f}" for name, part in step.sources.items() if part)
-    figures = [f"score {step.score:.3f}" + (f" = {parts}" if parts else ""), f"attention {step.attention:.5f}"]
-    figures += [] if step.p_yes is None else [f"P(Yes) {step.p_yes:.2f}"]
-    figures += [f"{_many(len(step.dropped), 'node')} let go before it"] if step.dropped else []
-    return ", ".join(figures)
 
 
 def usage_line(answer: Answer) -> str:

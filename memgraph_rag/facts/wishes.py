@@ -64,7 +64,8 @@ class Wishes:
             likeness = scale.read((vectors[:place] @ vectors[place]).astype(np.float64), kind_of_text(fact.value))
             is_superseded = (likeness >= _SAME).any()
             reading = scale.read(cosines[place], kind_of_pair(query, fact.value))
-            weight = 1.0 if _is_general(fact) else reading
+            is_general = fact.kind == "instruction" and not _ON_CONDITION.search(fact.value)
+            weight = 1.0 if is_general else reading
             if weight >= _BEARS and not is_superseded:
                 bearing.append((-weight, place))
         places = sorted(place for _, place in sorted(bearing)[:MOST_WISHES])
@@ -74,15 +75,13 @@ class Wishes:
         nodes = {node.id: node for node in self._graph.nodes([fact.segment_id for fact in facts])}
         keys = {record.id: record.key for record in self._graph.documents(sorted({f.document_id for f in facts}))}
         return [
-            Evidence(segment, keys[fact.document_id], 0.0, {fact.kind: rank}, standing=_make_standing(fact))
+            Evidence(
+                segment,
+                keys[fact.document_id],
+                0.0,
+                {fact.kind: rank},
+                standing=Standing("holds", fact.kind, fact.value, fact.speaker, fact.said),
+            )
             for rank, fact in enumerate(facts, 1)
             if isinstance(segment := nodes.get(fact.segment_id), Segment) and fact.document_id in keys
         ]
-
-
-def _make_standing(fact: Fact) -> Standing:
-    return Standing("holds", fact.kind, fact.value, fact.speaker, fact.said)
-
-
-def _is_general(fact: Fact) -> bool:
-    return fact.kind == "instruction" and not _ON_CONDITION.search(fact.value)

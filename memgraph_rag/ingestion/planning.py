@@ -124,7 +124,12 @@ class Planner:
         described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
         plans = [self._plan_document(item, stored | described) for item in items]
         plans = self._with_counts(
-            [_mark_described(plan) if _is_receipt_of(plan, described) else plan for plan in plans]
+            [
+                replace(plan, action=Action.DESCRIBED)
+                if isinstance(plan, Receipt) and plan.document_id in described
+                else plan
+                for plan in plans
+            ]
         )
         plans = self._with_stored_rows(plans)
         return self._mark_echoes(plans, stored, group)
@@ -320,14 +325,6 @@ def _with_pending(plans: Sequence[Plan], changed: Sequence[PendingDocument]) -> 
     """Return the plans with the changed plans in place of those with the same document id."""
     by_id = {plan.record.id: plan for plan in changed}
     return [by_id.get(plan.record.id, plan) if isinstance(plan, PendingDocument) else plan for plan in plans]
-
-
-def _is_receipt_of(plan: Plan, records: Mapping[str, DocumentRecord]) -> bool:
-    return isinstance(plan, Receipt) and plan.document_id in records
-
-
-def _mark_described(plan: Plan) -> Plan:
-    return replace(plan, action=Action.DESCRIBED) if isinstance(plan, Receipt) else plan
 
 
 def _differ_in_metadata_only(document: Document, record: DocumentRecord) -> bool:

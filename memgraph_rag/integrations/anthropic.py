@@ -85,7 +85,11 @@ class MemoryTool(BetaAbstractMemoryTool):
 
     def _listing(self, path: str, shown_path: str) -> str:
         files = {item.id: item.value["bytes"] for item in self._files() if _is_below(item.id, path)}
-        directories = {name: _size_below(files, name) for name in self._directories() if _is_below(name, path)}
+        directories = {
+            name: sum(size for file, size in files.items() if _is_below(file, name))
+            for name in self._directories()
+            if _is_below(name, path)
+        }
         lines = [f"{_shown_size(sum(files.values()))}\t{shown_path}"]
         for parts, size, is_directory in _in_tree_order(path, files, directories):
             lines.append(f"{_shown_size(size)}\t{shown_path}/{'/'.join(parts)}{'/' if is_directory else ''}")
@@ -290,10 +294,6 @@ def _in_tree_order(path: str, files: dict[str, int], directories: dict[str, int]
     return sorted(
         entry for entry in entries if len(entry[0]) <= _DEPTH and not any(part.startswith(".") for part in entry[0])
     )
-
-
-def _size_below(files: dict[str, int], directory: str) -> int:
-    return sum(size for path, size in files.items() if _is_below(path, directory))
 
 
 def _places(content: str, text: str) -> list[int]:

@@ -136,7 +136,7 @@ class MemoryDocumentStore:
     def _document(self, item: Item) -> Document:
         value = item.value
         content = self._items.text(item) if value["has_content"] else None
-        embedding = None if value["embedding"] is None else _floats(value["embedding"])
+        embedding = None if value["embedding"] is None else list(array("d", base64.b64decode(value["embedding"])))
         return Document.from_dict({"id": item.id, "content": content, "embedding": embedding, **value["rest"]})
 
 
@@ -224,7 +224,3 @@ def _value(document: Document) -> dict[str, Any]:
         "embedding": embedding and base64.b64encode(embedding).decode(),
         "rest": rest,
     }
-
-
-def _floats(encoded: str) -> list[float]:
-    return list(array("d", base64.b64decode(encoded)))

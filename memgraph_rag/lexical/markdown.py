@@ -364,15 +364,11 @@ class _Spans:
             self.hidden.append((start, start + 1, ""))
         elif rule in ("link", "image"):
             label = start + (rule == "image")
-            self.hidden += [(start, label + 1, ""), (_end_of_label(state, label), end, "")]
+            self.hidden += [(start, label + 1, ""), (state.md.helpers.parseLinkLabel(state, label, False), end, "")]
         elif rule == "autolink":
             self.hidden += [(start, start + 1, ""), (end - 1, end, "")]
         elif rule == "html_inline" and (tag := _TAG.fullmatch(state.src, start, end)) and _is_element(tag):
             self.hidden.append((start, end, _read_instead(tag[0])))
-
-
-def _end_of_label(state: StateInline, start: int) -> int:
-    return state.md.helpers.parseLinkLabel(state, start, False)
 
 
 _Rule = Callable[[StateInline, bool], bool]

@@ -203,7 +203,11 @@ class ArchivedIds:
             all(map(self.has_document, overview.documents))
             and all(self._characters(member, _OTHER) for member in overview.entities)
             and all(self._characters(edge.target_id, _SEGMENT, _OTHER) for edge in rows.summarizes)
-            and all(_lies_in(span, self._characters(span.segment_id, _SEGMENT)) for span in spans)
+            and all(
+                (place := self._characters(span.segment_id, _SEGMENT))
+                and place[0] <= span.start <= span.end <= place[1]
+                for span in spans
+            )
             and not self._characters(overview.id, _OTHER)
         )
         if not is_complete:
@@ -222,10 +226,6 @@ class ArchivedIds:
         """Return the start and end of a segment in its document, (0, 0) for another kind of node; None if not added."""
         row = self._database.execute("SELECT kind, first, last FROM ids WHERE id = ?", (node_id,)).fetchone()
         return (row[1], row[2]) if row is not None and row[0] in kinds else None
-
-
-def _lies_in(span: Span, characters: tuple[int, int] | None) -> bool:
-    return characters is not None and characters[0] <= span.start <= span.end <= characters[1]
 
 
 def join_overviews(parts: Iterable[OverviewRows]) -> OverviewRows:

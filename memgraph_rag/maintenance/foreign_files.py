@@ -14,6 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -108,14 +109,6 @@ def _names(graph: DocumentGraph) -> dict[str, str]:
 
 
 # ── notes ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _write_markdown(store: GraphStore, path: Path, ids: Sequence[str]) -> int:
-    return _write_notes(store, path, ids, has_links=False)
-
-
-def _write_obsidian(store: GraphStore, path: Path, ids: Sequence[str]) -> int:
-    return _write_notes(store, path, ids, has_links=True)
 
 
 def _write_notes(store: GraphStore, path: Path, ids: Sequence[str], *, has_links: bool) -> int:
@@ -266,10 +259,10 @@ def _tables(graph: DocumentGraph) -> dict[str, list[dict[str, Any]]]:
 
 _WRITERS: dict[ForeignForm, Callable[[GraphStore, Path, Sequence[str]], int]] = {
     "jsonl": _write_jsonl,
-    "markdown": _write_markdown,
+    "markdown": partial(_write_notes, has_links=False),
     "graphml": _write_graphml,
     "parquet": _write_parquet,
-    "obsidian": _write_obsidian,
+    "obsidian": partial(_write_notes, has_links=True),
 }
 FOREIGN_FORMS: Sequence[ForeignForm] = tuple(_WRITERS)
 """The names of the forms."""

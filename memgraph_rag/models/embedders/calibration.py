@@ -15,7 +15,7 @@ import json
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -205,7 +205,7 @@ def measure(
         keys = list(texts)
         cosines = query_vectors(embedder, [text for text, _ in questions]) @ embedder.embed(list(texts.values())).T
         for row, (question, gold) in zip(cosines, questions, strict=True):
-            kind = _kind_of_set(question, texts.values())
+            kind = kind_of_pair(question, next(iter(texts.values()), ""))
             is_gold = np.isin(keys, list(gold))
             unrelated[kind] += row[~is_gold].tolist()
             related[kind] += row[is_gold].tolist() if len(gold) == 1 else []
@@ -214,10 +214,6 @@ def measure(
     for kind, cosines in unrelated.items():
         knots[kind] = _fit_knots(np.array(cosines), np.array(related[kind]), _SET_READINGS)
     return of_sample.model_copy(update={"knots": _without_reference(embedder, knots), "data": (*sets, *of_sample.data)})
-
-
-def _kind_of_set(question: str, texts: Iterable[str]) -> str:
-    return kind_of_pair(question, next(iter(texts), ""))
 
 
 def _without_reference(embedder: Embedder, knots: Mapping[str, _Knots]) -> dict[str, _Knots]:
