@@ -49,7 +49,7 @@ from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import RESAMPLES, SEED, interval
 from memgraph_rag.evaluation.retrieval import CUTOFFS, evidence_shares, find_pieces
 from memgraph_rag.evaluation.runs import add_documents
-from memgraph_rag.search.modes import known_modes
+from memgraph_rag.search.modes import list_known_modes
 from memgraph_rag.systems.hipporag import TriplesLayer
 from memgraph_rag.types import Action
 
@@ -196,7 +196,7 @@ def _cutoffs(folder: Folder) -> tuple[int, int]:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
-    parser.add_argument("--modes", nargs="+", choices=known_modes(), default=list(MODES))
+    parser.add_argument("--modes", nargs="+", choices=list_known_modes(), default=list(MODES))
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
     parser.add_argument("--limit", type=_counted, help="most questions of each folder, at even distances")
     parser.add_argument("--json", type=Path, help="where to write the figures")

@@ -41,7 +41,7 @@ from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import SEED
 from memgraph_rag.evaluation.runs import add_documents
-from memgraph_rag.lexical.capitalised_names import capitalised
+from memgraph_rag.lexical.capitalised_names import find_capitalised
 from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.stores import open_store
 from memgraph_rag.types import DocumentGraph, Receipt, Title, make_id
@@ -244,7 +244,7 @@ def _asked(folder: Folder, most: int, *, copies: int) -> list[str]:
     asked = []
     for place in range(most):
         text, number = folder.questions[place % len(folder.questions)].text, int(rng.integers(copies))
-        cuts = [0, *(end for _, end in capitalised(text)), len(text)]
+        cuts = [0, *(end for _, end in find_capitalised(text)), len(text)]
         asked.append((str(number) if number else "").join(text[start:end] for start, end in pairwise(cuts)))
     return asked
 

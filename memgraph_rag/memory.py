@@ -95,8 +95,8 @@ class Memory:
         embedder: the embedding model: a name as for ``model``, or an ``Embedder``.
         recognizer: the recognizer of names in text: "auto", "stanza", "spacy", "rules", or an ``EntityRecognizer``. A
             namespace keeps the recognizer that built it.
-        strategy: how ``ask`` reads: a name (``strategies.known_strategies``) or your own ``Strategy``. The default is
-            the walk, and ``overviews`` for a question about the whole memory, if overviews were built.
+        strategy: how ``ask`` reads: a name (``strategies.list_known_strategies``) or your own ``Strategy``. The default
+            is the walk, and ``overviews`` for a question about the whole memory, if overviews were built.
         layers: the layers that ``add`` builds above the segments: names (``list_known_layers``) or ``Layer`` objects,
             or "full" for entities, points and relations. The default is entities, which need no language model; it is
             "full" for a language model of 7 billion weights or more on a GPU. ``"points"`` take a small model minutes
@@ -269,7 +269,7 @@ class Memory:
             kind = type(sources).__name__
             raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Pass a list of sources.")
         requests = (Request(source, metadata=metadata) for source in sources)
-        models = self._parts.models_within(validation.check_limits(limits, takes=["tokens"]))
+        models = self._parts.limit_models(validation.check_limits(limits, takes=["tokens"]))
         ingestion = self._parts.ingestion(self._parts.layers, models, ray=ray)
         return telemetry.log_outcomes("add", ingestion.add(requests))
 

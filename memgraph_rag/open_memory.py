@@ -41,10 +41,10 @@ from memgraph_rag.settings import Settings
 from memgraph_rag.stores import OpeningProcess, open_store
 from memgraph_rag.types import Extent, Limits, Scope, Statement, make_id
 
-__all__ = ["OpenMemory", "open_settled"]
+__all__ = ["OpenMemory", "open_configured_store"]
 
 
-def open_settled(settings: Settings, *, read_only: bool = False) -> GraphStore:
+def open_configured_store(settings: Settings, *, read_only: bool = False) -> GraphStore:
     """Open the store that the settings name.
 
     The store is open for reading only if the settings or ``read_only`` say so. Errors are those of ``open_store``.
@@ -93,7 +93,7 @@ class OpenMemory:
         self.progress = progress
         self.process = OpeningProcess("this memory")
         self._owns_store = store is None
-        self.store = open_settled(settings) if store is None else store
+        self.store = open_configured_store(settings) if store is None else store
         self.scopes = ScopeIndex(self.store)
         self.answers = GivenAnswers(self.store)
         check_namespace(namespace, self.store)
@@ -141,7 +141,7 @@ class OpenMemory:
         """The folder in which ``reembed`` keeps finished embeddings until the store has them. It may not exist."""
         return self.settings.cache_dir / "reembedding"
 
-    def models_within(self, limits: Limits) -> Models:
+    def limit_models(self, limits: Limits) -> Models:
         """Return the models; the language model raises ``TokenLimitReached`` beyond the tokens of the limits."""
         return self.models if limits.tokens is None else LimitedModels(self.models, limits.tokens)
 
@@ -214,7 +214,7 @@ class OpenMemory:
         """Return the statements of people about themselves within an extent; see ``list_statements``."""
         return list_statements(self.search.facts, self.store, extent)
 
-    def embed_with(self, embedder: CheckedEmbedder) -> None:
+    def use_embedder(self, embedder: CheckedEmbedder) -> None:
         """Use another embedder from now on. The store must hold its embeddings. Searches read the store again."""
         self.models.embedder = embedder
         for part in ("reading", "wishes", "briefs"):  # they hold the former embedder

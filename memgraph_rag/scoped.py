@@ -203,7 +203,7 @@ class ScopedMemory:
             SettingsError: ``document`` is missing, and the scope is not exactly a user, or a user and a session.
         """
         if document is not None:
-            self._require_within(document)
+            self._require_in_scope(document)
             return self._memory.forget(document)
         if self.scope.user is None or self.scope != Scope(user=self.scope.user, session=self.scope.session):
             raise SettingsError(
@@ -212,7 +212,7 @@ class ScopedMemory:
             )
         return self._memory.forget(user=self.scope.user, session=self.scope.session)
 
-    def _require_within(self, document: str | Path) -> None:
+    def _require_in_scope(self, document: str | Path) -> None:
         """Raise ``DocumentNotFound`` unless the scope holds the whole document.
 
         The message does not reveal whether the document exists outside of the scope.

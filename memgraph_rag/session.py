@@ -257,7 +257,7 @@ class Session:
         Returns:
             The result, and the number of turns that it covers.
         """
-        stored = self._stored_turns()
+        stored = self._get_turns()
         if is_first and (known := self._count_repeated_turns(turns, stored)):
             return Stored(unchanged=known), known
         first = turns[0]
@@ -303,7 +303,7 @@ class Session:
         )
         if number == self._last.number:
             self._last = written
-        self._stored_turns()[turn.id] = StoredTurn(turn.id, number, turn.form)
+        self._get_turns()[turn.id] = StoredTurn(turn.id, number, turn.form)
         return self._make_result(written, 0, edited=1)
 
     def _require_unchanged(self, page: Page) -> None:
@@ -363,7 +363,7 @@ class Session:
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def _stored_turns(self) -> dict[str, StoredTurn]:
+    def _get_turns(self) -> dict[str, StoredTurn]:
         """Return the stored turns by id, in order. Read the pages of the session if they were not read yet."""
         if self._stored is None:
             pages = [self._read_page(number) for number, _ in self._read_records()]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import ReadingSession
-from memgraph_rag.strategies import known_strategies
+from memgraph_rag.strategies import list_known_strategies
 from memgraph_rag.systems.baselines import llmlingua, llmlingua2, longllmlingua, selective_context
 from memgraph_rag.systems.baselines.token_classifier import TokenClassifier
 from memgraph_rag.systems.baselines.token_losses import TokenLosses
@@ -23,7 +23,7 @@ from memgraph_rag.types import Usage, Vector
 
 __all__ = ["STRATEGIES"]
 
-STRATEGIES = tuple(known_strategies())
+STRATEGIES = tuple(list_known_strategies())
 
 TOKEN = re.compile(r"\w{1,8}|[^\w\s]")
 

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from memgraph_rag.strategies import known_strategies
+from memgraph_rag.strategies import list_known_strategies
 
 __all__ = ["reason_for_full"]
 
@@ -46,7 +46,7 @@ def reason_for_full(item: pytest.Item) -> str:
     if values.get("open_memory") == "neo4j":
         return "a memory on Neo4j: the suite for stores ties it to the engine"
     strategy = values.get("strategy")
-    if isinstance(strategy, str) and strategy in known_strategies() and strategy not in ONE_A_FAMILY:
+    if isinstance(strategy, str) and strategy in list_known_strategies() and strategy not in ONE_A_FAMILY:
         return "a strategy beside those of the first lane"
     if any(values.get(name, ARCHITECTURE) != ARCHITECTURE for name in ("checkpoint", "architecture")):
         return "an architecture beside the packaged one"

@@ -14,7 +14,13 @@ import pytest
 from memories import FOX, QUESTION, RIVER, options
 
 from memgraph_rag import Answer, Failure, Memory, Receipt
-from memgraph_rag.asynchronous import AsyncMaintenance, AsyncMemory, AsyncScopedMemory, AsyncSession, _iterated
+from memgraph_rag.asynchronous import (
+    AsyncMaintenance,
+    AsyncMemory,
+    AsyncScopedMemory,
+    AsyncSession,
+    _wrap_in_async_iterator,
+)
 from memgraph_rag.errors import DocumentError, QuestionError, SettingsError
 from memgraph_rag.maintenance.maintenance import Maintenance
 from memgraph_rag.scoped import ScopedMemory
@@ -123,7 +129,7 @@ class Numbers:
     def __init__(self, made: Items) -> None:
         self.wrapped = made
 
-    each = _iterated(Items.each)
+    each = _wrap_in_async_iterator(Items.each)
 
 
 def test_iteration_that_is_cancelled_is_closed_behind_its_item() -> None:

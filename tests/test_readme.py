@@ -15,9 +15,9 @@ from pages import blocks, run_program
 from memgraph_rag import Limits
 from memgraph_rag.calls import validation
 from memgraph_rag.settings import Settings
-from memgraph_rag.strategies import known_strategies
+from memgraph_rag.strategies import list_known_strategies
 
-STRATEGIES = tuple(known_strategies())
+STRATEGIES = tuple(list_known_strategies())
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

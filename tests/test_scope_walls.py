@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memories import options
 
 from memgraph_rag import Limits, Memory
-from memgraph_rag.search.modes import known_modes
+from memgraph_rag.search.modes import list_known_modes
 from memgraph_rag.server.tools import recall
 from memgraph_rag.types import Scope, ScopeFields
 
@@ -148,7 +148,7 @@ def test_no_reader_gives_words_from_outside_its_scope(
     memory, told = world
     scope = data.draw(scopes(sorted({said.key for said in told})))
     strategy = data.draw(st.sampled_from(sorted(STRATEGIES)))
-    mode = data.draw(st.sampled_from(known_modes()))
+    mode = data.draw(st.sampled_from(list_known_modes()))
     outside = {said.word.casefold() for said in told if not in_scope(said, scope)}
 
     for reader, text in readings(memory, scope, strategy, mode, tmp_path / "notes.jsonl").items():

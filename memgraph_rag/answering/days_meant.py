@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from memgraph_rag.answering.answer_style import WrittenAnswer
 from memgraph_rag.lexical.relative_days import relative_days
-from memgraph_rag.lexical.timestamps import day_of
+from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.types import Segment
 
 __all__ = ["asks_when", "tell_days"]
@@ -43,10 +43,10 @@ def tell_days(written: WrittenAnswer, segments: Sequence[Segment]) -> WrittenAns
     if own := relative_days(written.short, time):
         return replace(written, short=own[0].days)
     meant = relative_days(cited.quote, time)
-    own_day = day_of(time)
+    own_day = format_day(time)
 
     def write_day_in_words(text: str) -> str:
-        text = _TIME.sub(lambda match: day_of(match[0]) or match[0], text)
+        text = _TIME.sub(lambda match: format_day(match[0]) or match[0], text)
         return text.replace(own_day, meant[0].days) if meant else text
 
     return replace(

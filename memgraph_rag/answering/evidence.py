@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from memgraph_rag.contracts import Embedder, GraphReader
 from memgraph_rag.facts.own_words import extract_pasted_words
-from memgraph_rag.strategies.support import segments_under
+from memgraph_rag.strategies.support import find_support
 from memgraph_rag.text.citations import Quotes
-from memgraph_rag.text.injection import addresses_model, unsupported_links
+from memgraph_rag.text.injection import addresses_model, list_unsupported_links
 from memgraph_rag.types import AnswerWarning, Citation, Segment, Step, WarningKind
 
 __all__ = ["ReadEvidence", "find_warnings", "gather_evidence"]
@@ -43,7 +43,7 @@ def gather_evidence(trace: Sequence[Step], graph: GraphReader, embedder: Embedde
     Only a limited number of segments, those with the largest weight, is returned, and only the first of them can be
     quoted. Documents that were forgotten have no key. Without steps everything is empty.
     """
-    weighted = segments_under(trace, graph, most=_MOST_SUPPORT) if trace else []
+    weighted = find_support(trace, graph, most=_MOST_SUPPORT) if trace else []
     segments = [segment for segment, _ in weighted]
     records = graph.documents(sorted({segment.document_id for segment in segments})) if segments else []
     keys = {record.id: record.key for record in records}
@@ -56,7 +56,7 @@ def find_warnings(text: str, citations: Sequence[Citation], evidence: ReadEviden
 
     A document yields at most one warning, with its first line that addresses the model.
     """
-    for link in unsupported_links(text, [citation.quote for citation in citations]):
+    for link in list_unsupported_links(text, [citation.quote for citation in citations]):
         yield AnswerWarning(WarningKind.UNSUPPORTED_LINK, link)
     warned_ids: set[str] = set()
     for segment in evidence.segments:

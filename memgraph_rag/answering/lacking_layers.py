@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from memgraph_rag.contracts import MemoryGraph, Strategy
 from memgraph_rag.ingestion.memory_layers import list_known_memory_layers
-from memgraph_rag.strategies import required_layers
+from memgraph_rag.strategies import list_required_layers
 from memgraph_rag.types import AnswerWarning, DocumentRecord, Extent, Step, WarningKind
 
 __all__ = ["find_lacking_layers"]
@@ -26,7 +26,7 @@ def find_lacking_layers(
     The documents are those of the trace; without a trace, the first documents that may be read. A layer of the memory
     is lacking if it has no overview.
     """
-    wanted = required_layers(strategy)
+    wanted = list_required_layers(strategy)
     if not wanted:
         return
     of_memory = list_known_memory_layers()

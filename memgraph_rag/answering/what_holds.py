@@ -17,7 +17,7 @@ from memgraph_rag.answering.copying import copy_changes, copy_values
 from memgraph_rag.contracts import LanguageModel
 from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.facts.told import LEAST_LISTED, Told
-from memgraph_rag.lexical.timestamps import day_of
+from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.types import AnswerStyle, Citation, Evidence, Step, StopReason, Usage
 
 __all__ = ["NEVER_TOLD", "STRATEGY", "HoldingAnswer", "answer_from_turns", "asks_for_several", "trace_turns"]
@@ -130,7 +130,7 @@ def _write(style: AnswerStyle, turns: Sequence[Evidence], values: Sequence[str],
     if style == "short":
         return ", ".join(values)
     parts = [
-        f"{value} (told on {day_of(turn.segment.time)}){f' [{number}]' if style == 'detailed' else ''}"
+        f"{value} (told on {format_day(turn.segment.time)}){f' [{number}]' if style == 'detailed' else ''}"
         for number, (turn, value) in enumerate(zip(turns, values, strict=True), 1)
     ]
     return f"{separator.join(parts)}."

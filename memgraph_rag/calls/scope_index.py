@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.types import SESSION, USER, MetadataValue, owner_of
+from memgraph_rag.types import SESSION, USER, MetadataValue, get_owner
 
 __all__ = ["ScopeIndex"]
 
@@ -46,7 +46,7 @@ class ScopeIndex:
         if version == self._version:
             return
         for record in self._store.list_written_documents(since=self._version):
-            self._scopes[record.id] = owner_of(record.metadata)
+            self._scopes[record.id] = get_owner(record.metadata)
         if len(self._scopes) != self._store.count_documents():
             stored = set(self._store.document_ids())
             self._scopes = {key: names for key, names in self._scopes.items() if key in stored}

@@ -46,7 +46,7 @@ from memgraph_rag.memory import DEFAULT_LAYERS, Memory
 from memgraph_rag.models.model_loader import open_language_model
 from memgraph_rag.search.modes import find_mode
 from memgraph_rag.settings import Settings
-from memgraph_rag.strategies import DEFAULT, ablations_of, find_strategy, known_strategies, required_layers
+from memgraph_rag.strategies import DEFAULT, find_strategy, get_ablations, list_known_strategies, list_required_layers
 from memgraph_rag.types import Limits
 
 __all__ = ["evaluate", "make_reader"]
@@ -182,11 +182,11 @@ def _methods(
     """
     named: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in (*strategies, *ablate)}
     for name in ablate:
-        named |= {f"{name} {part}": (name, {**arguments}) for part, arguments in ablations_of(name).items()}
+        named |= {f"{name} {part}": (name, {**arguments}) for part, arguments in get_ablations(name).items()}
     of_layers: dict[str, dict[str, Any]] = {name: {} for name in layers or DEFAULT_LAYERS}
     for change in changes:
         name, argument, value = _parse_change(change)
-        if name in known_strategies():
+        if name in list_known_strategies():
             named[f"{name} {argument}={value}"] = (name, {argument: _value(value)})
         else:
             of_layers.setdefault(name, {})[argument] = _value(value)
@@ -221,7 +221,7 @@ def _with_required_layers(method: Method, *, are_given: bool) -> Method:
         SettingsError: the layers of the build are given, and lack one that the method reads.
     """
     reader = make_reader(method, "")
-    missing = [layer for layer in required_layers(reader) if layer not in method.build.layers]
+    missing = [layer for layer in list_required_layers(reader) if layer not in method.build.layers]
     if missing and are_given:
         raise SettingsError(
             f"Expected the layer {missing[0]}, which {method.label} reads, got {', '.join(method.build.layers)}. Add "

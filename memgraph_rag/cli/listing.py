@@ -25,7 +25,7 @@ from memgraph_rag.types import (
     Segment,
     Thing,
     Tie,
-    type_of,
+    get_type,
 )
 
 __all__ = ["listing"]
@@ -48,8 +48,8 @@ def listing(neighbourhood: Neighbourhood) -> Iterator[Text]:
     if isinstance(centre, Overview):
         yield Text(plain(one_line(centre.text, 10 * _CHARACTERS)))
         yield from (Text(plain(f"• {one_line(finding.text, _CHARACTERS)}")) for finding in centre.findings)
-    others = sorted((thing for thing in neighbourhood.things.values() if thing is not centre), key=type_of)
-    for kind, things in groupby(others, key=type_of):
+    others = sorted((thing for thing in neighbourhood.things.values() if thing is not centre), key=get_type)
+    for kind, things in groupby(others, key=get_type):
         yield _heading(kind)
         yield from map(_line, things)
     for kind, ties in groupby(sorted(neighbourhood.ties, key=lambda tie: tie.kind), key=lambda tie: tie.kind):

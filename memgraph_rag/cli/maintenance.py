@@ -121,10 +121,10 @@ class _StoredEmbedder:
     """
 
     def __init__(self, place: Place) -> None:
-        from memgraph_rag.open_memory import open_settled
+        from memgraph_rag.open_memory import open_configured_store
 
         settings = place.settings()
-        store = open_settled(settings, read_only=True)
+        store = open_configured_store(settings, read_only=True)
         try:
             schema = store.schema
         finally:

@@ -24,7 +24,7 @@ from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.lexical.roles import head_length, is_machine, is_user
 from memgraph_rag.types import Extent, Segment
 from memgraph_rag.types.brief import HEADINGS, Brief, BriefLine, BriefSection
-from memgraph_rag.types.days import written_day
+from memgraph_rag.types.days import format_long_day
 
 __all__ = ["Briefs"]
 
@@ -177,7 +177,7 @@ def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
             continue
         due = due_day(fact.value, fact.said)
         if due is None or due >= now:
-            text = f"{_format_quote(fact)}{f' (due {written_day(due)})' if due else ''}"
+            text = f"{_format_quote(fact)}{f' (due {format_long_day(due)})' if due else ''}"
             tasks.append(_make(fact, "open", text))
     yield from _newest(tasks)
     yield from _newest(_make(fact, "decision", _format_quote(fact)) for fact in known if fact.kind == "decision")
@@ -212,6 +212,6 @@ def _bracket(speaker: str, said: str) -> str:
 
 def _day(moment: str) -> str:
     try:
-        return written_day(date.fromisoformat(moment[:10]))
+        return format_long_day(date.fromisoformat(moment[:10]))
     except ValueError:
         return ""

@@ -99,7 +99,7 @@ def due_day(text: str, said: str) -> date | None:
     (datetime.date(2026, 5, 15), datetime.date(2026, 6, 3))
     """
     days = [days.last for days in relative_days(text, said)]
-    terms = dates.written(text)
+    terms = dates.list_day_terms(text)
     for term in terms:
         match = _ANY_YEAR.fullmatch(term)
         if _DATED.fullmatch(term):

@@ -16,7 +16,7 @@ from memgraph_rag.facts.deeds import deeds
 from memgraph_rag.facts.plain_forms import read_value
 from memgraph_rag.facts.replacements import Replacement, find_replacement
 from memgraph_rag.lexical.clauses import Clause, asserts, clauses, is_of_now
-from memgraph_rag.lexical.instructions import wish_in
+from memgraph_rag.lexical.instructions import find_wish
 
 __all__ = ["Statement", "StatementKind", "statements"]
 
@@ -85,7 +85,7 @@ def _join_former(before: Clause | None, clause: Clause) -> Clause:
 
 def _parse_statements(clause: Clause) -> Iterator[Statement]:
     may_wish = clause.is_opening or clause.text.casefold().startswith(("please ", "i "))  # not "they always remind me"
-    wish = wish_in(clause.text) if may_wish else None
+    wish = find_wish(clause.text) if may_wish else None
     if wish:
         yield Statement("", clause.text, wish, clause.start, clause.end)
     is_assertion = asserts(_STOPPED.sub("", clause.text))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from memgraph_rag.contracts import GraphStore
-from memgraph_rag.strategies.support import segments_under
+from memgraph_rag.strategies.support import find_support
 from memgraph_rag.text.echoes import Origins, find_origins
 from memgraph_rag.types import Node, Question
 
@@ -97,6 +97,6 @@ class GivenAnswers:
             return {}
         cited = [citation.segment_id for citation in answer.citations]
         read: dict[str, Node] = {node.id: node for node in self._store.nodes(cited)}
-        read |= {segment.id: segment for segment, _ in segments_under(answer.trace, self._store, most=_MOST_SUPPORT)}
+        read |= {segment.id: segment for segment, _ in find_support(answer.trace, self._store, most=_MOST_SUPPORT)}
         read |= {step.node.id: step.node for step in answer.trace if not step.node.level}
         return find_origins(self._store.namespace, answer.text, list(read.values()), answer.citations)

@@ -15,7 +15,7 @@ from memgraph_rag.contracts import Layer, LearningLayer, Models, Progress, Split
 from memgraph_rag.display import show
 from memgraph_rag.errors import LayerError, MemgraphRagError
 from memgraph_rag.models.wrappers.checked_models import is_usage
-from memgraph_rag.stores.layer_rows import misplaced_fields
+from memgraph_rag.stores.layer_rows import list_misplaced_fields
 from memgraph_rag.types import (
     Annotation,
     InformationPoint,
@@ -121,7 +121,7 @@ def _complete_rows(layer: Layer, document: SplitDocument, rows: LayerRows, names
     Raises:
         LayerError: a row belongs to another layer or refers to an unknown segment, or there are too many annotations.
     """
-    if misplaced := misplaced_fields(layer.name, rows):
+    if misplaced := list_misplaced_fields(layer.name, rows):
         raise make_layer_error(
             layer.name, "rows of its own", f"{', '.join(misplaced)}, which are rows of another layer"
         )

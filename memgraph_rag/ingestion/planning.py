@@ -32,8 +32,8 @@ from memgraph_rag.types import (
     Receipt,
     Section,
     Segment,
+    get_owner,
     make_id,
-    owner_of,
 )
 
 __all__ = ["ECHO", "PendingDocument", "Plan", "Planner", "find_summaries", "takes"]
@@ -155,10 +155,10 @@ class Planner:
         """
         owned = [item for item in items if isinstance(item, Loaded) and item.same_as and _is_owned(item.document)]
         ids = [self._document_id(key) for item in owned for key in item.same_as]
-        owners = {record.key: owner_of(record.metadata) for record in self._store.documents(ids)} if ids else {}
+        owners = {record.key: get_owner(record.metadata) for record in self._store.documents(ids)} if ids else {}
 
         def own_alone(item: Loaded) -> Loaded:
-            owner = owner_of(item.document.metadata)
+            owner = get_owner(item.document.metadata)
             return replace(item, same_as=tuple(key for key in item.same_as if owners.get(key) == owner))
 
         return [own_alone(item) if isinstance(item, Loaded) and _is_owned(item.document) else item for item in items]
@@ -172,7 +172,7 @@ class Planner:
             record.id: replace(record, metadata=item.document.metadata, sha256=item.document.sha256)
             for item, record in pairs
             if _differ_in_metadata_only(item.document, record)
-            and owner_of(record.metadata) == owner_of(item.document.metadata)
+            and get_owner(record.metadata) == get_owner(item.document.metadata)
             and not is_elsewhere(record, item.files)
         }
         if not new_records:
@@ -331,14 +331,14 @@ def _differ_in_metadata_only(document: Document, record: DocumentRecord) -> bool
     """Whether a document differs from its record only in metadata that do not change its segments."""
     return (
         document.sha256 != record.sha256
-        and timestamps.named_in(document.metadata) == timestamps.named_in(record.metadata)
+        and timestamps.find_metadata_time(document.metadata) == timestamps.find_metadata_time(record.metadata)
         and document.metadata.get(ECHO) == record.metadata.get(ECHO)
         and hash_changed(document, document.title, record.metadata) == record.sha256
     )
 
 
 def _is_owned(document: Document) -> bool:
-    return owner_of(document.metadata) != (None, None)
+    return get_owner(document.metadata) != (None, None)
 
 
 def _check_same_source(record: DocumentRecord, item: Loaded) -> None:

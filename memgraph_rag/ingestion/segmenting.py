@@ -12,7 +12,7 @@ from functools import partial
 
 from memgraph_rag.contracts import TokenCounter
 from memgraph_rag.lexical import timestamps
-from memgraph_rag.lexical.code import language_of
+from memgraph_rag.lexical.code import find_program_language
 from memgraph_rag.lexical.markdown import has_marks, headings, plain, solid_blocks
 from memgraph_rag.text.programs import definitions
 from memgraph_rag.text.splitting import Span, split
@@ -54,7 +54,7 @@ def cut_segments(
     spans = _split(document, cut, count_tokens, turn_starts)
     # No span reaches across the start of a turn, so the last turn that starts at or before a span holds all of it.
     span_turns = [turns[bisect_right(turn_starts, span.start) - 1] for span in spans]
-    document_time = timestamps.named_in(document.metadata)
+    document_time = timestamps.find_metadata_time(document.metadata)
     return tuple(
         Segment(
             id=make_id(namespace, "segment", document_id, index),
@@ -85,7 +85,7 @@ def _split(
     text = document.text
     if document.turns:
         return cut(text, cuts=turn_starts)
-    if language_of(document.title) is not None:
+    if find_program_language(document.title) is not None:
         return cut(text, sections=[item.start for item in definitions(text, document.title)])
     sections = [heading.start for heading in headings(text) if not heading.is_nested]
     if not sections and not has_marks(text):

@@ -18,7 +18,7 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.stores import open_place
-from memgraph_rag.text.chat import unread_times
+from memgraph_rag.text.chat import count_unread_times
 from memgraph_rag.text.files import read
 from memgraph_rag.text.loading import ReadFile, Source, load
 from memgraph_rag.text.paths import spellings
@@ -123,7 +123,7 @@ def load_request(request: Request, read_file: ReadFile = read) -> Loaded | Failu
         has_metadata=is_whole or request.metadata is not None,
         files=spellings(source) if isinstance(source, Path) else tuple(filter(None, [document.source])),
         text_sha256=text_hash(document.text),
-        unread_times=unread_times(source, document.turns),
+        unread_times=count_unread_times(source, document.turns),
     )
 
 

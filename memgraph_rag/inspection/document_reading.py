@@ -46,12 +46,12 @@ def with_places(
     """Yield the items of an answer; the citations of the ``Answer`` with their page, slide or sheet."""
     for item in items:
         if isinstance(item, Answer) and item.citations:
-            yield replace(item, citations=_placed(item.citations, graph))
+            yield replace(item, citations=_add_places(item.citations, graph))
         else:
             yield item
 
 
-def _placed(citations: tuple[Citation, ...], graph: GraphReader) -> tuple[Citation, ...]:
+def _add_places(citations: tuple[Citation, ...], graph: GraphReader) -> tuple[Citation, ...]:
     """Return the citations with their places. Only documents of a kind that has places are read."""
     cited = graph.documents(list({each.document_id for each in citations}))
     ids = [record.id for record in cited if PurePath(record.source).suffix.lower() in _PLACED]

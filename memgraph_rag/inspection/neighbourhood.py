@@ -32,7 +32,7 @@ from memgraph_rag.types import (
     Thing,
     Tie,
     entity_id,
-    leaves_of,
+    list_leaves,
     question_id,
 )
 
@@ -114,7 +114,7 @@ def find(graph: GraphView, name: str, *, kind: Kind | None = None) -> Centre:
     with_part = graph.find_names(normal, k=_LISTED + 1) if normal and kind in (None, "entity") else []
     if len(with_part) == 1:
         return with_part[0]
-    raise _not_found(graph, name, with_part)
+    raise _make_not_found_error(graph, name, with_part)
 
 
 def _find_widest(graph: GraphView, name: str) -> Overview | None:
@@ -129,7 +129,7 @@ def _find_widest(graph: GraphView, name: str) -> Overview | None:
     return max(candidates, key=lambda item: (len(item.documents), item.level), default=None)
 
 
-def _not_found(graph: GraphView, name: str, with_part: Sequence[Entity]) -> DocumentNotFound:
+def _make_not_found_error(graph: GraphView, name: str, with_part: Sequence[Entity]) -> DocumentNotFound:
     if with_part:
         more = " and more" if len(with_part) > _LISTED else ""
         advice = (
@@ -159,10 +159,10 @@ def _similar_names(graph: GraphView, name: str) -> list[str]:
     texts = [record.key for record in graph.documents()] + [question.text for question in graph.questions()]
     known = {normalise(text) or text: text for text in texts} | {entity.normal: entity.name for entity in entities}
     alike = [known[entity] for entity in get_close_matches(normal or name, known, n=_LISTED)]
-    return list(dict.fromkeys([*(entity.name for entity in _contained_entities(graph, normal)), *alike]))[:_LISTED]
+    return list(dict.fromkeys([*(entity.name for entity in _find_contained_entities(graph, normal)), *alike]))[:_LISTED]
 
 
-def _contained_entities(graph: GraphView, normal: str) -> list[Entity]:
+def _find_contained_entities(graph: GraphView, normal: str) -> list[Entity]:
     """Return the entities whose whole name is a part of a name, longest first: "McGregor" for "Mr. McGregor"."""
     words = normal.split()[:_MOST_WORDS]
     runs = {" ".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, len(words) + 1)}
@@ -247,7 +247,7 @@ def _document(graph: GraphView, record: DocumentRecord, most: int) -> Neighbourh
     sections = graph.sections(record.id)
     collector.add("sections", sections, most)
     ties += [Tie("CONTAINS", item.parent_id, item.id) for item in sections if item.parent_id]
-    ties += [Tie("CONTAINS", leaf.section_id, leaf.segment_id) for leaf in leaves_of(sections, segments)]
+    ties += [Tie("CONTAINS", leaf.section_id, leaf.segment_id) for leaf in list_leaves(sections, segments)]
     ties += [Tie("HAS_SEGMENT", record.id, segment.id) for segment in segments]
     ties += [Tie("TITLED", record.id, item.entity_id, text=item.surface) for item in titled]
     ties += _mention_ties(mentions)

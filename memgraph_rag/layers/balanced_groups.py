@@ -16,14 +16,14 @@ import numpy as np
 
 from memgraph_rag.types import Matrix, Vector
 
-__all__ = ["balanced_groups", "mean_vector"]
+__all__ = ["make_balanced_groups", "mean_vector"]
 
 _ROUNDS = 12  # of new means; most sets stop changing earlier
 _POWER_STEPS = 8
 _DECIMALS = 6  # rows that agree to these decimals are ordered by their number, not by rounding errors
 
 
-def balanced_groups(vectors: Matrix, *, most: int) -> list[list[int]]:
+def make_balanced_groups(vectors: Matrix, *, most: int) -> list[list[int]]:
     """Return groups of at most ``most`` rows each, as sorted row numbers; the fewest groups of nearly equal sizes.
 
     Similar rows are in one group. The order of the groups follows the cuts, not the row numbers.

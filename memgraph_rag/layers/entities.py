@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from memgraph_rag.contracts import EntityRecognizer, Models, Named, Progress, SplitDocument
-from memgraph_rag.lexical.code import identifiers, language_of
+from memgraph_rag.lexical.code import find_program_language, identifiers
 from memgraph_rag.lexical.markdown import PlainText, code_blocks, code_spans, plain
 from memgraph_rag.lexical.names import is_name, normalise
 from memgraph_rag.lexical.note_links import find_note_links
@@ -87,7 +87,7 @@ def recognize_segments(recognizer: EntityRecognizer, documents: Sequence[SplitDo
     identifiers and what a line shows as code.
     """
     segments = [(segment.text, document.title) for document in documents for segment in document.segments]
-    read = [plain(text) if language_of(title) is None else None for text, title in segments]
+    read = [plain(text) if find_program_language(title) is None else None for text, title in segments]
     recognized = recognizer.recognize([part.text if part else "" for part in read]) if read else []
     return iter(
         [

@@ -25,16 +25,16 @@ __all__ = [
     "Extraction",
     "Triple",
     "about",
+    "as_list",
     "clean",
-    "directed_task",
     "goes_in_circles",
     "holds_name",
-    "list_of",
     "parse_extraction",
     "read_reply",
     "reply_schema",
     "strings",
     "task",
+    "write_directed_task",
 ]
 
 _MOST_NAMES = 8  # of one segment; twice as many of a single one
@@ -114,7 +114,7 @@ def task(title: str) -> str:
     return about(as_line(title)[:_LONGEST_TITLE]) + _TASK
 
 
-def directed_task(background: str, questions: Sequence[str]) -> str:
+def write_directed_task(background: str, questions: Sequence[str]) -> str:
     """Return the task that asks for names and relations that help to answer the questions.
 
     Args:
@@ -147,11 +147,11 @@ def parse_extraction(text: str, *, segments: int = 1) -> tuple[Extraction, Count
     """
     notes: Counter[str] = Counter()
     fields = read_reply(text, "relations", notes)
-    names = [clean(name) if isinstance(name, str) else "" for name in list_of(fields.get("names"))]
+    names = [clean(name) if isinstance(name, str) else "" for name in as_list(fields.get("names"))]
     usable = [name for name in dict.fromkeys(names) if 0 < len(name) <= LONGEST_NAME]
     notes["no name"] += sum(not 0 < len(name) <= LONGEST_NAME for name in names)
     notes["repeated name"] += len(names) - len(set(names))
-    listed = list_of(fields.get("relations"))
+    listed = as_list(fields.get("relations"))
     if listed and notes["relations cut off"] and not _is_triple(listed[-1]):
         listed = listed[:-1]
     relations = [relation for relation in _check_relations(listed, notes) if relation is not None]
@@ -169,7 +169,7 @@ def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001 - the si
     False for fewer than three relations. The prompt does not matter.
     """
     notes: Counter[str] = Counter()
-    listed = [item for item in list_of(read_reply(text, "relations", notes).get("relations")) if _is_triple(item)]
+    listed = [item for item in as_list(read_reply(text, "relations", notes).get("relations")) if _is_triple(item)]
     last = list(_check_relations(listed, notes))[-_MOST_USELESS:]
     return len(last) == _MOST_USELESS and not any(last)
 
@@ -227,7 +227,7 @@ def strings(text: str, key: str) -> tuple[list[str], Counter[str]]:
     Each string is on one line. Repeated strings are kept. Items that are no strings are left out and not counted.
     """
     notes: Counter[str] = Counter()
-    listed = (clean(item) for item in list_of(read_reply(text, key, notes).get(key)) if isinstance(item, str))
+    listed = (clean(item) for item in as_list(read_reply(text, key, notes).get(key)) if isinstance(item, str))
     return [item for item in listed if item], notes
 
 
@@ -252,7 +252,7 @@ def read_reply(text: str, what: str, notes: Counter[str]) -> dict[str, Any]:
     return {}
 
 
-def list_of(value: object) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     """Return a list unchanged, and an empty list for any other value."""
     return value if isinstance(value, list) else []
 

@@ -17,7 +17,7 @@ from memgraph_rag.layers.batches import Batch
 from memgraph_rag.layers.entities import find_mentions, recognize_segments
 from memgraph_rag.layers.extraction import Extraction, Triple
 from memgraph_rag.layers.grounding import Ground, Vocabulary, can_name, is_proper
-from memgraph_rag.types import LayerRows, Relation, Usage, ends_of, relation_id
+from memgraph_rag.types import LayerRows, Relation, Usage, list_ends, relation_id
 
 __all__ = ["BORNE_OUT", "Account", "find_place", "relation_rows"]
 
@@ -101,7 +101,7 @@ def _make_rows(account: Account, grounds: Mapping[str, Ground], namespace: str) 
         new = {item.id: item for item in candidates if item is not None}
         notes["batch without a relation"] += not new
         relations |= new
-    ends = set(ends_of(relations.values()))
+    ends = set(list_ends(relations.values()))
     mentions = [item for ground in grounds.values() for item in sorted(ground.found, key=lambda mention: mention.start)]
     kept = [mention for mention in mentions if mention.entity_id in ends or is_proper(mention.surface)]
     notes["common noun that nothing is said of"] += len(

@@ -11,10 +11,10 @@ from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.lexical import markdown
 from memgraph_rag.types import Heading, Segment
 
-__all__ = ["marked_headings", "text_of"]
+__all__ = ["find_marked_headings", "join_segments"]
 
 
-def marked_headings(document: SplitDocument) -> list[Heading]:
+def find_marked_headings(document: SplitDocument) -> list[Heading]:
     """Return the marked headings of a document, in order; none for a conversation, whose turns only quote headings.
 
     Left out are headings without a title, headings inside lists or quotations, and headings of more than two lines. A
@@ -24,12 +24,12 @@ def marked_headings(document: SplitDocument) -> list[Heading]:
         return []
     return [
         Heading(heading.start, heading.level, heading.title)
-        for heading in markdown.headings(text_of(document.segments))
+        for heading in markdown.headings(join_segments(document.segments))
         if heading.title and not heading.is_nested and heading.lines <= 2
     ]
 
 
-def text_of(segments: Iterable[Segment]) -> str:
+def join_segments(segments: Iterable[Segment]) -> str:
     """Return the segments' text with each segment at its place in the document; gaps are filled with newlines.
 
     The text begins at the beginning of the document and ends with the last segment. The segments are in order and do

@@ -21,7 +21,7 @@ from typing import Any, cast
 from memgraph_rag.contracts import Layer, Models, Progress, SplitDocument
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.layers.extraction import Extraction, Triple, clean, list_of
+from memgraph_rag.layers.extraction import Extraction, Triple, as_list, clean
 from memgraph_rag.layers.grounded_relations import Account, relation_rows
 from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.plugins import find_parts
@@ -198,11 +198,11 @@ def _get_triples(row: Mapping[str, Any]) -> object:
 def _parse_passage(row: Mapping[str, Any]) -> Passage:
     """Return the usable names and triples of a passage."""
     notes: Counter[str] = Counter()
-    listed = list_of(_get_triples(row))
+    listed = as_list(_get_triples(row))
     relations = [triple for item in listed[:_MOST_TRIPLES] if (triple := _parse_triple(item)) is not None]
     notes["triple that is none"] += min(len(listed), _MOST_TRIPLES) - len(relations)
     notes["triple beyond the limit"] += max(len(listed) - _MOST_TRIPLES, 0)
-    entities = list_of(row.get("extracted_entities", row.get("entities")))[:_MOST_TRIPLES]
+    entities = as_list(row.get("extracted_entities", row.get("entities")))[:_MOST_TRIPLES]
     names = [clean(name) for name in entities if isinstance(name, str)]
     usable = (name for name in dict.fromkeys(names) if 0 < len(name) <= LONGEST_NAME)
     return Passage(Extraction(tuple(usable), tuple(dict.fromkeys(relations))), +notes)
@@ -210,8 +210,8 @@ def _parse_passage(row: Mapping[str, Any]) -> Passage:
 
 def _parse_triple(item: object) -> Triple | None:
     """Return (name, name, the triple as a line); None for anything but three usable strings."""
-    parts = [clean(part) for part in list_of(item) if isinstance(part, str)]
-    if len(parts) != 3 or len(list_of(item)) != 3 or not all(parts):
+    parts = [clean(part) for part in as_list(item) if isinstance(part, str)]
+    if len(parts) != 3 or len(as_list(item)) != 3 or not all(parts):
         return None
     subject, _, object_name = parts
     line = " ".join(parts)

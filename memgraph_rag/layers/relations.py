@@ -18,7 +18,7 @@ from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers import extraction
-from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, output_tokens, progress_of, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, make_step_progress, output_tokens, prompt
 from memgraph_rag.layers.extraction import goes_in_circles, parse_extraction, reply_schema
 from memgraph_rag.layers.grounded_relations import Account, relation_rows
 from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, read_questions, require_rouge
@@ -118,9 +118,9 @@ class RelationsLayer:
         Returns:
             The rows of each document, as from ``build``, ready for ``GraphWriter.learn``.
         """
-        tasks = [extraction.directed_task(_find_background(document), [question]) for document in documents]
+        tasks = [extraction.write_directed_task(_find_background(document), [question]) for document in documents]
         accounts = self._make_accounts(documents, models.language, max(models.language.count_tokens(tasks), default=0))
-        asks = _make_asks(accounts, lambda account: extraction.directed_task(account.background, [question]))
+        asks = _make_asks(accounts, lambda account: extraction.write_directed_task(account.background, [question]))
         self._extract(asks, models.language, None)
         return self._make_rows(documents, accounts, question, namespace, models, None)
 
@@ -189,7 +189,7 @@ class RelationsLayer:
             ask.account.notes.update(notes)
             ask.account.notes["question like another"] += len(questions) - len(admitted)
             if admitted:
-                further.append(replace(ask, task=extraction.directed_task(ask.account.background, admitted)))
+                further.append(replace(ask, task=extraction.write_directed_task(ask.account.background, admitted)))
         return further
 
     def _generate(
@@ -206,7 +206,7 @@ class RelationsLayer:
             max_tokens=output_tokens(language, self._batch_tokens),
             stop=goes_in_circles,
             schema=schema,
-            progress=progress_of(progress, what),
+            progress=make_step_progress(progress, what),
         )
         for ask, generation in zip(asks, written, strict=True):
             ask.account.usage += generation.usage

@@ -50,8 +50,8 @@ _ARRAYS = ("_stemmed_by", "_is_day", "_terms", "_counts", "_starts", "_lengths",
 class KeywordIndex:
     """BM25 over numbered rows of a title and a text. Rows are only appended; each query names the rows that count.
 
-    A row's terms are its words, stemmed in its language, and its days (``dates.written``). For each term, the rows that
-    hold it are listed (its postings), but for the last rows.
+    A row's terms are its words, stemmed in its language, and its days (``dates.list_day_terms``). For each term, the
+    rows that hold it are listed (its postings), but for the last rows.
 
     Source: Robertson, Zaragoza, "The Probabilistic Relevance Framework", 2009; the idf is Lucene's, never below 0.
     """
@@ -120,7 +120,7 @@ class KeywordIndex:
             stemmers.append(self._stemmers.add(stemmer))
             word_counts = self._count_terms(words(text) + TITLE_WEIGHT * words(title), stemmer)
             lengths.append(sum(word_counts.values()))
-            day_counts = Counter(dates.written(text) + TITLE_WEIGHT * dates.written(title))
+            day_counts = Counter(dates.list_day_terms(text) + TITLE_WEIGHT * dates.list_day_terms(title))
             terms += [*word_counts, *(self._number(day, day) for day in day_counts)]
             counts += (*word_counts.values(), *day_counts.values())
             starts.append(len(self._terms) + len(terms))
@@ -182,7 +182,7 @@ class KeywordIndex:
         A word is stemmed by each of the ``stemmers`` of ``rows`` (None: of all rows). A query of single letters of a
         script without spaces has the terms that contain one of them.
         """
-        return self._find_terms(query, self.stemmers(rows), dates.asked(query))
+        return self._find_terms(query, self.stemmers(rows), dates.list_query_terms(query))
 
     def _find_terms(self, query: str, stemmers: Sequence[str], days: Iterable[str]) -> NDArray[np.int32]:
         by_word = query_terms(query, stemmers)
@@ -192,7 +192,7 @@ class KeywordIndex:
         known = {self._numbers.find(term) for term in (*stems, *days)}
         return np.array(sorted(known - {-1}), np.int32)
 
-    def words_of(self, text: str, row: int) -> NDArray[np.int32]:
+    def find_word_numbers(self, text: str, row: int) -> NDArray[np.int32]:
         """Return the sorted numbers of the words of a text, each once, stemmed as the words of a row are."""
         return self.select_words(self._find_terms(text, [self._stemmers[int(self._stemmed_by[row])]], []))
 

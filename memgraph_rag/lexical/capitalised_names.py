@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-__all__ = ["capitalised"]
+__all__ = ["find_capitalised"]
 
 # Dotted initials (U.S, J.R.R), or letters and digits with their combining marks, held together by apostrophe or hyphen.
 _PART = r"[^\W_](?:[^\W_]|[\u0300-\u036f])*"
@@ -66,7 +66,7 @@ class _Word:
     follows: bool  # only white space with at most one line end separates it from the word before
 
 
-def capitalised(
+def find_capitalised(
     text: str, *, function_words: Collection[str] = _FUNCTION_WORDS, particles: Collection[str] = _PARTICLES
 ) -> list[tuple[int, int]]:
     """Return the (start, end) characters of everything that is written like a name.

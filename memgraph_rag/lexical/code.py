@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-__all__ = ["identifiers", "language_of", "with_parts"]
+__all__ = ["find_program_language", "identifiers", "with_parts"]
 
 _LANGUAGES = {
     **dict.fromkeys((".py", ".pyi"), "python"),
@@ -39,12 +39,12 @@ _IDENTIFIER = re.compile(r"\b(?=\w*(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2}|[^\W_]_+[^\W_]
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 
-def language_of(title: str) -> str | None:
+def find_program_language(title: str) -> str | None:
     """Return the language of a program by its title, "" for a file of data or settings, None for other texts.
 
     The title of a program is the end of its path, with a folder: "Node.js" is no program.
 
-    >>> language_of("src/app.py"), language_of("./setup.cfg"), language_of("Node.js")
+    >>> find_program_language("src/app.py"), find_program_language("./setup.cfg"), find_program_language("Node.js")
     ('python', '', None)
     """
     suffix = PurePosixPath(title).suffix.lower() if "/" in title else ""

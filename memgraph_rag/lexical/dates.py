@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-__all__ = ["asked", "written"]
+__all__ = ["list_day_terms", "list_query_terms"]
 
 _NAMES = (
     *("january jan januar", "february feb februar", "march mar märz marz maerz mär", "april apr", "may mai"),
@@ -50,7 +50,7 @@ _LEAP_YEAR = 2000
 _Day = tuple[int, int, int]  # year (0 if not given), month, day
 
 
-def written(text: str) -> list[str]:
+def list_day_terms(text: str) -> list[str]:
     """Return the terms of the days in a text, as often as the text names them.
 
     A day with a year has two terms: with the year and without it. A day without a year also has two: without a year,
@@ -65,7 +65,7 @@ def written(text: str) -> list[str]:
     )]  # fmt: skip
 
 
-def asked(question: str) -> list[str]:
+def list_query_terms(question: str) -> list[str]:
     """Return the terms that find texts with the days of a question, each once.
 
     A day with a year finds that day, and the same day in a text without a year. A day without a year finds it in any

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-__all__ = ["WishKind", "wish_in"]
+__all__ = ["WishKind", "find_wish"]
 
 WishKind = Literal["instruction", "preference"]
 
@@ -44,10 +44,10 @@ _SAYING = re.compile(r"never (?:say never|give up|mind|ask)\b", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:preferred|used to|back then)\b", re.IGNORECASE)
 
 
-def wish_in(clause: str) -> WishKind | None:
+def find_wish(clause: str) -> WishKind | None:
     """Return the kind of wish that a clause states; None if it states no wish.
 
-    >>> wish_in("Always answer in metric units"), wish_in("I prefer few dependencies"), wish_in("Write me a poem")
+    >>> find_wish("Always answer in metric units"), find_wish("I prefer few dependencies"), find_wish("Write me a poem")
     ('instruction', 'preference', None)
     """
     if _INSTRUCTION.match(clause) and not _SAYING.match(clause):

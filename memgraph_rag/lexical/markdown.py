@@ -18,21 +18,21 @@ from markdown_it.common.html_blocks import block_names
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from memgraph_rag.lexical.code import language_of, with_parts
+from memgraph_rag.lexical.code import find_program_language, with_parts
 from memgraph_rag.types import as_line
 
 __all__ = [
     "FRONT_MATTER",
     "MarkdownHeading",
     "PlainText",
-    "as_read",
-    "as_searched",
     "code_blocks",
     "code_spans",
     "has_marks",
     "headings",
     "plain",
     "solid_blocks",
+    "split_for_search",
+    "strip_markup",
 ]
 
 FRONT_MATTER = re.compile(
@@ -125,20 +125,20 @@ def has_marks(text: str) -> bool:
     return _MARKS.search(text) is not None
 
 
-def as_read(text: str, title: str) -> str:
+def strip_markup(text: str, title: str) -> str:
     """Return a segment's text as it is embedded, searched and read by a model: without markup.
 
     A program is read as it is written. ``title`` is that of the segment's document: a program has its file's name.
     """
-    return plain(text).text if language_of(title) is None else text
+    return plain(text).text if find_program_language(title) is None else text
 
 
-def as_searched(title: str, text: str) -> tuple[str, str]:
+def split_for_search(title: str, text: str) -> tuple[str, str]:
     """Return title and text of a segment as they are indexed: the text without markup, its headings with the title.
 
     The text of a program has the parts of its compound identifiers at its end.
     """
-    if language_of(title) is not None:
+    if find_program_language(title) is not None:
         return title, with_parts(text)
     read = plain(text)
     return "\n".join([title, *_HEADING.findall(read.text)]) if read.places else title, read.text

@@ -15,7 +15,7 @@ from functools import lru_cache
 from memgraph_rag.contracts import EntityRecognizer
 from memgraph_rag.lexical.ruled_names import candidates, names_by_rules
 
-__all__ = ["LONGEST_NAME", "SAME_CHARACTERS", "is_name", "names_in", "ngrams", "normalise", "written_names"]
+__all__ = ["LONGEST_NAME", "SAME_CHARACTERS", "find_names", "find_names_by_rules", "is_name", "ngrams", "normalise"]
 
 LONGEST_NAME = 200
 """Most characters of a normal form; a longer one is a sentence that was mistaken for a name."""
@@ -51,26 +51,26 @@ def is_name(normal: str) -> bool:
     return any(character.isalpha() for character in normal)
 
 
-def names_in(question: str, recognizer: EntityRecognizer) -> list[str]:
+def find_names(question: str, recognizer: EntityRecognizer) -> list[str]:
     """Return the normal forms of the names in a question, by the recognizer and by rules, in order, each once.
 
     In a script without capitals every part that may be a name follows. Overlapping names that the two find are all
     returned. A form without a letter is left out.
     """
     (recognized,) = recognizer.recognize([question])
-    return _names_at(question, ((named.start, named.end) for named in recognized))
+    return _normalise_names(question, ((named.start, named.end) for named in recognized))
 
 
-def written_names(question: str) -> list[str]:
-    """Return the names in a question as ``names_in`` does, but by rules alone, which load no model.
+def find_names_by_rules(question: str) -> list[str]:
+    """Return the names in a question as ``find_names`` does, but by rules alone, which load no model.
 
-    >>> written_names("Who is older, Ann Lee or the Mad Hatter?")
+    >>> find_names_by_rules("Who is older, Ann Lee or the Mad Hatter?")
     ['ann lee', 'mad hatter']
     """
-    return _names_at(question, ())
+    return _normalise_names(question, ())
 
 
-def _names_at(question: str, recognized: Iterable[tuple[int, int]]) -> list[str]:
+def _normalise_names(question: str, recognized: Iterable[tuple[int, int]]) -> list[str]:
     spans = sorted({*recognized, *names_by_rules(question)})
     surfaces = (*(question[start:end] for start, end in spans), *candidates(question))
     return [name for name in dict.fromkeys(map(normalise, surfaces)) if is_name(name)]

@@ -10,7 +10,7 @@ import re
 
 from memgraph_rag.types import as_line
 
-__all__ = ["numbers_in", "questions_in", "says_none"]
+__all__ = ["parse_numbers", "parse_questions", "says_none"]
 
 # int() takes no more than 4,300 digits, and a rating may follow: "3: 80".
 _NUMBER = re.compile(r"(?<!\d)(\d{1,6})(?!\d)(?:\s*[:=(]\s*(\d{1,6})(?!\d))?")
@@ -29,7 +29,7 @@ def says_none(reply: str) -> bool:
     return _NONE.match(reply) is not None
 
 
-def numbers_in(reply: str, most: int) -> dict[int, int | None] | None:
+def parse_numbers(reply: str, most: int) -> dict[int, int | None] | None:
     """Return the numbers from 1 to ``most`` in a reply, in order, each with its rating or None.
 
     A repeated number keeps its first place and has its last rating. Other numbers are left out.
@@ -37,7 +37,7 @@ def numbers_in(reply: str, most: int) -> dict[int, int | None] | None:
     Return an empty dict if the reply begins with "None" or "No" (``says_none``), whatever follows. Return None if the
     reply has neither that nor such a number.
 
-    >>> numbers_in("3: 80, 1, 9", 5), numbers_in("None of them.", 5), numbers_in("I cannot tell.", 5)
+    >>> parse_numbers("3: 80, 1, 9", 5), parse_numbers("None of them.", 5), parse_numbers("I cannot tell.", 5)
     ({3: 80, 1: None}, {}, None)
     """
     if says_none(reply):
@@ -47,10 +47,10 @@ def numbers_in(reply: str, most: int) -> dict[int, int | None] | None:
     return numbers or None
 
 
-def questions_in(reply: str) -> list[str]:
+def parse_questions(reply: str) -> list[str]:
     """Return the questions of a reply, each once, without list marks; a question over 200 characters is left out.
 
-    >>> questions_in("1. Who made Up? 2. Where was she born? 2. Where was she born? Good luck.")
+    >>> parse_questions("1. Who made Up? 2. Where was she born? 2. Where was she born? Good luck.")
     ['Who made Up?', 'Where was she born?']
     """
     asked = (_MARK.sub("", as_line(match[0])) for match in _QUESTION.finditer(reply) if match[2] in ("?", "？"))

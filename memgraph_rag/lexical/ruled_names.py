@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
 
-from memgraph_rag.lexical.capitalised_names import capitalised
+from memgraph_rag.lexical.capitalised_names import find_capitalised
 from memgraph_rag.lexical.language import FUNCTION_WORDS, guess_language
 
 __all__ = ["CAPITALS_ARE_NOUNS", "candidates", "names_by_rules"]
@@ -56,16 +56,16 @@ def names_by_rules(text: str, language: str | None = None) -> Spans:
     """
     language = language or guess_language(text)
     if language == "en":
-        return capitalised(text)
+        return find_capitalised(text)
     quoted = [match.span(match.lastindex or 0) for match in _QUOTED.finditer(text)]
     if language in _CASELESS:
         written = [match.span() for pattern in (_LATIN, _KATAKANA, _TRANSCRIBED) for match in pattern.finditer(text)]
-        return _without_overlaps(len(text), quoted, written, _repeated(text, language))
+        return _without_overlaps(len(text), quoted, written, _find_repeated(text, language))
     listed = FUNCTION_WORDS.get(language, frozenset())
     if language not in CAPITALS_ARE_NOUNS:
-        return _without_overlaps(len(text), quoted, capitalised(text, function_words=listed))
+        return _without_overlaps(len(text), quoted, find_capitalised(text, function_words=listed))
     written = [
-        span for span in capitalised(text, function_words=listed, particles=()) if _is_no_noun(text, *span, listed)
+        span for span in find_capitalised(text, function_words=listed, particles=()) if _is_no_noun(text, *span, listed)
     ]
     return _without_overlaps(len(text), quoted, written)
 
@@ -93,7 +93,7 @@ def _is_no_noun(text: str, start: int, end: int, function_words: Collection[str]
     return bool(before) and before[-1].lower() in _PREPOSITIONS and text[start - 1 : start] == " "
 
 
-def _repeated(text: str, language: str) -> Spans:
+def _find_repeated(text: str, language: str) -> Spans:
     """Return the places of what a text says more than once: the longest parts, and of nested ones the longer."""
     places: dict[str, Spans] = {}
     for start, end in _parts(text, language):

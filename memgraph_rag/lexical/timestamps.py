@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta, timezone
 
-from memgraph_rag.types import MetadataValue, written_day
+from memgraph_rag.types import MetadataValue, format_long_day
 
-__all__ = ["day_of", "instant", "later", "named_in", "parse_time", "read"]
+__all__ = ["find_metadata_time", "format_day", "instant", "later", "parse_time", "read"]
 
 _FORM = re.compile(
     r"(?P<year>\d{4})(?P<hyphen>-?)(?P<month>\d\d)(?P=hyphen)(?P<day>\d\d)"
@@ -128,22 +128,22 @@ def later(instant: datetime, step: timedelta) -> datetime | None:
     return None
 
 
-def day_of(text: str) -> str:
+def format_day(text: str) -> str:
     """Return the day of a time in ISO 8601 as people write it, in the time's own zone; empty for another text.
 
-    >>> day_of("2023-05-08T13:56:00")
+    >>> format_day("2023-05-08T13:56:00")
     '8 May 2023'
     """
     moment = read(text)
     if not moment:
         return ""
-    return written_day(date.fromisoformat(moment[:10]))
+    return format_long_day(date.fromisoformat(moment[:10]))
 
 
-def named_in(metadata: Mapping[str, MetadataValue]) -> str:
+def find_metadata_time(metadata: Mapping[str, MetadataValue]) -> str:
     """Return the time in metadata under "time", else under "date"; empty without a str that ``read`` can read.
 
-    >>> named_in({"time": "noon", "date": "2024-05-01"})
+    >>> find_metadata_time({"time": "noon", "date": "2024-05-01"})
     '2024-05-01'
     """
     values = (metadata.get(name) for name in _NAMES)

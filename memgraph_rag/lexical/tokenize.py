@@ -22,10 +22,10 @@ __all__ = [
     "is_lone_letter",
     "keywords",
     "query_terms",
+    "remove_accents",
     "stem",
     "stemmer_name",
     "term",
-    "unaccented",
     "words",
 ]
 
@@ -92,7 +92,7 @@ def _pairs(run: str) -> list[str]:
     return ["".join(pair) for pair in pairwise(letters)] or letters
 
 
-def unaccented(text: str) -> str:
+def remove_accents(text: str) -> str:
     """Return the text with plain Latin letters in place of accented ones, so that a query without accents finds it.
 
     >>> unaccented("Aschenbrödel, Jalapeño, Łódź"), unaccented("Москва, が")
@@ -149,7 +149,7 @@ def query_terms(query: str, stemmers: Collection[str]) -> dict[str, list[str]]:
 @lru_cache(maxsize=262_144)
 def term(word: str, stemmer: str = _ENGLISH) -> str:
     """Return the term of a word: its stem, without accents."""
-    return unaccented(_load_stemmer(stemmer)(word))
+    return remove_accents(_load_stemmer(stemmer)(word))
 
 
 @lru_cache(maxsize=262_144)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical import timestamps
-from memgraph_rag.stores.layer_rows import KINDS, RELATIONS, layers_in
+from memgraph_rag.stores.layer_rows import KINDS, RELATIONS, list_layers
 from memgraph_rag.text.loading import load
 from memgraph_rag.text.session_pages import is_page, is_page_key
 from memgraph_rag.types import Document, DocumentGraph, Turn, is_storable
@@ -69,7 +69,7 @@ def _rules(graph: DocumentGraph) -> Iterator[tuple[str, bool]]:
     yield "names of models, recognizers and layers that can be printed", all(item.isprintable() for item in names)
     yield "the turns of a session under a session's key", not is_page_key(record.key) or is_page(record, graph.segments)
     yield "text without NUL", all(map(is_storable, texts))
-    yield "the layers of its rows", layers_in(graph) - {RELATIONS.layer} <= {*record.layers}
+    yield "the layers of its rows", list_layers(graph) - {RELATIONS.layer} <= {*record.layers}
     yield "each mention once", len(set(mentions)) == len(mentions)
     yield (
         "segments of no more tokens than bytes",

@@ -20,7 +20,7 @@ from memgraph_rag.stores.shared import write_checks
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, count_graph_rows, iterate_graphs
 from memgraph_rag.types import Action, DocumentGraph, Receipt
 
-__all__ = ["import_documents", "open_checked"]
+__all__ = ["import_documents", "open_and_check"]
 
 _OVERVIEWS_TOGETHER = 500
 
@@ -38,14 +38,14 @@ def import_documents(
             have stored.
         SchemaMismatch: another embedder made the embeddings of the archive.
     """
-    file = open_checked(path, embedder, recognizer)
+    file = open_and_check(path, embedder, recognizer)
     graphs = file.read(namespace=store.namespace)
     groups = iter(lambda: list(islice(graphs, DOCUMENTS_TOGETHER)), [])
     receipts = (receipt for group in groups for receipt in _store_group(store, group))
     return chain(receipts, _store_overviews(store, file))
 
 
-def open_checked(path: Path, embedder: Embedder, recognizer: EntityRecognizer) -> archive.Archive:
+def open_and_check(path: Path, embedder: Embedder, recognizer: EntityRecognizer) -> archive.Archive:
     """Open an archive, check that every line can be stored, and return it.
 
     Raises:
@@ -82,12 +82,12 @@ def _check_document(graph: DocumentGraph, *, dimension: int, recognizer: EntityR
 
 def _store_group(store: GraphStore, graphs: Sequence[DocumentGraph]) -> list[Receipt]:
     """Store documents in one transaction, except documents that are stored already; return a receipt for each."""
-    unchanged = _unchanged_ids(store, graphs)
+    unchanged = _find_unchanged_ids(store, graphs)
     receipts = iter(store.write_many([graph for graph in graphs if graph.document.id not in unchanged]))
-    return [_unchanged(graph) if graph.document.id in unchanged else next(receipts) for graph in graphs]
+    return [_make_unchanged_receipt(graph) if graph.document.id in unchanged else next(receipts) for graph in graphs]
 
 
-def _unchanged_ids(store: GraphStore, graphs: Sequence[DocumentGraph]) -> set[str]:
+def _find_unchanged_ids(store: GraphStore, graphs: Sequence[DocumentGraph]) -> set[str]:
     """Return the ids of the documents that are stored already with equal rows; an empty set if the store is damaged."""
     try:
         records = store.documents([graph.document.id for graph in graphs])
@@ -98,6 +98,6 @@ def _unchanged_ids(store: GraphStore, graphs: Sequence[DocumentGraph]) -> set[st
         return set()
 
 
-def _unchanged(graph: DocumentGraph) -> Receipt:
+def _make_unchanged_receipt(graph: DocumentGraph) -> Receipt:
     document = graph.document
     return Receipt(document.id, document.key, Action.UNCHANGED, count_graph_rows(graph), echoes=document.echoes)

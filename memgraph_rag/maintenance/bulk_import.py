@@ -41,7 +41,7 @@ def write_bulk_files(
         SettingsError: the folder is not empty, or its disk space is too small.
     """
     target = {"database": store.empty_database(), "namespace": store.namespace}
-    file = archive_import.open_checked(path, embedder, recognizer)
+    file = archive_import.open_and_check(path, embedder, recognizer)
     _check_room(folder, file.size)
     with _new_files(folder), BulkWriter(
         folder, **target, embedder=embedder.name, dimension=embedder.dimension

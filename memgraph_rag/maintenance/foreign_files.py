@@ -66,12 +66,12 @@ def write_foreign_files(store: GraphStore, path: Path, form: ForeignForm, docume
 
 def _write_jsonl(store: GraphStore, path: Path, ids: Sequence[str]) -> int:
     with replace_file(path, kind="an export", mark=b'{"document_id": "', error=DocumentError) as file:
-        return _written(
+        return _write_parts(
             file, (f"{json.dumps(_plain(graph), ensure_ascii=False)}\n" for graph in iterate_graphs(store, ids))
         )
 
 
-def _written(file: BinaryIO, parts: Iterable[str]) -> int:
+def _write_parts(file: BinaryIO, parts: Iterable[str]) -> int:
     """Write the parts, and return their number."""
     return sum(1 for part in parts if file.write(part.encode("utf-8", "replace")) >= 0)
 
@@ -185,10 +185,10 @@ def _write_graphml(store: GraphStore, path: Path, ids: Sequence[str]) -> int:
             f'<key id="{name}" for="{owner}" attr.name="{name}" attr.type="string"/>\n'
             for name, owner in _GRAPHML_KEYS.items()
         ]
-        _written(file, [_GRAPHML_HEAD, *keys, '<graph edgedefault="directed">\n'])
+        _write_parts(file, [_GRAPHML_HEAD, *keys, '<graph edgedefault="directed">\n'])
         known: set[str] = set()
-        number = _written(file, ("".join(_graph_elements(graph, known)) for graph in iterate_graphs(store, ids)))
-        _written(file, ["</graph>\n</graphml>\n"])
+        number = _write_parts(file, ("".join(_graph_elements(graph, known)) for graph in iterate_graphs(store, ids)))
+        _write_parts(file, ["</graph>\n</graphml>\n"])
     return number
 
 

@@ -44,7 +44,7 @@ def build_lacking_layers(
     chosen = choose_layers(of_documents, parts.settings, known=parts.given_layers or ())
     ids = parts.document_ids(documents)
     parts.require_writable()
-    models = parts.models_within(limits)
+    models = parts.limit_models(limits)
     records: Sequence[DocumentRecord] = ()
     ingestion: Any = None
     if chosen:  # counting tokens may locate a language model, which only layers of documents need

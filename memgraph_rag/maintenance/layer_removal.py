@@ -13,7 +13,7 @@ from memgraph_rag.contracts import Embedder, GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError, SettingsError
 from memgraph_rag.ingestion.segment_vectors import embed_segments
-from memgraph_rag.stores.layer_rows import ANNOTATIONS, kinds_of
+from memgraph_rag.stores.layer_rows import ANNOTATIONS, group_kinds
 from memgraph_rag.types import CONTEXT, Action, DocumentGraph, DocumentRecord, Failure, Receipt
 
 __all__ = ["check_removable", "remove_layer"]
@@ -29,7 +29,7 @@ def check_removable(layer: str) -> None:
     """
     if not isinstance(layer, str) or not layer.strip():
         raise SettingsError(f"Expected the name of a layer, got {show(layer)}. Pass its name as a str.", layer=layer)
-    if ANNOTATIONS not in kinds_of([layer]):
+    if ANNOTATIONS not in group_kinds([layer]):
         raise SettingsError(
             f"Expected a layer of annotations, such as {CONTEXT}, got {show(layer)}, on which other layers may depend. "
             "Forget the documents, and add them without this layer.",

@@ -80,7 +80,7 @@ class Maintenance:
             event_fields["documents"] = reembed.reembed(
                 self._parts.store, new, folder=folder, progress=self._parts.progress
             )
-            self._parts.embed_with(new)
+            self._parts.use_embedder(new)
         return event_fields["documents"]
 
     def remove_layer(self, layer: str, documents: Sequence[str | Path] | None = None) -> Iterator[Receipt | Failure]:

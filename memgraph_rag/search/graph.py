@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from memgraph_rag.contracts import Embedder, cosine_scale, query_vectors
 from memgraph_rag.lexical.language import kind_of_text
-from memgraph_rag.lexical.names import ngrams, written_names
+from memgraph_rag.lexical.names import find_names_by_rules, ngrams
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.pagerank import Scores, entity_mass, solve_pagerank
@@ -36,7 +36,7 @@ from memgraph_rag.search.ranking import (
     features,
     score_positions,
     shares,
-    smoothed,
+    smooth,
     standard,
     turn_features,
 )
@@ -162,7 +162,7 @@ class GraphSearch:
         """
         if not len(view.rows):
             return []
-        named = written_names(question)
+        named = find_names_by_rules(question)
         vector = query_vectors(self._embedder, [question])[0]
         kinds = self.index.kinds(view)
         if len(kinds) == 1:
@@ -222,7 +222,7 @@ class GraphSearch:
         """Return what a question with these names gives to the walks over a view."""
         terms = self.index.keywords.terms(question, view.rows)
         knowledge = cosine_scale(self._embedder).knowledge(kind_of_text(question))
-        return _Asked(vector, terms, self._seed_columns(names, view), self._match_days(view, terms), knowledge)
+        return _Asked(vector, terms, self._find_seed_columns(names, view), self._match_days(view, terms), knowledge)
 
     def _second_step(
         self, view: View, asked: _Asked, first: _Walk, lists: dict[str, _Places]
@@ -287,7 +287,7 @@ class GraphSearch:
         A name inside a longer name is returned, too. Only titles of documents in the index are known, without those of
         conversations. The store may have no entity with that id. The caller holds the index's lock.
         """
-        return self._names(question, written_names(question))
+        return self._names(question, find_names_by_rules(question))
 
     def _names(self, question: str, named: Sequence[str]) -> dict[str, str]:
         titles = (gram for gram in ngrams(question) if (column := self.index.column(self._id(gram))) is not None
@@ -313,9 +313,9 @@ class GraphSearch:
             known = frozenset(map(bare, self.index.keywords.vocabulary(view.rows, word[0])))
             meant[word] = "" if word in known else find_nearest_word(word, known)
         corrected = replace_words(question, meant)
-        return corrected, named if corrected == question else written_names(corrected)
+        return corrected, named if corrected == question else find_names_by_rules(corrected)
 
-    def _seed_columns(self, names: Mapping[str, str], view: View) -> list[int]:
+    def _find_seed_columns(self, names: Mapping[str, str], view: View) -> list[int]:
         """Return the sorted columns of the named entities that segments of the view name."""
         columns = {name: self.index.column(entity_id) for name, entity_id in names.items()}
         known = {name: column for name, column in columns.items() if column is not None and view.segments_with[column]}
@@ -328,7 +328,7 @@ class GraphSearch:
         """Return the result of one walk. What the embedder does not know of the question, its words decide."""
         cosines = np.asarray(view.embeddings @ asked.vector).astype(np.float64)
         bm25 = self.index.keywords.scores(asked.terms, view.rows, view.weights)
-        meaning, by_words = (standard(smoothed(scores, view, NEIGHBOURS), view.weights) for scores in (cosines, bm25))
+        meaning, by_words = (standard(smooth(scores, view, NEIGHBOURS), view.weights) for scores in (cosines, bm25))
         keywords = 1 - asked.knowledge * (1 - KEYWORDS)
         score = asked.knowledge * meaning + keywords * by_words + DAY * asked.on_day
         reset = np.exp(SHARPNESS * (score - score.max()))

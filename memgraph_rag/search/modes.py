@@ -19,10 +19,10 @@ from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.types import Evidence
 
-__all__ = ["ModeContext", "find_mode", "known_modes"]
+__all__ = ["ModeContext", "find_mode", "list_known_modes"]
 
 
-def known_modes() -> tuple[str, ...]:
+def list_known_modes() -> tuple[str, ...]:
     """Return the names of all modes, each once, those of the core first; installed systems are loaded."""
     return (*MODES, *(name for name in find_parts("modes") if name not in MODES))
 
@@ -42,7 +42,7 @@ def find_mode(mode: object, **arguments: Any) -> SearchMode:
     if isinstance(getattr(mode, "name", None), str) and callable(getattr(mode, "find", None)):
         return mode  # pyright: ignore[reportReturnType] - it has the members of a mode
     raise SettingsError(
-        f"Expected a search mode out of {', '.join(known_modes())}, or an object with a name and find(), got "
+        f"Expected a search mode out of {', '.join(list_known_modes())}, or an object with a name and find(), got "
         f"{show(mode)}.",
         mode=mode,
     )

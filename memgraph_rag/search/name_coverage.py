@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from itertools import islice
 
 from memgraph_rag.lexical.name_similarity import drop_title
-from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, unaccented, words
+from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, remove_accents, words
 from memgraph_rag.search.spelling import bare, find_nearest_word, replace_words
 
 __all__ = ["check_names", "correct_name", "select_checked_part"]
@@ -49,11 +49,11 @@ def check_names(names: Iterable[str], texts: Sequence[str]) -> dict[str, bool]:
     between letters and one slip in a longer word do not matter. Names without such words are left out, and all names
     after the first 32.
     """
-    lowered = [unaccented(text).lower() for text in texts]
+    lowered = [remove_accents(text).lower() for text in texts]
     passages = [(text, frozenset(words(text))) for text in lowered]
     known = sorted(frozenset().union(*(text_words for _, text_words in passages)))
     asked = {
-        name: [*filter(_is_distinctive, words(unaccented(drop_title(name))))] for name in islice(names, _MOST_NAMES)
+        name: [*filter(_is_distinctive, words(remove_accents(drop_title(name))))] for name in islice(names, _MOST_NAMES)
     }
     spellings = {word: _similar_words(word, known) for wanted in asked.values() for word in wanted}
     return {
@@ -83,7 +83,7 @@ def correct_name(name: str, texts: Sequence[str]) -> str:
 
 def _contains_name(name: str, text: str) -> bool:
     """Return whether a text holds a name in one piece, ignoring signs between letters: "Wi-Fi" equals "wifi"."""
-    letters = r"[\W_]*".join(filter(str.isalnum, unaccented(name)))
+    letters = r"[\W_]*".join(filter(str.isalnum, remove_accents(name)))
     return bool(re.search(rf"(?<!\w){letters}(?!\w)", text))
 
 

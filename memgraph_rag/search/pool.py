@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from memgraph_rag.contracts import Embedder, SearchedGraph, query_vectors
 from memgraph_rag.lexical import dates
-from memgraph_rag.lexical.names import ngrams, written_names
+from memgraph_rag.lexical.names import find_names_by_rules, ngrams
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import keywords
 from memgraph_rag.search.as_of import best_hits
@@ -31,7 +31,7 @@ from memgraph_rag.search.ranking import shares
 from memgraph_rag.search.segment_index import SegmentIndex
 from memgraph_rag.types import Extent, Hit, IndexedSegment, entity_id
 
-__all__ = ["PoolReader", "ids_within"]
+__all__ = ["PoolReader", "find_ids_in_period"]
 
 LISTED = 120
 SEEDS = 20  # best segments of each list, from which the walk starts
@@ -73,7 +73,7 @@ class PoolReader:
 
     def _draw_pool(self, question: str, background: _Background, extent: Extent) -> SegmentIndex:
         graph, documents = self._graph, extent.documents
-        within = partial(ids_within, graph, extent) if extent.has_time else None
+        within = partial(find_ids_in_period, graph, extent) if extent.has_time else None
         words = question if documents is not None else background.rarest_words(question)
         with ThreadPoolExecutor(1) as executor:
             by_words = executor.submit(
@@ -87,7 +87,7 @@ class PoolReader:
             _start_masses(
                 near, matching, background.rows.view().embeddings @ vector if len(background.rows) else np.zeros(1)
             ),
-            entity_ids=self._ids(written_names(question)),
+            entity_ids=self._ids(find_names_by_rules(question)),
             title_ids=self._ids(ngrams(question)),
             entity_mass=ENTITIES,
             k=LINKED,
@@ -99,12 +99,12 @@ class PoolReader:
         pool = dict.fromkeys(hit.node_id for hit in (*near, *matching, *linked))
         segments = graph.segments_around([*pool])
         if documents is not None or within is not None:
-            return SegmentIndex().extended(segments)
+            return SegmentIndex().extend_copy(segments)
         walked = {hit.node_id for hits in (near, matching, linked) for hit in hits[:COUNTED]}
-        entities = background.uncounted_entities([item for item in segments if item.id in walked])
+        entities = background.list_uncounted_entities([item for item in segments if item.id in walked])
         with ThreadPoolExecutor(1) as executor:
             counted = executor.submit(graph.count_naming_segments, entities)
-            index = background.extended(segments)
+            index = background.extend_copy(segments)
             assert index.named_by is not None
             for entity, number in zip(entities, counted.result(), strict=True):
                 if (column := index.column(entity)) is not None:
@@ -151,7 +151,7 @@ class _Background:
         is returned unchanged.
         """
         asked = keywords(question)
-        if self.segments * len(asked) <= WEIGHED or dates.asked(question):
+        if self.segments * len(asked) <= WEIGHED or dates.list_query_terms(question):
             return question
         index, rows = self.rows.keywords, self.rows.view().rows
         shares = {}
@@ -162,7 +162,7 @@ class _Background:
         weighed = self.segments * np.cumsum([shares[word] for word in rarest])
         return " ".join(rarest[: max(FEWEST_WORDS, int((weighed <= WEIGHED).sum()))])
 
-    def uncounted_entities(self, segments: Sequence[IndexedSegment]) -> list[str]:
+    def list_uncounted_entities(self, segments: Sequence[IndexedSegment]) -> list[str]:
         """Return the entities of these segments that the sample does not name; the database must count their degrees.
 
         The degrees of the other entities in a pool are counted in the pool itself: little mass reaches them, so the
@@ -171,9 +171,9 @@ class _Background:
         entities = dict.fromkeys(entity for item in segments for entity in (*item.entities, *item.titles))
         return [entity for entity in entities if self.rows.column(entity) is None]
 
-    def extended(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
+    def extend_copy(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
         """Return an index of the sample and the pool; the sample's rows are weighted for all other segments."""
-        index = self.rows.extended(segments)
+        index = self.rows.extend_copy(segments)
         is_sampled = np.arange(len(index.live)) < len(self.rows.live)
         elsewhere = self.segments - int((index.live & ~is_sampled).sum())
         index.weights = np.where(is_sampled, max(elsewhere / max(int((index.live & is_sampled).sum()), 1), 1.0), 1.0)
@@ -182,7 +182,7 @@ class _Background:
         return index
 
 
-def ids_within(graph: SearchedGraph, extent: Extent, segment_ids: Sequence[str]) -> frozenset[str]:
+def find_ids_in_period(graph: SearchedGraph, extent: Extent, segment_ids: Sequence[str]) -> frozenset[str]:
     """Return the ids of those given segments that exist and whose time is in the extent's period (start in, end out).
 
     A segment without a time has the time at which its document was added. Without a period, the ids of all existing
@@ -196,7 +196,7 @@ def _start_masses(near: Sequence[Hit], matching: Sequence[Hit], usual: NDArray[n
     """Return the start of the walk as masses by segment id that sum to 1; empty if both lists are empty.
 
     The first segments of both lists get mass, as in ``GraphSearch``. A segment that is missing in ``near`` gets the
-    lowest cosine of that list; a segment that is missing in ``find_matching`` gets the BM25 score 0.
+    lowest cosine of that list; a segment that is missing in ``matching`` gets the BM25 score 0.
 
     Args:
         usual: cosines of the background's segments, for mean and deviation.

@@ -36,7 +36,7 @@ __all__ = [
     "features",
     "score_positions",
     "shares",
-    "smoothed",
+    "smooth",
     "standard",
     "turn_features",
 ]
@@ -118,9 +118,9 @@ def features(
         scale: reads the cosine to the second start.
     """
     rows = view.rows[[*candidates, *start.starts]]
-    heads = [keywords.words_of(_head(title), row) for title, row in zip(titles, rows.tolist(), strict=True)]
+    heads = [keywords.find_word_numbers(_head(title), row) for title, row in zip(titles, rows.tolist(), strict=True)]
     names = [
-        keywords.words_of(_IN_PARENTHESES.sub(" ", title), row)
+        keywords.find_word_numbers(_IN_PARENTHESES.sub(" ", title), row)
         for title, row in zip(titles, rows.tolist(), strict=True)
     ]
     question_terms = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
@@ -128,7 +128,7 @@ def features(
     question_rarity = rarity[np.searchsorted(question_terms, start.terms)]
     held = keywords.holds(rows, start.terms)
     holds = held[: len(candidates)] / max(float(question_rarity.sum()), 1e-9)
-    asked = _share_held(names, start.terms, rarity[np.searchsorted(question_terms, np.concatenate(names))])
+    asked = _measure_share(names, start.terms, rarity[np.searchsorted(question_terms, np.concatenate(names))])
     named = np.array(
         [
             _are_held(heads[: len(candidates)], keywords.row_terms(row)) & ~_are_held(heads[: len(candidates)], own)
@@ -167,8 +167,8 @@ def turn_features(
     usual = lengths[is_humans].mean() if is_humans.any() else 0.0
     columns = [
         standard(cosines, view.weights),
-        standard(smoothed(cosines, view, 1.0), view.weights),
-        standard(smoothed(bm25, view, 1.0), view.weights),
+        standard(smooth(cosines, view, 1.0), view.weights),
+        standard(smooth(bm25, view, 1.0), view.weights),
         is_asked,
         lengths * ~in_chat,
         said.asks[rows] & ~in_chat,
@@ -208,7 +208,7 @@ def standard(scores: NDArray[np.float64], weights: NDArray[np.float64] | None = 
     return (scores - mean) / deviation if deviation > 1e-12 else np.zeros_like(scores)
 
 
-def smoothed(scores: NDArray[np.float64], view: View, weight: float) -> NDArray[np.float64]:
+def smooth(scores: NDArray[np.float64], view: View, weight: float) -> NDArray[np.float64]:
     """Return (n,) the weighted mean of each score and its neighbours in the document; a neighbour has the given weight.
 
     A neighbour that is not in the view does not count.
@@ -237,7 +237,7 @@ def _are_held(names: Sequence[NDArray[np.int32]], terms: NDArray[np.int32]) -> N
     )
 
 
-def _share_held(
+def _measure_share(
     names: Sequence[NDArray[np.int32]], terms: NDArray[np.int32], rarity: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return (len(names),) the share of each name's words that the terms hold; rare words count more.

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from memgraph_rag.lexical.bm25 import KeywordIndex
-from memgraph_rag.lexical.markdown import as_searched
+from memgraph_rag.lexical.markdown import split_for_search
 from memgraph_rag.lexical.roles import head_length, is_machine
 from memgraph_rag.lexical.text_table import TextList, TextTable
-from memgraph_rag.lexical.timestamps import day_of, instant
-from memgraph_rag.lexical.tokenize import STOP_WORDS, unaccented, words
+from memgraph_rag.lexical.timestamps import format_day, instant
+from memgraph_rag.lexical.tokenize import STOP_WORDS, remove_accents, words
 from memgraph_rag.search.vectors import RowVectors
 from memgraph_rag.types import Extent, IndexedSegment
 
@@ -275,7 +275,7 @@ class SegmentIndex:
         titled = {self._entities.add(title) for segment in segments if not segment.speaker for title in segment.titles}
         self._is_titled = np.append(self._is_titled, np.zeros(len(self._entities) - len(self._is_titled), bool))
         self._is_titled[[*titled]] = True
-        titles = [self._titles.add(unaccented(segment.title)) for segment in segments]
+        titles = [self._titles.add(remove_accents(segment.title)) for segment in segments]
         self._title_of = np.concatenate([self._title_of, np.array(titles, np.int32)])
         self._append_said(segments)
         documents = np.array([start_of[segment.document_id] for segment in segments])
@@ -325,11 +325,11 @@ class SegmentIndex:
                 self.live[begin:end] = False
                 self._spans[document] = 0
 
-    def _rows_of(self, document_id: str) -> range:
+    def _find_rows(self, document_id: str) -> range:
         number = self._documents.find(document_id)
         return range(*self._spans[number].tolist()) if number >= 0 else range(0)
 
-    def extended(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
+    def extend_copy(self, segments: Sequence[IndexedSegment]) -> SegmentIndex:
         """Return a copy that also holds these segments; this index does not change.
 
         The segments are ordered as for ``append``, and they replace the rows that their documents had. ``weights`` and
@@ -391,7 +391,7 @@ class SegmentIndex:
         if extent.documents is None:
             rows = np.flatnonzero(self.live)
         else:
-            places = sorted(map(self._rows_of, set(extent.documents)), key=lambda r: r.start)
+            places = sorted(map(self._find_rows, set(extent.documents)), key=lambda r: r.start)
             rows = np.concatenate([np.zeros(0, np.int64), *(np.arange(r.start, r.stop) for r in places)])
         if extent.since is not None:
             rows = rows[self._times[rows] >= extent.since.timestamp()]
@@ -472,7 +472,7 @@ class SegmentIndex:
 
         They are in the order of the document. Both are empty if the view has no segment of it.
         """
-        rows = self._rows_of(document_id)
+        rows = self._find_rows(document_id)
         first, end = np.searchsorted(view.rows, [rows.start, rows.stop])
         return view.ids[first:end], self._indexes[view.rows[first:end]]
 
@@ -550,12 +550,12 @@ def _index_texts(segments: Sequence[IndexedSegment]) -> Iterator[tuple[str, str,
     """
     for place, segment in enumerate(segments):
         if not segment.speaker:
-            yield *as_searched(segment.title, segment.text), segment.language
+            yield *split_for_search(segment.title, segment.text), segment.language
             continue
         before, after = segments[max(place - 1, 0) : place], segments[place + 1 : place + 2]
         texts = [other.text for other in before if _follows(other, segment)]
         texts += [other.text for other in after if _follows(segment, other)]
-        yield "", "\n".join([day_of(segment.time), segment.text, segment.text, *texts]), segment.language
+        yield "", "\n".join([format_day(segment.time), segment.text, segment.text, *texts]), segment.language
 
 
 def _follows(before: IndexedSegment, segment: IndexedSegment) -> bool:

@@ -28,14 +28,14 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.language import kind_of_pair
-from memgraph_rag.lexical.names import names_in
+from memgraph_rag.lexical.names import find_names
 from memgraph_rag.search.as_of import AsOf, Within, best_hits, select_period
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import GraphSearch, SegmentMatch, drop_nested_names
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.modes import ModeContext, find_mode
 from memgraph_rag.search.name_coverage import check_names, correct_name, select_checked_part
-from memgraph_rag.search.pool import PoolReader, ids_within
+from memgraph_rag.search.pool import PoolReader, find_ids_in_period
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.search.verbatim import BEST_BY_WORDS, order_verbatim
 from memgraph_rag.types import Carrier, Evidence, Extent, Hit, RelevanceCurve, Segment, Vector
@@ -196,15 +196,15 @@ class SegmentSearch:
                 matches = walk.find(query, view, k=count, by_words=BEST_BY_WORDS)
             evidence = order_verbatim(query, self._evidence(matches, query=query))[:count]
             return evidence, {match.id: match for match in matches}
-        within = partial(self._ids_within, extent) if extent.has_time else None
+        within = partial(self._find_ids_in_period, extent) if extent.has_time else None
         return self._search_database(query, k, mode, extent.documents, within), {}
 
-    def _ids_within(self, extent: Extent, ids: Sequence[str]) -> Collection[str]:
+    def _find_ids_in_period(self, extent: Extent, ids: Sequence[str]) -> Collection[str]:
         """Return the given segments that were said within the extent's time span."""
         with self.index.lock:
             if self._is_in_memory():
                 return {*ids} & {*self.index.view(extent).ids}
-        return ids_within(self._graph, extent, ids)
+        return find_ids_in_period(self._graph, extent, ids)
 
     def select_period(self, extent: Extent) -> AsOf:
         """Return the part of the namespace that was said within the extent's time span, in all documents.
@@ -237,8 +237,8 @@ class SegmentSearch:
         out are names inside longer names, names of stop words and initials only, and all names after the first 32.
         """
         asked = select_checked_part(question)
-        names = drop_nested_names(names_in(asked, self._recognizer)) if asked else []
-        return {_as_written(name, question): is_held for name, is_held in check_names(names, texts).items()}
+        names = drop_nested_names(find_names(asked, self._recognizer)) if asked else []
+        return {_find_spelling(name, question): is_held for name, is_held in check_names(names, texts).items()}
 
     def find_similar_names(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
         """Return the names in the texts that are spelt almost like one of the given names, each once.
@@ -354,7 +354,7 @@ class SegmentSearch:
         return {node_id: curve.at(scale.read(cosines[node_id], kind)) for node_id, kind in kinds.items()}
 
 
-def _as_written(name: str, question: str) -> str:
+def _find_spelling(name: str, question: str) -> str:
     """Return a normalised name as the question writes it; unchanged if the question does not hold it in one piece."""
     occurrence = re.search(rf"\b{re.escape(name)}", question, re.IGNORECASE)
     return occurrence.group() if occurrence else name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, unaccented
+from memgraph_rag.lexical.tokenize import STOP_WORDS, WORD, remove_accents
 
 __all__ = ["bare", "find_nearest_word", "may_be_misspelt", "replace_words"]
 
@@ -21,7 +21,7 @@ def bare(word: str) -> str:
     >>> bare("Müller’s")
     'muller'
     """
-    return unaccented(word).lower().replace("’", "'").removesuffix("'s")
+    return remove_accents(word).lower().replace("’", "'").removesuffix("'s")
 
 
 def may_be_misspelt(word: str) -> bool:

@@ -81,9 +81,9 @@ def open_store(
     from memgraph_rag.stores.neo4j.store import Neo4jStore
 
     if password is None:
-        from memgraph_rag.stores.neo4j.server import credentials_for
+        from memgraph_rag.stores.neo4j.server import read_credentials
 
-        user, password = credentials_for(where) or (user, None)
+        user, password = read_credentials(where) or (user, None)
     secret = password if isinstance(password, SecretStr) else SecretStr(password or "")
     auth = None if user is None else (user, secret)
     connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s, read_only=read_only)

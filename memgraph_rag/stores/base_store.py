@@ -18,7 +18,7 @@ from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.shared.document_reader import count_graph_rows, iterate_graphs
-from memgraph_rag.stores.shared.linked_segments import TITLE_WEIGHT, entity_masses, linked_hits
+from memgraph_rag.stores.shared.linked_segments import TITLE_WEIGHT, entity_masses, select_linked_hits
 from memgraph_rag.stores.shared.rows import COUNTED, Row
 from memgraph_rag.types import (
     Annotation,
@@ -249,7 +249,7 @@ class BaseStore(GraphStore):
         named = {*entity_ids, *titled.intersection(title_ids)}
         on_entities = entity_masses(from_masses, masses)
         reached = (edge for edge in to_segments if edge["entity_id"] in on_entities or edge["entity_id"] in named)
-        return linked_hits(reached, on_entities, named=sorted(named), entity_mass=entity_mass, k=k)
+        return select_linked_hits(reached, on_entities, named=sorted(named), entity_mass=entity_mass, k=k)
 
     @override
     def count_naming_segments(self, entity_ids: Sequence[str]) -> list[int]:

@@ -23,11 +23,11 @@ from memgraph_rag.strategies.walk import Walk
 __all__ = [
     "CORE",
     "DEFAULT",
-    "ablations_of",
     "find_strategy",
     "follows_paper",
-    "known_strategies",
-    "required_layers",
+    "get_ablations",
+    "list_known_strategies",
+    "list_required_layers",
 ]
 
 DEFAULT = "walk"
@@ -44,7 +44,7 @@ CORE: Mapping[str, Callable[..., Strategy]] = {
 """The strategies of the core, by name."""
 
 
-def known_strategies() -> dict[str, Callable[..., Strategy]]:
+def list_known_strategies() -> dict[str, Callable[..., Strategy]]:
     """Return a factory for each strategy by name, those of the core first."""
     return {**CORE, **{name: factory for name, factory in find_parts("strategies").items() if name not in CORE}}
 
@@ -65,13 +65,13 @@ def find_strategy(wanted: str | Strategy, **arguments: Any) -> Strategy:
         _check_signature(strategy)
         return strategy
     raise StrategyError(
-        f"Expected a strategy out of {', '.join(known_strategies())}, or an object with a name and read(), got "
+        f"Expected a strategy out of {', '.join(list_known_strategies())}, or an object with a name and read(), got "
         f"{show(wanted)}.",
         name=wanted,
     )
 
 
-def ablations_of(name: str) -> Mapping[str, Mapping[str, Any]]:
+def get_ablations(name: str) -> Mapping[str, Mapping[str, Any]]:
     """Return the ablations of a strategy's paper: for each name the arguments that switch one part of it off.
 
     Raises:
@@ -79,14 +79,14 @@ def ablations_of(name: str) -> Mapping[str, Mapping[str, Any]]:
     """
     ablations: Mapping[str, Mapping[str, Any]] = getattr(_find_factory(name), "ablations", {})
     if not ablations:
-        names = [each for each, factory in known_strategies().items() if getattr(factory, "ablations", {})]
+        names = [each for each, factory in list_known_strategies().items() if getattr(factory, "ablations", {})]
         raise StrategyError(
             f"Expected a strategy with ablations, out of {', '.join(names)}, got {show(name)}.", name=name
         )
     return ablations
 
 
-def required_layers(reader: object) -> Sequence[str]:
+def list_required_layers(reader: object) -> Sequence[str]:
     """Return the names of the layers that a strategy or a search mode reads; empty if it names none."""
     return getattr(reader, "requires", ())
 
@@ -99,7 +99,7 @@ def follows_paper(strategy: Strategy) -> bool:
 def _find_factory(wanted: object) -> Callable[..., Strategy] | None:
     if not isinstance(wanted, str):
         return None
-    return CORE.get(wanted) or known_strategies().get(wanted)  # loads no system for a strategy of the core
+    return CORE.get(wanted) or list_known_strategies().get(wanted)  # loads no system for a strategy of the core
 
 
 def _check_signature(strategy: Strategy) -> None:

@@ -128,7 +128,7 @@ class Candidates:
             attention_by_id[node.id] = max(attended, 0.0) * place
         self._largest = max([self._largest, *attention_by_id.values()])
         self._pass_down({node.id: attention_by_id[node.id] for node in nodes if node.level})
-        self._pass_over({node.id: attention_by_id[node.id] for node in nodes if not node.level})
+        self._pass_attention({node.id: attention_by_id[node.id] for node in nodes if not node.level})
 
     def _pass_down(self, attention_by_id: Mapping[str, float]) -> None:
         """Add attention times edge weight to each node below the read nodes (PECAN's z += r E)."""
@@ -140,7 +140,7 @@ class Candidates:
                 before = self._passed_down.get(edge.target_id, 0.0)
                 self._passed_down[edge.target_id] = before + attention_by_id[edge.source_id] * edge.weight
 
-    def _pass_over(self, attention_by_id: Mapping[str, float]) -> None:
+    def _pass_attention(self, attention_by_id: Mapping[str, float]) -> None:
         """Pass attention times the relation's cosine to each segment that states a relation of a read segment's entity.
 
         A segment that several relations reach keeps the largest value.

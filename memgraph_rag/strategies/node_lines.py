@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memgraph_rag.contracts import ReadingContext
-from memgraph_rag.lexical.markdown import as_read
-from memgraph_rag.lexical.timestamps import day_of
+from memgraph_rag.lexical.markdown import strip_markup
+from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.strategies.token_budget import cost
 from memgraph_rag.types import Node, Overview, Segment, as_line
 
@@ -67,7 +67,7 @@ class NodeLines:
                 self._titles[record.id] = as_line(record.title)[:_MOST_OF_A_TITLE].strip()
 
     def _read(self, node: Node) -> str:
-        return as_read(node.text, self._titles[node.document_id]) if isinstance(node, Segment) else node.text
+        return strip_markup(node.text, self._titles[node.document_id]) if isinstance(node, Segment) else node.text
 
     def _count_room(self) -> int:
         if self._most_tokens is None:
@@ -77,14 +77,14 @@ class NodeLines:
     def _heading(self, node: Node, before: Node | None) -> str:
         """Return the heading for a node; empty if the text begins with it or the node before has the same document."""
         if isinstance(node, Segment) and node.speaker:
-            name, heading = node.speaker, ", ".join(filter(None, [node.speaker, day_of(node.time)]))
+            name, heading = node.speaker, ", ".join(filter(None, [node.speaker, format_day(node.time)]))
         elif isinstance(node, Overview):
             name = heading = as_line(node.title)[:_MOST_OF_A_TITLE]
         elif before is None or before.document_id != node.document_id:
             name = heading = self._titles[node.document_id]
         else:
             return ""
-        return f"{heading}: " if heading and not _begins_with(node.text, name) else ""
+        return f"{heading}: " if heading and not _starts_with_name(node.text, name) else ""
 
 
 def _fits(text: str, room: int) -> bool:
@@ -92,7 +92,7 @@ def _fits(text: str, room: int) -> bool:
     return len(text.encode()) <= room
 
 
-def _begins_with(text: str, name: str) -> bool:
+def _starts_with_name(text: str, name: str) -> bool:
     """Return whether a text begins with a name as whole words, also as a Markdown heading or in bold."""
     first = as_line(text[: 2 * len(name) + 8]).lstrip("#* ").casefold()
     return first.startswith(name.casefold()) and not first[len(name.casefold()) :][:1].isalnum()

@@ -101,7 +101,7 @@ class Pecan:
             context.session.ignore_calibration()
         reflection = Reflection(context.session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
         top, walk = self._enter(question, context)
-        count = self._fixed_count(context.limits)
+        count = self._get_fixed_count(context.limits)
         start = _start_set(top, walk.cosines, context, self._start_tokens, nodes=_count_start_nodes(count, top))
         if not start:
             return
@@ -141,7 +141,7 @@ class Pecan:
             self._position == "linear" or (self._position is None and calibration is None),
         )
 
-    def _fixed_count(self, limits: Limits) -> int | None:
+    def _get_fixed_count(self, limits: Limits) -> int | None:
         return limits.nodes or self._count if self._count else None
 
 

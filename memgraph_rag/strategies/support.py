@@ -16,12 +16,12 @@ from heapq import nsmallest
 from memgraph_rag.contracts import GraphReader
 from memgraph_rag.types import Overview, Segment, Step
 
-__all__ = ["segments_under"]
+__all__ = ["find_support"]
 
 _FOLLOWED = 512  # nodes of a level; the root of a library is above the whole memory
 
 
-def segments_under(trace: Sequence[Step], graph: GraphReader, *, most: int = 16) -> list[tuple[Segment, float]]:
+def find_support(trace: Sequence[Step], graph: GraphReader, *, most: int = 16) -> list[tuple[Segment, float]]:
     """Return the segments that support what was read with their weights, heaviest first, ties by id; at most ``most``.
 
     They are the read segments and the segments below other read nodes. A read node weighs 1 / sqrt(position). Nodes

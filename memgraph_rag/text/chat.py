@@ -17,7 +17,7 @@ from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.types import Message, Turn
 
-__all__ = ["MAX_SPEAKER", "read_message", "render", "unread_times"]
+__all__ = ["MAX_SPEAKER", "count_unread_times", "read_message", "render"]
 
 MAX_SPEAKER = 256
 """Most characters of a message's role. The role is the speaker of a turn, and each segment of the turn contains it."""
@@ -57,7 +57,7 @@ def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[
     )
 
 
-def unread_times(messages: object, turns: Sequence[Turn]) -> int:
+def count_unread_times(messages: object, turns: Sequence[Turn]) -> int:
     """Return how many messages have a time that could not be read into a turn; 0 without a list of messages.
 
     Args:

@@ -11,9 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from memgraph_rag.lexical.code import language_of
-from memgraph_rag.lexical.markdown import as_read
-from memgraph_rag.lexical.timestamps import day_of
+from memgraph_rag.lexical.code import find_program_language
+from memgraph_rag.lexical.markdown import strip_markup
+from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.text.programs import scopes
 from memgraph_rag.types import CONTEXT, Annotation, Matrix, Segment
 
@@ -37,15 +37,15 @@ def in_context(title: str, segments: Sequence[Segment], context: Iterable[Annota
             not used.
     """
     heads = _short_heads(title, segments) if context is None else _whole_heads(segments, context)
-    if context is None and language_of(title):
+    if context is None and find_program_language(title):
         heads = _program_heads(title, segments)
-    texts = (as_read(segment.text, title) for segment in segments)
+    texts = (strip_markup(segment.text, title) for segment in segments)
     return [f"{head}\n{text}" if head else text for head, text in zip(heads, texts, strict=True)]
 
 
 def _short_heads(title: str, segments: Sequence[Segment]) -> Iterator[str]:
     for segment in segments:
-        yield day_of(segment.time) if segment.speaker else title[:_MOST_OF_A_TITLE]
+        yield format_day(segment.time) if segment.speaker else title[:_MOST_OF_A_TITLE]
 
 
 def _program_heads(title: str, segments: Sequence[Segment]) -> Iterator[str]:
@@ -61,7 +61,9 @@ def _whole_heads(segments: Sequence[Segment], context: Iterable[Annotation]) -> 
     document_texts = [item.text for item in headers if not item.segment_ids]
     texts_by_segment = {segment_id: item.text for item in headers for segment_id in item.segment_ids}
     for segment in segments:
-        speaker_and_day = ", ".join(filter(None, [segment.speaker, day_of(segment.time)])) if segment.speaker else ""
+        speaker_and_day = (
+            ", ".join(filter(None, [segment.speaker, format_day(segment.time)])) if segment.speaker else ""
+        )
         yield "\n".join(filter(None, [*document_texts, speaker_and_day, texts_by_segment.get(segment.id, "")]))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.lexical.code import language_of
+from memgraph_rag.lexical.code import find_program_language
 from memgraph_rag.text import markup, office, restructured
 
 __all__ = ["MARKDOWN_SUFFIXES", "MAX_BYTES", "read"]
@@ -93,14 +93,14 @@ def read(path: Path) -> tuple[str, str]:
     if suffix in _HTML_SUFFIXES or (
         suffix not in MARKDOWN_SUFFIXES | _PLAIN_SUFFIXES and _HTML.match(data[:_HTML_REACH])
     ):
-        return markup.read_html(_decode(data, path, declared=markup.declared_encoding(data)), path)
+        return markup.read_html(_decode(data, path, declared=markup.find_declared_encoding(data)), path)
     text = _decode(data, path)
     if suffix == ".ipynb" and (cells := markup.read_notebook(text)) is not None:
         return cells, markup.markdown_title(cells)
     if suffix == ".rst" and restructured.can_read() and text.strip():
         return restructured.read_restructured(text, path)
     title = "/".join(path.absolute().parts[-_PARTS_OF_A_TITLE:])
-    if language_of(title) is not None:
+    if find_program_language(title) is not None:
         return text, title
     return text, markup.markdown_title(text) if suffix in MARKDOWN_SUFFIXES else ""
 

@@ -21,7 +21,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.lexical.code import language_of
+from memgraph_rag.lexical.code import find_program_language
 from memgraph_rag.text import office
 from memgraph_rag.text.files import MAX_BYTES
 from memgraph_rag.text.paths import expand_home, names_file, names_folder
@@ -89,7 +89,7 @@ class Folder:
 
     def __iter__(self) -> Iterator[Path]:
         self.left_out.clear()
-        pending = [(self.path, _read_rules_above(self._resolved_root))]
+        pending = [(self.path, _read_parent_rules(self._resolved_root))]
         while pending:
             folder, rules = pending.pop()
             rules = _add_rules(self._resolve(folder), rules)
@@ -185,14 +185,14 @@ def _kind_without_words(file: Path, head: bytes) -> str:
         return "lock"
     if ".min." in file.name or (suffix in _BUNDLED and _is_bundle(head)):
         return "minified"
-    return "generated" if language_of(f"./{file.name}") and _GENERATED.search(head[:_GENERATED_REACH]) else ""
+    return "generated" if find_program_language(f"./{file.name}") and _GENERATED.search(head[:_GENERATED_REACH]) else ""
 
 
 def _is_bundle(head: bytes) -> bool:
     return max(map(len, head.split(b"\n"))) > _LONGEST_WRITTEN
 
 
-def _read_rules_above(folder: Path) -> _Rules:
+def _read_parent_rules(folder: Path) -> _Rules:
     """Return the rules of the parent folders up to the Git root, without rules that ignore the folder itself."""
     root = next((item for item in (folder, *folder.parents) if names_file(item / ".git")), folder)
     rules: _Rules = ()

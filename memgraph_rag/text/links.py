@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from memgraph_rag.text.seen_text import as_seen
+from memgraph_rag.text.seen_text import fold_look_alikes
 
-__all__ = ["first_link", "unsupported_links"]
+__all__ = ["first_link", "list_unsupported_links"]
 
 _REST = r"[^\s<>\"')\]，。、；！？）」』】》]"
 _TOP = (
@@ -36,12 +36,12 @@ _END_MARKS = ".,;:!?*_`~|"
 _WEB = re.compile(r"^(?:https?:)?//", re.IGNORECASE)
 
 
-def unsupported_links(answer: str, quotes: Iterable[str]) -> list[str]:
+def list_unsupported_links(answer: str, quotes: Iterable[str]) -> list[str]:
     """Return the links of an answer that are not links of any quote, in order, each once.
 
     Whole links are compared, without http(s)://, case, and a slash at the end.
 
-    >>> unsupported_links("See http://a.example.", ["Look at http://a.example.evil.test"])
+    >>> list_unsupported_links("See http://a.example.", ["Look at http://a.example.evil.test"])
     ['http://a.example']
     """
     quoted = {_normalize(link) for quote in quotes for link in _find_links(quote)}
@@ -58,7 +58,7 @@ def first_link(text: str) -> int:
 
 
 def _find_links(text: str) -> Iterator[str]:
-    return (match[0].rstrip(_END_MARKS) for match in _LINK.finditer(as_seen(text)))
+    return (match[0].rstrip(_END_MARKS) for match in _LINK.finditer(fold_look_alikes(text)))
 
 
 def _normalize(link: str) -> str:

@@ -21,13 +21,13 @@ from typing import Any
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, MemgraphRagError, MemgraphRagWarning
 from memgraph_rag.lexical import timestamps
-from memgraph_rag.lexical.code import language_of
+from memgraph_rag.lexical.code import find_program_language
 from memgraph_rag.lexical.markdown import has_marks
 from memgraph_rag.text.chat import MAX_SPEAKER, render
 from memgraph_rag.text.files import MARKDOWN_SUFFIXES, MAX_BYTES, read
 from memgraph_rag.text.markup import front_matter
 from memgraph_rag.text.paths import default_key, expand_home, may_be_path, names_file, spellings
-from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line, is_storable, make_storable, owner_of
+from memgraph_rag.types import Document, Message, MetadataValue, Turn, as_line, get_owner, is_storable, make_storable
 
 __all__ = [
     "MAX_BYTES",
@@ -161,7 +161,7 @@ def _warn_of_path(text: str) -> None:
 
 def _make_key(document: Document, metadata: Mapping[str, MetadataValue]) -> str:
     """Return the default key of a text or chat; equal texts of two users get different keys."""
-    owner = owner_of(metadata)
+    owner = get_owner(metadata)
     if owner == (None, None):
         return document.key
     kind, _, _ = document.key.partition("-")
@@ -210,7 +210,9 @@ def _check_document(document: Document) -> Document:
         source=make_storable(document.source),
         metadata=_check_metadata(document.metadata),
         turns=tuple(_check_turns(document.turns, len(document.text))),
-        reading=_READING if not document.turns and (language_of(document.title) or has_marks(document.text)) else 0,
+        reading=_READING
+        if not document.turns and (find_program_language(document.title) or has_marks(document.text))
+        else 0,
     )
 
 

@@ -22,7 +22,7 @@ from memgraph_rag.lexical.markdown import FRONT_MATTER, headings
 from memgraph_rag.text.html_tokenizer import Tag, attributes, tokens
 from memgraph_rag.types import SESSION, USER, MetadataValue, as_line
 
-__all__ = ["declared_encoding", "front_matter", "markdown_title", "read_html", "read_notebook"]
+__all__ = ["find_declared_encoding", "front_matter", "markdown_title", "read_html", "read_notebook"]
 
 _HIDDEN = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg", "math", "datalist", "noembed"}
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
@@ -187,7 +187,7 @@ def _is_hidden(tag_attributes: dict[str, str]) -> bool:
     return is_marked or _NOT_DISPLAYED.search(tag_attributes.get("style", "")) is not None
 
 
-def declared_encoding(data: bytes) -> str | None:
+def find_declared_encoding(data: bytes) -> str | None:
     """Return the encoding that a page declares in its first 16 KiB, as written; None without a declaration.
 
     Python may not know the encoding.

@@ -125,7 +125,7 @@ def _read_by_pandoc(data: bytes, path: Path, form: str, most_bytes: int) -> str:
             process.wait()
             writer.join()
     if process.returncode and len(written) <= most_bytes:
-        raise _damaged(path, form, f"pandoc ended with status {process.returncode}")
+        raise _make_damaged_error(path, form, f"pandoc ended with status {process.returncode}")
     text = _SLIDE.sub(_name_slide, written.decode("utf-8", "replace"))
     return re.sub(r"^(#+ .*?) \{#[^}\n]*\}$", r"\1", _IMAGE.sub(r"\1", text), flags=re.MULTILINE)
 
@@ -152,7 +152,7 @@ def _read_workbook(data: bytes, path: Path, most_bytes: int) -> str:
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             if sum(part.file_size for part in archive.infolist()) > _MOST_UNPACKED:
-                raise _damaged(path, "xlsx", "parts of more than 512 MiB")
+                raise _make_damaged_error(path, "xlsx", "parts of more than 512 MiB")
         with (
             warnings.catch_warnings(),
             closing(openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)) as book,
@@ -161,7 +161,7 @@ def _read_workbook(data: bytes, path: Path, most_bytes: int) -> str:
             sheets = [_table(sheet.title, sheet.iter_rows(values_only=True), most_bytes) for sheet in book.worksheets]
             return "\n\n".join(filter(None, sheets))
     except _DAMAGE as error:
-        raise _damaged(path, "xlsx", type(error).__name__) from error
+        raise _make_damaged_error(path, "xlsx", type(error).__name__) from error
 
 
 def _table(title: str, rows: Iterable[tuple[object, ...]], most_bytes: int) -> str:
@@ -184,7 +184,7 @@ def _rows(rows: Iterable[tuple[object, ...]], most_bytes: int) -> Iterator[str]:
             size += len(line)
 
 
-def _damaged(path: Path, form: str, reason: str) -> DocumentError:
+def _make_damaged_error(path: Path, form: str, reason: str) -> DocumentError:
     return DocumentError(
         f"Expected {_NAMES[form]} that can be read, got {reason}: {show(path)}. Open it and save it anew, or as PDF.",
         path=path,

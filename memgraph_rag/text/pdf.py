@@ -102,7 +102,7 @@ def read(data: bytes, path: Path) -> tuple[str, str]:
 def _read_pages(reader: _MeasuredReader, data: bytes) -> Iterator[str]:
     """Yield the text of each page until the total exceeds ``MAX_BYTES``: few KB may unpack to any length."""
     characters, bookmarks = 0, _read_bookmarks(reader)
-    read_tables = cache(lambda: pdf_pages.tables_of(data))
+    read_tables = cache(lambda: pdf_pages.make_table_reader(data))
     can_recognise = not pdf_pages.missing_for_scans()
     for number, page in enumerate(reader.pages):
         text = page.extract_text()

@@ -19,7 +19,7 @@ from typing import Any
 
 from memgraph_rag.types import as_line
 
-__all__ = ["has_rules", "missing_for_scans", "recognise_page", "tables_of"]
+__all__ = ["has_rules", "make_table_reader", "missing_for_scans", "recognise_page"]
 
 _RULES = re.compile(rb"\b(?:re|l)\s")  # operators that draw a rectangle or a line
 _FEWEST_RULES = 4
@@ -35,7 +35,7 @@ def has_rules(content: bytes) -> bool:
     return find_spec("pdfplumber") is not None and len(_RULES.findall(content)) >= _FEWEST_RULES
 
 
-def tables_of(data: bytes) -> Callable[[int], str | None]:
+def make_table_reader(data: bytes) -> Callable[[int], str | None]:
     """Return a function from the number of a page to its text with its tables in Markdown; None without a table.
 
     Errors are those of pypdf on a damaged file.

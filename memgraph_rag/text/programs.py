@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
-from memgraph_rag.lexical.code import language_of
+from memgraph_rag.lexical.code import find_program_language
 from memgraph_rag.types import as_line
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def definitions(text: str, name: str) -> list[Definition]:
     Args:
         name: the end of the file's path, which tells the language.
     """
-    language = language_of(name)
+    language = find_program_language(name)
     if not language or find_spec("tree_sitter_language_pack") is None:
         return []
     from tree_sitter_language_pack import get_parser

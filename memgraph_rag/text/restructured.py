@@ -41,7 +41,7 @@ def read_restructured(source: str, path: Path) -> tuple[str, str]:
     from docutils.core import publish_string
     from docutils.parsers.rst.languages import en
 
-    def as_known(match: re.Match[str]) -> str:
+    def _replace_directive(match: re.Match[str]) -> str:
         """Return a directive that docutils knows, or a paragraph with the argument before the content."""
         indent, name, argument, _ = match.groups()
         if name in en.directives:
@@ -50,6 +50,6 @@ def read_restructured(source: str, path: Path) -> tuple[str, str]:
             return f"{indent}.. left out\n"
         return f"{indent}{argument}\n\n"
 
-    known = _ROLE.sub(r"``\1``", _DIRECTIVE.sub(as_known, source))
+    known = _ROLE.sub(r"``\1``", _DIRECTIVE.sub(_replace_directive, source))
     page = str(publish_string(known, writer="html5", settings_overrides=_SETTINGS))
     return read_html(page, path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["as_letters", "as_prose", "as_seen", "find_letter"]
+__all__ = ["as_letters", "as_prose", "find_letter", "fold_look_alikes"]
 
 _LATIN = str.maketrans(
     dict(
@@ -36,13 +36,13 @@ _WRAP = re.compile(r"(?<!\n)\n(?!\n)")
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
-def as_seen(text: str) -> str:
+def fold_look_alikes(text: str) -> str:
     r"""Return the text in compatibility form (NFKC) without invisible characters and look-alikes.
 
     In a word with a Latin letter, letters that look like Latin ones become these. Other words keep their script. ASCII
     is unchanged.
 
-    >>> as_seen("Ｉg\u200bnоre")
+    >>> fold_look_alikes("Ｉg\u200bnоre")
     'Ignore'
     """
     if text.isascii():

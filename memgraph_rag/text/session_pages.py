@@ -30,10 +30,10 @@ from memgraph_rag.types import (
     MetadataValue,
     Segment,
     Turn,
+    get_owner,
     is_storable,
     make_id,
     make_storable,
-    owner_of,
 )
 from memgraph_rag.types.facts import FACTS
 
@@ -204,7 +204,7 @@ def is_page(record: DocumentRecord, segments: Sequence[Segment]) -> bool:
     Args:
         segments: all segments of the document.
     """
-    user, session = map(str, owner_of(record.metadata))
+    user, session = map(str, get_owner(record.metadata))
     head, _, number = record.key.rpartition("/")
     try:
         conversation = Conversation("", user, session)
@@ -270,7 +270,7 @@ def _parse_turns(
     firsts = {segment.start: segment for segment in segments}
     listed = [(str(turn_id), int(length)) for turn_id, length in json.loads(str(record.metadata[TURNS]))]
     starts = [*accumulate((length for _, length in listed), initial=0)]
-    if (*owner_of(record.metadata), starts[-1]) != (conversation.user, conversation.session, len(text)):
+    if (*get_owner(record.metadata), starts[-1]) != (conversation.user, conversation.session, len(text)):
         raise ValueError(record.key)
     return tuple(
         PageTurn(turn_id, text[start : start + length], firsts[start].speaker, firsts[start].time)

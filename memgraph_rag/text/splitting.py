@@ -162,7 +162,7 @@ class _Cutter:
         than the target is a run of its own.
         """
         listed = list(pieces)
-        needed = self.needed_at_sections(listed)
+        needed = self.count_section_tokens(listed)
         runs: list[list[Span]] = []
         room = 0
         for piece in listed:
@@ -173,7 +173,7 @@ class _Cutter:
             room -= piece.tokens
         return runs
 
-    def needed_at_sections(self, pieces: Sequence[Span]) -> dict[int, int]:
+    def count_section_tokens(self, pieces: Sequence[Span]) -> dict[int, int]:
         """Return the estimated tokens of each section, by its start."""
         needed: dict[int, int] = {}
         start = -1

@@ -27,7 +27,7 @@ from memgraph_rag.types.answers import (
 )
 from memgraph_rag.types.arrays import Matrix, Vector
 from memgraph_rag.types.cosines import CosineScale
-from memgraph_rag.types.days import RelativeDays, written_day
+from memgraph_rag.types.days import RelativeDays, format_long_day
 from memgraph_rag.types.documents import (
     SESSION,
     USER,
@@ -38,7 +38,7 @@ from memgraph_rag.types.documents import (
     MetadataValue,
     Turn,
     as_line,
-    owner_of,
+    get_owner,
 )
 from memgraph_rag.types.facts import Rival, Standing, Statement
 from memgraph_rag.types.generation import (
@@ -69,7 +69,7 @@ from memgraph_rag.types.graph import (
     Similar,
     Summarizes,
     Title,
-    ends_of,
+    list_ends,
 )
 from memgraph_rag.types.ids import (
     annotation_id,
@@ -82,12 +82,12 @@ from memgraph_rag.types.ids import (
     section_id,
     text_hash,
 )
-from memgraph_rag.types.inspection import Damage, Flaws, MemoryMap, Neighbourhood, Thing, Tie, type_of
+from memgraph_rag.types.inspection import Damage, Flaws, MemoryMap, Neighbourhood, Thing, Tie, get_type
 from memgraph_rag.types.limits import Limits
 from memgraph_rag.types.overviews import Finding, Overview, Span
 from memgraph_rag.types.receipts import Action, Failure, Receipt
 from memgraph_rag.types.scope import Extent, Scope, ScopeFields
-from memgraph_rag.types.sections import Heading, Leaf, Section, leaves_of, make_sections, own_ranges
+from memgraph_rag.types.sections import Heading, Leaf, Section, list_leaves, make_sections, own_ranges
 from memgraph_rag.types.texts import is_storable, make_storable
 from memgraph_rag.types.tools import Tool
 
@@ -170,21 +170,21 @@ __all__ = [
     "annotation_id",
     "as_line",
     "count_attended",
-    "ends_of",
     "entity_id",
+    "format_long_day",
+    "get_owner",
+    "get_type",
     "is_storable",
-    "leaves_of",
+    "list_ends",
+    "list_leaves",
     "make_id",
     "make_sections",
     "make_storable",
     "overview_id",
     "own_ranges",
-    "owner_of",
     "point_id",
     "question_id",
     "relation_id",
     "section_id",
     "text_hash",
-    "type_of",
-    "written_day",
 ]

@@ -6,7 +6,7 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date
 
-__all__ = ["RelativeDays", "written_day"]
+__all__ = ["RelativeDays", "format_long_day"]
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -14,10 +14,10 @@ _MONTHS = (
 )
 
 
-def written_day(day: date) -> str:
+def format_long_day(day: date) -> str:
     """Return the day with its month in English, independent of the locale.
 
-    >>> written_day(date(2023, 5, 8))
+    >>> format_long_day(date(2023, 5, 8))
     '8 May 2023'
     """
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
@@ -47,12 +47,12 @@ class RelativeDays:
 
 def _format_span(first: date, last: date) -> str:
     if first == last:
-        return written_day(first)
+        return format_long_day(first)
     is_whole_month = first.day == 1 and last.day == monthrange(last.year, last.month)[1]
     if is_whole_month and first.month == last.month:
         return f"{_MONTHS[first.month - 1]} {first.year}"
     if is_whole_month and (first.month, last.month) == (1, 12):
         return str(first.year)
     if (first.year, first.month) == (last.year, last.month):
-        return f"{first.day} to {written_day(last)}"
-    return f"{written_day(first)} to {written_day(last)}"
+        return f"{first.day} to {format_long_day(last)}"
+    return f"{format_long_day(first)} to {format_long_day(last)}"

@@ -12,7 +12,7 @@ from memgraph_rag.types.plain import plain_fields
 
 __all__ = [
     "SESSION", "USER", "Document", "DocumentRecord", "Fingerprint", "Message", "MetadataValue", "Turn", "as_line",
-    "owner_of",
+    "get_owner",
 ]  # fmt: skip
 
 
@@ -22,7 +22,7 @@ USER, SESSION = "user", "session"
 """The metadata keys of a document's owner: the user, and the conversation that the document belongs to."""
 
 
-def owner_of(metadata: Mapping[str, MetadataValue]) -> tuple[MetadataValue | None, MetadataValue | None]:
+def get_owner(metadata: Mapping[str, MetadataValue]) -> tuple[MetadataValue | None, MetadataValue | None]:
     """Return the user and the session in a document's metadata; None for each that is missing."""
     return metadata.get(USER), metadata.get(SESSION)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
-from memgraph_rag.types.days import written_day
+from memgraph_rag.types.days import format_long_day
 from memgraph_rag.types.plain import plain_fields
 
 __all__ = ["DAYS", "FACTS", "Rival", "Standing", "Statement"]
@@ -118,7 +118,7 @@ class Statement:
 def _format_day(moment: str) -> str:
     """Return the day of an ISO 8601 time as people write it; return any other text unchanged."""
     try:
-        return written_day(date.fromisoformat(moment[:10]))
+        return format_long_day(date.fromisoformat(moment[:10]))
     except ValueError:
         return moment or "an unknown day"
 

@@ -32,7 +32,7 @@ __all__ = [
     "Similar",
     "Summarizes",
     "Title",
-    "ends_of",
+    "list_ends",
 ]
 
 
@@ -150,7 +150,7 @@ class Relation:
     segment_id: str
 
 
-def ends_of(relations: Iterable[Relation]) -> tuple[str, ...]:
+def list_ends(relations: Iterable[Relation]) -> tuple[str, ...]:
     """Return the ids of the entities that these relations join, sorted, each once."""
     return tuple(sorted({end for relation in relations for end in (relation.source_id, relation.target_id)}))
 
@@ -281,4 +281,4 @@ class DocumentGraph:
     @property
     def ends(self) -> tuple[str, ...]:
         """The sorted ids of the entities that its relations join; only these have embeddings and near-synonyms."""
-        return ends_of(self.relations)
+        return list_ends(self.relations)

@@ -17,7 +17,7 @@ from memgraph_rag.types.overviews import Overview
 from memgraph_rag.types.plain import plain_fields, plain_value
 from memgraph_rag.types.sections import Section
 
-__all__ = ["Damage", "Flaws", "MemoryMap", "Neighbourhood", "Thing", "Tie", "type_of"]
+__all__ = ["Damage", "Flaws", "MemoryMap", "Neighbourhood", "Thing", "Tie", "get_type"]
 
 
 Thing = DocumentRecord | Segment | InformationPoint | Entity | Annotation | Section | Overview | Question
@@ -26,7 +26,7 @@ Thing = DocumentRecord | Segment | InformationPoint | Entity | Annotation | Sect
 _MOST_NAME = 120  # characters
 
 
-def type_of(thing: Thing) -> str:
+def get_type(thing: Thing) -> str:
     """Return "document", "segment", "point", "entity", "annotation", "section", "overview" or "question"."""
     if isinstance(thing, (Segment, InformationPoint, Overview)):
         return thing.kind
@@ -87,7 +87,7 @@ class Neighbourhood:
         The centre is whole (``centre``). Each thing has only its type and a name, which may be cut. A tie also has the
         names of both ends.
         """
-        things = {node_id: {"type": type_of(thing), "name": _name(thing)} for node_id, thing in self.things.items()}
+        things = {node_id: {"type": get_type(thing), "name": _name(thing)} for node_id, thing in self.things.items()}
         return {
             **things[self.centre.id],
             "centre": plain_value(self.centre),

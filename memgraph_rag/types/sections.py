@@ -15,7 +15,7 @@ from memgraph_rag.types.ids import section_id
 if TYPE_CHECKING:
     from memgraph_rag.types.graph import Segment
 
-__all__ = ["Heading", "Leaf", "Section", "leaves_of", "make_sections", "own_ranges"]
+__all__ = ["Heading", "Leaf", "Section", "list_leaves", "make_sections", "own_ranges"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def make_sections(namespace: str, document_id: str, headings: Iterable[Heading],
     return tuple(sections)
 
 
-def leaves_of(sections: Sequence[Section], segments: Iterable[Segment]) -> list[Leaf]:
+def list_leaves(sections: Sequence[Section], segments: Iterable[Segment]) -> list[Leaf]:
     """Return the leaves of an outline, in document order; none without sections.
 
     Together they cover all segments that are evidence. A segment has one leaf for each section that it touches.

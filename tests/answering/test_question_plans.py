@@ -14,7 +14,7 @@ from memgraph_rag.answering.answer_style import WrittenAnswer
 from memgraph_rag.answering.evidence import ReadEvidence
 from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
-from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kin
+from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kinship
 from memgraph_rag.answering.question_plans.part_reading import ReadPart
 from memgraph_rag.answering.question_plans.solving import follow_hops, solve_comparison, solve_elapsed
 from memgraph_rag.answering.question_plans.values import compare_dates, is_same
@@ -244,7 +244,7 @@ def test_innermost_phrase_around_a_name_is_asked_for(find_phrases, question: str
 
 
 def test_kinship_is_spelt_out_step_by_step(find_phrases) -> None:
-    question = spell_out_kin("Who is the paternal grandfather of Ann Lee?")
+    question = spell_out_kinship("Who is the paternal grandfather of Ann Lee?")
     values = {"Who is the father of Ann Lee?": "Tom Lee"}
 
     def ask_behind(asked: str) -> Part:

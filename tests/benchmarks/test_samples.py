@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import samples
 
-from memgraph_rag.evaluation.dataset import closed, read_folder
+from memgraph_rag.evaluation.dataset import close_folder, read_folder
 
 MAKEFILE = (Path(__file__).parents[2] / "Makefile").read_text("utf-8")
 
@@ -28,7 +28,7 @@ def test_sample_holds_twenty_questions_with_their_evidence(name: str):
 
 @pytest.mark.parametrize("name", ["musique", "hotpotqa", "2wiki"])
 def test_sample_can_be_asked_in_the_closed_setting(name: str):
-    folder = closed(read_folder(samples.DATA / name))
+    folder = close_folder(read_folder(samples.DATA / name))
     assert all(question.spans and question.can_be_asked for question in folder.questions)
 
 

@@ -17,10 +17,10 @@ from tables import table
 import memgraph_rag
 from memgraph_rag.cli.app import COMMANDS as LISTED
 from memgraph_rag.cli.render import STOP_REASONS
-from memgraph_rag.strategies import known_strategies
+from memgraph_rag.strategies import list_known_strategies
 from memgraph_rag.types import StopReason
 
-STRATEGIES = tuple(known_strategies())
+STRATEGIES = tuple(list_known_strategies())
 
 COMMANDS = (
     "add",

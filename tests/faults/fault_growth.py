@@ -22,7 +22,7 @@ from memgraph_rag.layers.extraction import parse_extraction
 from memgraph_rag.layers.extracts import first_sentence
 from memgraph_rag.layers.points import bullets
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
-from memgraph_rag.lexical.replies import numbers_in, questions_in
+from memgraph_rag.lexical.replies import parse_numbers, parse_questions
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.models.endpoints.json_check import extract_json
 from memgraph_rag.models.endpoints.yes_no import read_verdict
@@ -207,8 +207,8 @@ def _read_as_json(reply: str) -> None:
 
 
 def _read_in_walks(reply: str) -> None:
-    questions_in(reply)
-    numbers_in(reply, 9)
+    parse_questions(reply)
+    parse_numbers(reply, 9)
     reflection._is_verdict(reply)
     reflection._says_something(reply)
     read_verdict(reply, [])

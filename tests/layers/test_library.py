@@ -16,7 +16,7 @@ from tables import table
 
 from memgraph_rag.contracts import MemoryGraph
 from memgraph_rag.errors import ModelNotFound
-from memgraph_rag.layers.balanced_groups import balanced_groups
+from memgraph_rag.layers.balanced_groups import make_balanced_groups
 from memgraph_rag.layers.extracts import first_sentence
 from memgraph_rag.layers.library.library import LibraryLayer
 from memgraph_rag.layers.library.tree import Bounds
@@ -375,7 +375,7 @@ def test_new_documents_join_near_groups() -> None:
 @settings(max_examples=40, deadline=None)
 @given(count=st.integers(0, 60), most=st.integers(1, 12), topics=st.integers(1, 5), seed=st.integers(0, 50))
 def test_groups_are_of_nearly_equal_sizes(count: int, most: int, topics: int, seed: int) -> None:
-    groups = balanced_groups(random_vectors(count, topics=topics, seed=seed), most=most)
+    groups = make_balanced_groups(random_vectors(count, topics=topics, seed=seed), most=most)
 
     assert sorted(place for group in groups for place in group) == list(range(count))
     assert len(groups) == -(-count // most)

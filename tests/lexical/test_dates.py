@@ -9,7 +9,7 @@ from tables import table
 
 from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.bm25 import KeywordIndex
-from memgraph_rag.lexical.dates import asked, written
+from memgraph_rag.lexical.dates import list_day_terms, list_query_terms
 from memgraph_rag.lexical.tokenize import words
 
 FULL = ["2026-08-27", "--08-27"]
@@ -26,12 +26,12 @@ BARE = ["--08-27", "any-08-27"]
     ],
 )
 def test_a_day_is_one_whatever_its_form(text: str) -> None:
-    assert written(f"It was {text}.") == FULL
+    assert list_day_terms(f"It was {text}.") == FULL
 
 
 @table("text", ["27 August", "the 27th of August", "Aug 27", "August 27th", "27. Aug.", "8月27日"])
 def test_a_day_without_a_year(text: str) -> None:
-    assert written(f"It was {text}.") == BARE
+    assert list_day_terms(f"It was {text}.") == BARE
 
 
 @table(
@@ -42,13 +42,13 @@ def test_a_day_without_a_year(text: str) -> None:
     ],
 )
 def test_text_without_day_has_no_term(text: str) -> None:
-    assert written(text) == []
+    assert list_day_terms(text) == []
 
 
 def test_numbers_that_can_be_read_in_two_ways_are_both() -> None:
-    assert written("3/4/2026") == ["2026-04-03", "--04-03", "2026-03-04", "--03-04"]
-    assert written("3.4.2026") == ["2026-04-03", "--04-03"]
-    assert written("4/4/69 and 4/4/68") == ["1969-04-04", "--04-04", "2068-04-04", "--04-04"]
+    assert list_day_terms("3/4/2026") == ["2026-04-03", "--04-03", "2026-03-04", "--03-04"]
+    assert list_day_terms("3.4.2026") == ["2026-04-03", "--04-03"]
+    assert list_day_terms("4/4/69 and 4/4/68") == ["1969-04-04", "--04-04", "2068-04-04", "--04-04"]
 
 
 @table(
@@ -64,12 +64,12 @@ def test_numbers_that_can_be_read_in_two_ways_are_both() -> None:
     ],
 )
 def test_a_question_meets_the_same_day(question: str, text: str, is_met: bool) -> None:
-    assert (not set(asked(question)).isdisjoint(written(text))) is is_met
+    assert (not set(list_query_terms(question)).isdisjoint(list_day_terms(text))) is is_met
 
 
 @given(st.text(alphabet="0123456789 -./,年月日thof May August ſİK\n", max_size=60))
 def test_a_day_is_never_a_word_and_nothing_is_an_error(text: str) -> None:
-    assert not {*written(text), *asked(text)}.intersection(words(text))
+    assert not {*list_day_terms(text), *list_query_terms(text)}.intersection(words(text))
 
 
 def test_a_day_counts_like_a_word_and_changes_no_other_score() -> None:

@@ -9,13 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.lexical.capitalised_names import capitalised
-from memgraph_rag.lexical.names import LONGEST_NAME, is_name, names_in, ngrams, normalise
+from memgraph_rag.lexical.capitalised_names import find_capitalised
+from memgraph_rag.lexical.names import LONGEST_NAME, find_names, is_name, ngrams, normalise
 from memgraph_rag.testing import FakeRecognizer
 
 
 def found(text: str) -> list[str]:
-    return [text[start:end] for start, end in capitalised(text)]
+    return [text[start:end] for start, end in find_capitalised(text)]
 
 
 # ── the normal form ──────────────────────────────────────────────────────────────────────────────────────────
@@ -85,8 +85,8 @@ def test_a_name_holds_a_letter(normal: str, named: bool) -> None:
 def test_names_of_a_question_come_from_both_in_order_and_once() -> None:
     recognizer = FakeRecognizer({"fox": "ANIMAL", "Lee": "PERSON"})
     question = "Did Ann Lee see the fox in 1999, or was it Lee's fox in Oslo?"
-    assert names_in(question, recognizer) == ["ann lee", "lee", "fox", "oslo"]
-    assert names_in("", recognizer) == names_in("what was it?", recognizer) == names_in("1999?", recognizer) == []
+    assert find_names(question, recognizer) == ["ann lee", "lee", "fox", "oslo"]
+    assert find_names("", recognizer) == find_names("what was it?", recognizer) == find_names("1999?", recognizer) == []
 
 
 def test_ngrams_are_all_runs_of_words_in_normal_form() -> None:
@@ -157,7 +157,7 @@ def test_what_is_written_like_a_name_is_found(text: str, names: list[str]) -> No
 @given(st.text(max_size=80) | st.text(alphabet=st.sampled_from("AbI .,\n\"“”’'-of1й(Щ"), max_size=60))
 def test_spans_are_in_order_and_not_empty(text: str) -> None:
     last = 0
-    for start, end in capitalised(text):
+    for start, end in find_capitalised(text):
         assert last <= start < end <= len(text)
         assert text[start:end] == text[start:end].strip()
         last = end
@@ -166,5 +166,5 @@ def test_spans_are_in_order_and_not_empty(text: str) -> None:
 @table("unit", ["A", "A ", "Aa", "(", "a.B", "A-", "\n-", ". A", '"A" ', "A of ", "A.", "’", " ", "\n", "I ", "é"])
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     began = time.monotonic()
-    capitalised(unit * 100_000)
+    find_capitalised(unit * 100_000)
     assert time.monotonic() - began < 10

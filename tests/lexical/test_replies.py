@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.lexical.replies import numbers_in, questions_in
+from memgraph_rag.lexical.replies import parse_numbers, parse_questions
 
 
 @table(
@@ -25,7 +25,7 @@ from memgraph_rag.lexical.replies import numbers_in, questions_in
     ],
 )
 def test_reply_names_numbers_of_a_list(reply: str, numbers: dict[int, int | None] | None) -> None:
-    assert numbers_in(reply, 3) == numbers
+    assert parse_numbers(reply, 3) == numbers
 
 
 @table(
@@ -41,10 +41,10 @@ def test_reply_names_numbers_of_a_list(reply: str, numbers: dict[int, int | None
     ],
 )
 def test_reply_holds_questions(reply: str, questions: list[str]) -> None:
-    assert questions_in(reply) == questions
+    assert parse_questions(reply) == questions
 
 
 @given(st.text(), st.integers(0, 9))
 def test_any_reply_is_read(reply: str, most: int) -> None:
-    assert all(1 <= number <= most for number in numbers_in(reply, most) or ())
-    assert all(question.endswith(("?", "？")) for question in questions_in(reply))
+    assert all(1 <= number <= most for number in parse_numbers(reply, most) or ())
+    assert all(question.endswith(("?", "？")) for question in parse_questions(reply))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
 
-from memgraph_rag.lexical.names import names_in
+from memgraph_rag.lexical.names import find_names
 from memgraph_rag.lexical.ruled_names import names_by_rules
 from memgraph_rag.testing import FakeRecognizer
 
@@ -43,8 +43,8 @@ def test_names_do_not_overlap(text: str) -> None:
 
 
 def test_question_without_capitals_names_its_parts() -> None:
-    assert "黑豹队" in names_in("谁是黑豹队的教练？", FakeRecognizer())
-    assert "แพนเธอร์ส" in names_in("ใครเป็นโค้ชของแพนเธอร์ส", FakeRecognizer())
+    assert "黑豹队" in find_names("谁是黑豹队的教练？", FakeRecognizer())
+    assert "แพนเธอร์ส" in find_names("ใครเป็นโค้ชของแพนเธอร์ส", FakeRecognizer())
 
 
 @table("unit", ["的人", "黑豹队赢了", "ก็", "है राम ", "「", "ア", "Die A "])

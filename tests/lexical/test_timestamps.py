@@ -133,7 +133,7 @@ def test_any_text_is_understood_as_a_moment_or_as_none(text: str):
     ],
 )
 def test_metadata_name_a_moment(metadata: dict[str, str | int | float | bool], moment: str):
-    assert timestamps.named_in(metadata) == moment
+    assert timestamps.find_metadata_time(metadata) == moment
 
 
 @table(

@@ -256,7 +256,7 @@ def test_a_name_within_a_longer_known_one_is_not_meant() -> None:
     shelf.put("town", ["The town of Lund is old."], title="Lund")
     search = search_of(shelf)
     search.index.refresh()
-    seeds = search._seed_columns(search.names("Who made My Cousin from Lund?"), search.index.view())
+    seeds = search._find_seed_columns(search.names("Who made My Cousin from Lund?"), search.index.view())
     assert [search.index.entity_id(seed) for seed in seeds] == [make_id("tests", "entity", "my cousin from lund")]
 
 

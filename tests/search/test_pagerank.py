@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 from tables import table
 
-from memgraph_rag.lexical.capitalised_names import capitalised
+from memgraph_rag.lexical.capitalised_names import find_capitalised
 from memgraph_rag.search.graph import rank_places
 from memgraph_rag.search.pagerank import entity_mass, pagerank, personalised_pagerank, solve_pagerank
 from memgraph_rag.search.segment_index import RowIds, View
@@ -42,7 +42,7 @@ def co_mentions(name: str) -> list[Edge]:
     """Return pairs of capitalised names in one paragraph."""
     pairs: list[Edge] = []
     for row in lines(DATA / name / "docs.jsonl"):
-        names = sorted({row["text"][start:end] for start, end in capitalised(row["text"][:2_000])})
+        names = sorted({row["text"][start:end] for start, end in find_capitalised(row["text"][:2_000])})
         pairs += combinations(names, 2)
     return pairs
 

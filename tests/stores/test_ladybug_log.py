@@ -124,12 +124,12 @@ def opened(file: Path, *, read_only: bool = False) -> GraphStore:
 
 def test_log_cut_anywhere_keeps_acknowledged_writes(stopped: Stopped) -> None:
     log = stopped.log
-    assert ladybug_log.committed_bytes(log) == len(log) == stopped.sizes[-1]
-    assert ladybug_log.committed_bytes(log + CHECKPOINT_END) == len(log + CHECKPOINT_END)
-    assert ladybug_log.committed_bytes(log + CHECKPOINT_END[:-1]) == len(log)
+    assert ladybug_log.count_committed_bytes(log) == len(log) == stopped.sizes[-1]
+    assert ladybug_log.count_committed_bytes(log + CHECKPOINT_END) == len(log + CHECKPOINT_END)
+    assert ladybug_log.count_committed_bytes(log + CHECKPOINT_END[:-1]) == len(log)
     for start, end in pairwise(stopped.sizes[-2:]):
-        assert {ladybug_log.committed_bytes(log[:size]) for size in range(start, end)} == {start}
-    assert {ladybug_log.committed_bytes(log[:size]) for size in range(min(stopped.sizes[1], 300))} == {0}
+        assert {ladybug_log.count_committed_bytes(log[:size]) for size in range(start, end)} == {start}
+    assert {ladybug_log.count_committed_bytes(log[:size]) for size in range(min(stopped.sizes[1], 300))} == {0}
 
 
 def test_log_cut_near_any_record_opens_with_acknowledged_writes(stopped: Stopped, tmp_path: Path) -> None:
@@ -222,4 +222,4 @@ def test_log_end_after_machine_crash_is_cut(stopped: Stopped, tmp_path: Path, ta
 
 
 def test_unknown_log_frame_is_left_to_engine() -> None:
-    assert ladybug_log.committed_bytes(b"a log of a later engine, in another frame " * 9) is None
+    assert ladybug_log.count_committed_bytes(b"a log of a later engine, in another frame " * 9) is None

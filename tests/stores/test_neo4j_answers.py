@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from memgraph_rag.stores import open_store
-from memgraph_rag.stores.neo4j.answers import decode_hits, index_width, trusted_hits
+from memgraph_rag.stores.neo4j.answers import decode_hits, index_width, select_trusted_hits
 from memgraph_rag.stores.neo4j.store import Neo4jStore
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph
 from memgraph_rag.types import Hit
@@ -19,10 +19,10 @@ def hits(*scores: float) -> list[Hit]:
 
 
 def test_a_tie_that_may_be_cut_off_is_not_trusted() -> None:
-    assert trusted_hits(hits(3, 2, 1), 2) == hits(3, 2)
-    assert trusted_hits(hits(3, 2, 2, 1), 2) == hits(3, 2)
-    assert trusted_hits(hits(3, 2, 2), 2) == []
-    assert trusted_hits(hits(3, 2), 2) == []
+    assert select_trusted_hits(hits(3, 2, 1), 2) == hits(3, 2)
+    assert select_trusted_hits(hits(3, 2, 2, 1), 2) == hits(3, 2)
+    assert select_trusted_hits(hits(3, 2, 2), 2) == []
+    assert select_trusted_hits(hits(3, 2), 2) == []
 
 
 def test_hits_of_one_row_are_sorted_and_deleted_ones_left_out() -> None:

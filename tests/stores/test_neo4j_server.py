@@ -22,7 +22,7 @@ from memgraph_rag.stores.neo4j import distribution as neo4j_distribution
 from memgraph_rag.stores.neo4j import server as neo4j_server
 from memgraph_rag.stores.neo4j.distribution import NEWEST
 from memgraph_rag.stores.neo4j.home import Home
-from memgraph_rag.stores.neo4j.server import RunningServer, credentials_for, start, status, stop
+from memgraph_rag.stores.neo4j.server import RunningServer, read_credentials, start, status, stop
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a local Neo4j runs on Linux and macOS")
 
@@ -100,9 +100,9 @@ def test_second_start_finds_the_first(first: RunningServer, home: Path) -> None:
 
 
 def test_hands_its_password_to_nobody_else(first: RunningServer, home: Path) -> None:
-    assert credentials_for(first.bolt_uri, home) == ("neo4j", first.password)
-    assert credentials_for("neo4j://localhost:1", home) is None
-    assert credentials_for(f"neo4j://example.org:{first.bolt_port}", home) is None
+    assert read_credentials(first.bolt_uri, home) == ("neo4j", first.password)
+    assert read_credentials("neo4j://localhost:1", home) is None
+    assert read_credentials(f"neo4j://example.org:{first.bolt_port}", home) is None
 
 
 def test_a_taken_port_is_named(first: RunningServer, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_taken_port_is_named(first: RunningServer, tmp_path: Path) -> None:
 def test_data_and_a_chosen_password_outlive_a_stop(first: RunningServer, home: Path) -> None:
     assert stop(home)
     assert status(home) is None
-    assert credentials_for(first.bolt_uri, home) is None
+    assert read_credentials(first.bolt_uri, home) is None
     again = start(home, password=CHOSEN, bolt_port=first.bolt_port, http_port=first.http_port)
     with connect(again, CHOSEN) as driver:
         assert driver.execute_query("MATCH (p:Proof) RETURN p.name AS name").records[0]["name"] == "kept"

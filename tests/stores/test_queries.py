@@ -178,7 +178,9 @@ def test_every_statement_is_planned(engine: str, make_store: MakeStore, place: d
     if engine == "ladybug":
         with ladybug.Database(str(place["address"])) as database, ladybug.Connection(database) as connection:
             own = [queries.statement(name, "ladybug") for name in names_used("ladybug")]
-            for_few = [statement for name in names_used("ladybug") if (statement := queries.shared_statement(name))]
+            for_few = [
+                statement for name in names_used("ladybug") if (statement := queries.find_shared_statement(name))
+            ]
             for_many = [
                 queries.table_statement(statement.name) for statement in for_few if "UNWIND $rows" in statement.text
             ]

@@ -15,7 +15,7 @@ from store_snapshot import is_as_written_once, whole_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentNotFound, StoreError
-from memgraph_rag.stores.layer_rows import layers_in
+from memgraph_rag.stores.layer_rows import list_layers
 from memgraph_rag.stores.neo4j.connection import Execute, Neo4jConnection
 from memgraph_rag.testing.sample_graphs import (
     DIMENSION,
@@ -315,7 +315,7 @@ def lay_over(store: GraphStore, verb: str, graph: DocumentGraph) -> None:
     if verb == "learn":
         store.learn(graph)
     else:
-        store.extend(graph, layers=sorted(layers_in(graph)))
+        store.extend(graph, layers=sorted(list_layers(graph)))
 
 
 def only_what_follows(store: GraphStore, place: dict[str, Any], turns: list[Turn], order: str) -> None:

@@ -8,9 +8,9 @@ from tables import table
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
-from memgraph_rag.strategies import find_strategy, known_strategies
+from memgraph_rag.strategies import find_strategy, list_known_strategies
 
-STRATEGIES = tuple(known_strategies())
+STRATEGIES = tuple(list_known_strategies())
 
 NEED_ATTENTION = {"pecan", "llmlingua", "longllmlingua", "selective_context"}
 

@@ -9,7 +9,7 @@ from hand_made import HandMadeGraph, point, segment
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memgraph_rag.strategies.support import segments_under
+from memgraph_rag.strategies.support import find_support
 from memgraph_rag.types import Node, Overview, Step, Summarizes
 
 
@@ -56,7 +56,7 @@ def test_weights_are_the_sum_over_all_paths(reading: tuple[list[Step], HandMadeG
     for place, taken in enumerate(in_order, 1):
         for end, product in paths_down(taken.node, graph):
             expected[end] = expected.get(end, 0.0) + product / place**0.5
-    weighted = segments_under(trace, graph)
+    weighted = find_support(trace, graph)
     assert {node.id: weight for node, weight in weighted} == pytest.approx(expected)
     weights = [weight for _, weight in weighted]
     assert weights == sorted(weights, reverse=True)
@@ -65,7 +65,7 @@ def test_weights_are_the_sum_over_all_paths(reading: tuple[list[Step], HandMadeG
 def test_a_segment_read_itself_and_under_a_point_gets_both() -> None:
     s0, s1, p0 = segment("s0"), segment("s1", index=1), point("p0")
     graph = HandMadeGraph([s0, s1, p0], [Summarizes("p0", "s0", 0.75), Summarizes("p0", "s1", 0.25)])
-    weighted = segments_under([step(p0, 0.2), step(s1, 0.6)], graph)
+    weighted = find_support([step(p0, 0.2), step(s1, 0.6)], graph)
     assert [(node.id, weight) for node, weight in weighted] == [
         ("s1", pytest.approx(1 + 0.25 / 2**0.5)),
         ("s0", pytest.approx(0.75 / 2**0.5)),
@@ -76,7 +76,13 @@ def test_chosen_segments_come_first_in_the_order_of_reading() -> None:
     nodes = [segment(f"s{number}", f"d{number}") for number in range(5)]
     marks = [(0.1, 0.0), (0.2, 0.9), (0.9, 0.4), (0.3, 0.0), (0.0, 1.5)]
     trace = [step(node, attention, score) for node, (attention, score) in zip(nodes, marks, strict=True)]
-    assert [node.id for node, _ in segments_under(trace, HandMadeGraph(nodes))] == ["s1", "s2", "s4", "s3", "s0"]
+    assert [node.id for node, _ in find_support(trace, HandMadeGraph(nodes))] == [
+        "s1",
+        "s2",
+        "s4",
+        "s3",
+        "s0",
+    ]
 
 
 def test_the_heaviest_are_kept_and_ties_go_by_id() -> None:
@@ -84,17 +90,17 @@ def test_the_heaviest_are_kept_and_ties_go_by_id() -> None:
     nodes = [segment("s3", index=3), point("p0"), *below]
     graph = HandMadeGraph(nodes, [Summarizes("p0", node.id, 1 / 3) for node in below])
     trace = [step(nodes[0], 0.4), step(nodes[1], 0.2)]
-    assert [node.id for node, _ in segments_under(trace, graph, most=3)] == ["s3", "s0", "s1"]
+    assert [node.id for node, _ in find_support(trace, graph, most=3)] == ["s3", "s0", "s1"]
 
 
 def test_forgotten_node_is_skipped() -> None:
     p0, s0 = point("p0"), segment("s0")
     graph = HandMadeGraph([s0], [Summarizes("p0", "s0", 0.5), Summarizes("p0", "gone", 0.5)])
-    assert segments_under([step(p0, 1.0), step(segment("gone too"), 0.0)], graph) == [(s0, 0.5)]
+    assert find_support([step(p0, 1.0), step(segment("gone too"), 0.0)], graph) == [(s0, 0.5)]
 
 
 def test_empty_trace_has_no_support() -> None:
-    assert segments_under([], HandMadeGraph([])) == []
+    assert find_support([], HandMadeGraph([])) == []
 
 
 # ── overviews ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -110,7 +116,7 @@ def test_overviews_rest_on_the_segments_below_them() -> None:
     edges = [Summarizes("root", lower, 0.5) for lower in ("low", "high")]
     edges += [Summarizes("low" if number < 2 else "high", f"s{number}", 0.5) for number in range(4)]
     graph = HandMadeGraph([root, low, high, *segments], edges)
-    weights = {node.id: weight for node, weight in segments_under([Step(root, 0.0, 1.0)], graph)}
+    weights = {node.id: weight for node, weight in find_support([Step(root, 0.0, 1.0)], graph)}
     assert weights == pytest.approx(dict.fromkeys(["s0", "s1", "s2", "s3"], 0.25))
 
 
@@ -119,5 +125,5 @@ def test_support_of_root_cites_heaviest_segments() -> None:
     root = overview("root", 1, [node.document_id for node in nodes])
     total = 3000 * 3001 / 2
     edges = [Summarizes("root", node.id, (place + 1) / total) for place, node in enumerate(nodes)]
-    supported = segments_under([Step(root, 0.0, 1.0)], HandMadeGraph([root, *nodes], edges), most=3)
+    supported = find_support([Step(root, 0.0, 1.0)], HandMadeGraph([root, *nodes], edges), most=3)
     assert [node.id for node, _ in supported] == ["s2999", "s2998", "s2997"]

@@ -8,11 +8,11 @@ from tables import table
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import StrategyError
-from memgraph_rag.strategies import DEFAULT, find_strategy, known_strategies
+from memgraph_rag.strategies import DEFAULT, find_strategy, list_known_strategies
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.types import Limits, Step, StopReason
 
-STRATEGIES = tuple(known_strategies())
+STRATEGIES = tuple(list_known_strategies())
 
 FOUND = [segment(f"s{i}", f"d{i % 2}") for i in (4, 2, 3, 0, 1, 5)]
 

@@ -20,7 +20,7 @@ from pypdf import PdfWriter
 from written_files import pdf_bytes, written
 
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.text.chat import unread_times
+from memgraph_rag.text.chat import count_unread_times
 from memgraph_rag.text.loading import load
 from memgraph_rag.types import Document, Message, Turn
 
@@ -348,8 +348,8 @@ def test_messages_times_are_understood_or_counted():
     document = load(messages)
     assert [turn.time for turn in document.turns] == ["2023-05-08T13:56:00", "", "", ""]
     assert "a (1:56 pm on 8 May, 2023): x" in document.text
-    assert unread_times(messages, document.turns) == 1
-    assert unread_times("yesterday", ()) == 0
+    assert count_unread_times(messages, document.turns) == 1
+    assert count_unread_times("yesterday", ()) == 0
 
 
 # ── front matter, programs and notebooks ─────────────────────────────────────────────────────────────────

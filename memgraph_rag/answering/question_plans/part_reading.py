@@ -14,7 +14,7 @@ from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence
 from memgraph_rag.answering.question_plans.values import drop_restatement, find_day, holds, normalise_words
 from memgraph_rag.contracts import GraphReader, Models, ReadingContext, ReadingSession
-from memgraph_rag.lexical.timestamps import day_of
+from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.text.citations import Quotes
 from memgraph_rag.types import AnswerStyle, Citation, Part, Step, Usage
@@ -140,7 +140,7 @@ def _find_day_meant(part: Part, evidence: ReadEvidence) -> str:
     """Return the day that a value means in the turn that is cited for it, else the day of that turn, else the value."""
     value = tell_days(WrittenAnswer(short=part.value, citations=part.citations), evidence.segments).short
     times = {segment.id: segment.time for segment in evidence.segments}
-    cited = [day_of(times.get(citation.segment_id, "")) for citation in part.citations[:1]]
+    cited = [format_day(times.get(citation.segment_id, "")) for citation in part.citations[:1]]
     return value if find_day(value) or not any(cited) else cited[0]
 
 

@@ -23,7 +23,7 @@ from memgraph_rag.answering.question_plans.values import (
     normalise_words,
 )
 from memgraph_rag.contracts import FindPhrases
-from memgraph_rag.types import Part, PlanKind, Step, written_day
+from memgraph_rag.types import Part, PlanKind, Step, format_long_day
 
 __all__ = ["AskPart", "Solved", "follow_hops", "solve", "solve_comparison", "solve_elapsed"]
 
@@ -111,7 +111,7 @@ def solve_elapsed(plan: Elapsed, ask: AskPart) -> Generator[Step | Part, None, S
     if days[0] is None or days[1] is None:
         return None
     short = plan.describe(days[0], days[1])
-    text = f"{short}: {written_day(days[0])} for {plan.events[0]}, {written_day(days[1])} for {plan.events[1]}."
+    text = f"{short}: {format_long_day(days[0])} for {plan.events[0]}, {format_long_day(days[1])} for {plan.events[1]}."
     return Solved(short, text, "elapsed") if short else None
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from memgraph_rag.layers.balanced_groups import balanced_groups, mean_vector
+from memgraph_rag.layers.balanced_groups import make_balanced_groups, mean_vector
 from memgraph_rag.types import Matrix, Vector
 
 __all__ = ["Bounds", "LibraryTree", "Member", "regroup"]
@@ -133,7 +133,7 @@ def _divide(members: Sequence[Member], bounds: Bounds) -> list[list[Member]]:
     """Return the members as one group, or as several groups of at most ``filled`` members if they are too many."""
     if len(members) <= bounds.most:
         return [list(members)]
-    places = balanced_groups(_vectors(members), most=bounds.filled)
+    places = make_balanced_groups(_vectors(members), most=bounds.filled)
     return [[members[place] for place in group] for group in places]
 
 

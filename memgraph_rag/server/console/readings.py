@@ -26,7 +26,7 @@ from memgraph_rag.types import (
     Section,
     Segment,
     Thing,
-    type_of,
+    get_type,
 )
 from memgraph_rag.types.inspection import Neighbourhood
 from memgraph_rag.types.plain import plain_value
@@ -66,7 +66,7 @@ def read_around(neighbourhood: Neighbourhood) -> Graph:
 
 
 def _facts(thing: Thing) -> dict[str, Any]:
-    fields = {name: plain_value(getattr(thing, name)) for name in _FACTS[type_of(thing)]}
+    fields = {name: plain_value(getattr(thing, name)) for name in _FACTS[get_type(thing)]}
     properties = dict(thing.properties) if isinstance(thing, Annotation) else {}
     return {name: value for name, value in {**fields, **properties}.items() if value not in ("", [])}
 

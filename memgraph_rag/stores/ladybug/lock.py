@@ -145,7 +145,7 @@ def _take_lock(place: str, *, shared: bool) -> int | None:
             try:
                 fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
             except BlockingIOError as exc:
-                raise _locked_error(place, _find_holder(descriptor)) from exc
+                raise _make_locked_error(place, _find_holder(descriptor)) from exc
             except OSError:  # the file system has no such locks; the engine's own lock remains
                 return None
             if not _is_in_place(descriptor, path):
@@ -154,10 +154,10 @@ def _take_lock(place: str, *, shared: bool) -> int | None:
                 _sign(descriptor)
             undone.pop_all()
             return descriptor
-    raise _locked_error(place, "another process")
+    raise _make_locked_error(place, "another process")
 
 
-def _locked_error(place: str, who: str) -> StoreLocked:
+def _make_locked_error(place: str, who: str) -> StoreLocked:
     return StoreLocked(
         f"Expected an unused file, got {show(place)}: {who} has it open, and kept it open for {WAIT_S:g} s. Close it "
         'there, let one process serve it to the others ("memgraph-rag serve"), or use a Neo4j server.',
@@ -252,7 +252,7 @@ def _lock_for_reading(place: str) -> int | None:
     except OSError as exc:
         who = _find_writer(descriptor)
         os.close(descriptor)
-        raise _locked_error(place, who) from exc
+        raise _make_locked_error(place, who) from exc
     return descriptor
 
 

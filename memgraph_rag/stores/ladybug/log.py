@@ -23,7 +23,7 @@ from memgraph_rag.stores.ladybug.errors import in_our_words
 from memgraph_rag.stores.ladybug.paths import LOGS
 from memgraph_rag.stores.ladybug.sidecars import new_damaged_log_path
 
-__all__ = ["committed_bytes", "mend", "require_whole"]
+__all__ = ["count_committed_bytes", "mend", "require_whole"]
 
 HEADER_BYTES = 25
 BEGIN_BYTES = 25  # size of the record that begins each transaction
@@ -44,7 +44,7 @@ def mend(place: str) -> None:
     with in_our_words(place):
         for log in _logs(place):
             content = log.read_bytes()
-            committed = committed_bytes(content)
+            committed = count_committed_bytes(content)
             if committed is not None and committed < len(content):
                 _cut(place, log, content, committed)
 
@@ -58,7 +58,7 @@ def require_whole(place: str) -> None:
     with in_our_words(place):
         for log in _logs(place):
             content = log.read_bytes()
-            if committed_bytes(content) not in (None, len(content)):
+            if count_committed_bytes(content) not in (None, len(content)):
                 raise StoreReadOnly(
                     f"Expected a log that ends with a complete write, got {show(log)}, whose last write is "
                     "incomplete. Open the file once without read_only: that drops this write.",
@@ -66,7 +66,7 @@ def require_whole(place: str) -> None:
                 )
 
 
-def committed_bytes(log: bytes) -> int | None:
+def count_committed_bytes(log: bytes) -> int | None:
     """Return how many bytes of a log end with its last complete transaction or checkpoint.
 
     Returns:

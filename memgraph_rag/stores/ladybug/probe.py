@@ -51,14 +51,14 @@ def try_file(path: Path, *, timeout_s: float = TIMEOUT_S) -> None:
     try:
         trial = subprocess.run(command, capture_output=True, timeout=timeout_s, check=False)  # noqa: S603 - our program
     except subprocess.TimeoutExpired as exc:
-        raise _damaged(path, f"no end within {timeout_s:g} s") from exc
+        raise _make_damaged_error(path, f"no end within {timeout_s:g} s") from exc
     except OSError:  # no process can be started; the file may be intact
         return
     if trial.returncode not in (0, 1):
-        raise _damaged(path, f"a crash (exit status {trial.returncode})")
+        raise _make_damaged_error(path, f"a crash (exit status {trial.returncode})")
 
 
-def _damaged(path: Path, outcome: str) -> StoreError:
+def _make_damaged_error(path: Path, outcome: str) -> StoreError:
     return StoreError(
         f"Expected a file that Ladybug can read, got {outcome}: {show(path)} is damaged. Restore it from a copy, or "
         "import an export of it into a new file.",

@@ -25,7 +25,7 @@ from memgraph_rag.stores.ladybug.file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.shared import graph_reads, graph_writes, queries, relation_rows, relation_writes, rows, schema
 from memgraph_rag.stores.shared.document_languages import save_languages
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, iterate_graphs
-from memgraph_rag.stores.shared.linked_segments import entity_masses, linked_hits
+from memgraph_rag.stores.shared.linked_segments import entity_masses, select_linked_hits
 from memgraph_rag.stores.shared.segment_words import SegmentWords
 from memgraph_rag.types import (
     DocumentGraph,
@@ -141,7 +141,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         return relation_rows.decode_neighbours((row | both for row, both in zip(best, named, strict=True)), k)
 
     @override
-    def _scored_naming(self, entity_ids: Sequence[str], **parameters: Any) -> list[dict[str, Any]]:
+    def _score_naming(self, entity_ids: Sequence[str], **parameters: Any) -> list[dict[str, Any]]:
         """Run two statements: from the places of entities the engine reads only the segments that mention them."""
         run = self._runner(self._file.look_up)
         with self._file.lock:  # no write between the two
@@ -196,7 +196,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             edges = run("read/list_entity_edges", entity_ids=ids, **graph_reads.bind_scope(documents)) if ids else []
         named = sorted({row["entity_id"] for row in left if not row["segment_id"]})
         on_entities = entity_masses((row for row in left if row["segment_id"]), masses)
-        return linked_hits(edges, on_entities, named=named, entity_mass=entity_mass, k=k)
+        return select_linked_hits(edges, on_entities, named=named, entity_mass=entity_mass, k=k)
 
     @override
     def find_kept_index(self) -> Path | None:
@@ -376,7 +376,7 @@ class LadybugStore(graph_writes.WrittenGraph):
     def _creator(self, execute: Execute) -> rows.Create:
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:
             count = len(columns[next(iter(columns))])
-            few = queries.shared_statement(name) if count <= FEW_ROWS else None
+            few = queries.find_shared_statement(name) if count <= FEW_ROWS else None
             statement = few or queries.table_statement(name)
             if count:
                 stored = rows.as_dicts(columns) if few else _to_arrow(columns)
@@ -422,7 +422,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         if self._closed:
             raise StoreError(f"{show(self)} is closed. Open it again.")
         if self._generation != self._file.generation:
-            raise schema.replaced_embeddings_error(self._file.place)
+            raise schema.make_replaced_embeddings_error(self._file.place)
 
 
 def _find_nearest(

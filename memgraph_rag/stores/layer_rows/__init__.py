@@ -27,9 +27,9 @@ __all__ = [
     "ArchivedRows",
     "DocumentWrite",
     "RowKind",
-    "kinds_of",
-    "layers_in",
-    "misplaced_fields",
+    "group_kinds",
+    "list_layers",
+    "list_misplaced_fields",
 ]
 
 POINTS, NAMES, RELATIONS, ANNOTATIONS = PointRows(), NameRows(), RelationRows(), AnnotationRows()
@@ -43,26 +43,26 @@ class ArchivedRows(ArchivedPoints, ArchivedNames, ArchivedRelations, ArchivedSec
     """The rows of all kinds, as fields of an archived document."""
 
 
-def kind_of(layer: str) -> RowKind:
+def find_kind(layer: str) -> RowKind:
     """Return the kind of the rows of this layer; annotations for a layer without a kind of its own."""
     return next((kind for kind in KINDS if layer in (kind.layer, *kind.further_layers)), ANNOTATIONS)
 
 
-def kinds_of(layers: Iterable[str]) -> dict[RowKind, Collection[str]]:
+def group_kinds(layers: Iterable[str]) -> dict[RowKind, Collection[str]]:
     """Return the kinds of rows of these layers, in the order of ``KINDS``, each with the names of its layers."""
     names = list(layers)
-    return {kind: of_kind for kind in KINDS if (of_kind := [name for name in names if kind_of(name) is kind])}
+    return {kind: of_kind for kind in KINDS if (of_kind := [name for name in names if find_kind(name) is kind])}
 
 
-def layers_in(graph: DocumentGraph) -> set[str]:
+def list_layers(graph: DocumentGraph) -> set[str]:
     """Return the names of the layers that have rows in a graph."""
-    return set().union(*(kind.layers_in(graph) for kind in KINDS))
+    return set().union(*(kind.list_layers(graph) for kind in KINDS))
 
 
-def misplaced_fields(layer: str, rows: LayerRows) -> list[str]:
+def list_misplaced_fields(layer: str, rows: LayerRows) -> list[str]:
     """Return the non-empty fields of a layer's rows that belong to other layers.
 
     The layer ``relations`` may return the mentions that its relations need.
     """
-    allowed = {*kind_of(layer).fields, *(["mentions"] if layer == RELATIONS.layer else [])}
+    allowed = {*find_kind(layer).fields, *(["mentions"] if layer == RELATIONS.layer else [])}
     return [name for kind in KINDS for name in kind.fields if name not in allowed and getattr(rows, name)]

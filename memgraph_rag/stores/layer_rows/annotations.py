@@ -32,7 +32,7 @@ class AnnotationRows(RowKind):
     fields: ClassVar[tuple[str, ...]] = ("annotations",)
 
     @override
-    def layers_in(self, graph: DocumentGraph) -> set[str]:
+    def list_layers(self, graph: DocumentGraph) -> set[str]:
         return {annotation.layer for annotation in graph.annotations}
 
     @override

@@ -70,7 +70,7 @@ class RowKind(ABC):
 
     # ── in a graph ───────────────────────────────────────────────────────────────────────────────────────
 
-    def layers_in(self, graph: DocumentGraph) -> set[str]:
+    def list_layers(self, graph: DocumentGraph) -> set[str]:
         """Return the names of the layers that have rows of this kind in a graph."""
         return {self.layer} if any(getattr(graph, name) for name in self.fields) else set()
 
@@ -97,7 +97,7 @@ class RowKind(ABC):
         A count may be 0. Entities are not counted.
         """
 
-    def embedded(self, graph: DocumentGraph) -> Sequence[Embedded]:
+    def list_embedded(self, graph: DocumentGraph) -> Sequence[Embedded]:
         """Return the rows that have embeddings, with these; nothing for a kind without embeddings."""
         del graph
         return ()

@@ -38,7 +38,7 @@ class NameRows(RowKind):
     fields: ClassVar[tuple[str, ...]] = ("mentions", "titles")
 
     @override
-    def layers_in(self, graph: DocumentGraph) -> set[str]:
+    def list_layers(self, graph: DocumentGraph) -> set[str]:
         has_rows = graph.titles or any(mention.kind != OPEN_KIND for mention in graph.mentions)
         return {self.layer} if has_rows else set()
 

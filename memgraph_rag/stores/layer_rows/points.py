@@ -57,7 +57,7 @@ class PointRows(RowKind):
     fields: ClassVar[tuple[str, ...]] = ("points", "summarizes")
 
     @override
-    def layers_in(self, graph: DocumentGraph) -> set[str]:
+    def list_layers(self, graph: DocumentGraph) -> set[str]:
         return {point.layer for point in graph.points}
 
     @override
@@ -96,7 +96,7 @@ class PointRows(RowKind):
         return {**labels, "SUMMARIZES": len(graph.summarizes)}
 
     @override
-    def embedded(self, graph: DocumentGraph) -> Sequence[Embedded]:
+    def list_embedded(self, graph: DocumentGraph) -> Sequence[Embedded]:
         return [Embedded("points", graph.points, graph.point_embeddings)]
 
     @override
@@ -135,7 +135,9 @@ class PointRows(RowKind):
 
     @override
     def encode(self, graph: DocumentGraph, places: Places) -> dict[str, Any]:
-        layers: list[PointLayer] = [layer for layer in _LABELS if layer == self.layer or layer in self.layers_in(graph)]
+        layers: list[PointLayer] = [
+            layer for layer in _LABELS if layer == self.layer or layer in self.list_layers(graph)
+        ]
         return {name: value for layer in layers for name, value in _encode_layer(graph, places, layer)}
 
     @override

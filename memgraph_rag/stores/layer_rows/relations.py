@@ -20,7 +20,7 @@ from memgraph_rag.stores.layer_rows.kind import DocumentWrite, Embedded, RowKind
 from memgraph_rag.stores.layer_rows.names import remove_mentions
 from memgraph_rag.stores.shared import relation_writes, rows
 from memgraph_rag.stores.shared.graph_reads import Run, read_mentions, read_relations
-from memgraph_rag.types import OPEN_KIND, DocumentGraph, Relation, ends_of, relation_id
+from memgraph_rag.types import OPEN_KIND, DocumentGraph, Relation, list_ends, relation_id
 
 __all__ = ["ArchivedRelations", "RelationRows", "read_mention_pairs"]
 
@@ -41,7 +41,7 @@ class RelationRows(RowKind):
     fields: ClassVar[tuple[str, ...]] = ("relations",)
 
     @override
-    def layers_in(self, graph: DocumentGraph) -> set[str]:
+    def list_layers(self, graph: DocumentGraph) -> set[str]:
         has_rows = graph.relations or any(mention.kind == OPEN_KIND for mention in graph.mentions)
         return {self.layer} if has_rows else set()
 
@@ -77,7 +77,7 @@ class RelationRows(RowKind):
         return {"RELATES_TO": len(graph.relations)}
 
     @override
-    def embedded(self, graph: DocumentGraph) -> Sequence[Embedded]:
+    def list_embedded(self, graph: DocumentGraph) -> Sequence[Embedded]:
         return [
             Embedded("relations", graph.relations, graph.relation_embeddings),
             Embedded("names of relations' ends", graph.ends, graph.end_embeddings),
@@ -119,7 +119,7 @@ class RelationRows(RowKind):
     @override
     def read(self, run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         stored = read_relations(run, document_ids)
-        ends = ends_of(relation for relations in stored.values() for relation in relations)
+        ends = list_ends(relation for relations in stored.values() for relation in relations)
         embedding_rows = run("read/list_relation_embeddings", document_ids=list(document_ids)) if ends else []
         embedded = rows.by_document(embedding_rows, document_ids)
         end_rows = run("read/list_end_embeddings", entity_ids=list(ends)) if ends else []
@@ -129,7 +129,7 @@ class RelationRows(RowKind):
                 "relations": tuple(relations),
                 "relation_embeddings": rows.decode_embeddings(embedded[document_id]),
                 "end_embeddings": rows.decode_embeddings(
-                    embedded_ends[end] for end in ends_of(relations) if end in embedded_ends
+                    embedded_ends[end] for end in list_ends(relations) if end in embedded_ends
                 ),
             }
             for document_id, relations in stored.items()
@@ -153,7 +153,7 @@ class RelationRows(RowKind):
         relations = tuple(_relation(ids, *row) for row in archived["relations"])
         end_ids = [ids.entity(normal) for normal in archived["ends"]]
         in_order = sorted(range(len(end_ids)), key=end_ids.__getitem__)  # the order of ids depends on the namespace
-        if [end_ids[place] for place in in_order] != list(ends_of(relations)):
+        if [end_ids[place] for place in in_order] != list(list_ends(relations)):
             raise ValueError("the embedded names are not those of the relations' ends")
         return {
             "relations": relations,

@@ -17,7 +17,7 @@ from memgraph_rag.stores.layer_rows.archived import Ids, Number, Places
 from memgraph_rag.stores.layer_rows.kind import DocumentWrite, RowKind, require
 from memgraph_rag.stores.shared import rows
 from memgraph_rag.stores.shared.graph_reads import Run, read_sections
-from memgraph_rag.types import DocumentGraph, Heading, Leaf, Section, leaves_of, make_sections
+from memgraph_rag.types import DocumentGraph, Heading, Leaf, Section, list_leaves, make_sections
 
 __all__ = ["ArchivedSections", "SectionRows"]
 
@@ -108,7 +108,7 @@ def _heading(section: Section) -> Heading:
 
 
 def _leaves(graph: DocumentGraph) -> list[Leaf]:
-    return leaves_of(graph.sections, graph.segments)
+    return list_leaves(graph.sections, graph.segments)
 
 
 def _columns(sections: Sequence[Section], leaves: Sequence[Leaf]) -> rows.Columns:

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.bm25 import TITLE_WEIGHT
-from memgraph_rag.lexical.markdown import as_searched
+from memgraph_rag.lexical.markdown import split_for_search
 from memgraph_rag.lexical.tokenize import index_terms, is_lone_letter, stemmer_name
 from memgraph_rag.stores.shared import rows
 from memgraph_rag.types import Hit, Neighbour
 
-__all__ = ["decode_hits", "index_width", "lucene_query", "segment_words", "trusted_hits", "with_words"]
+__all__ = ["decode_hits", "index_width", "lucene_query", "segment_words", "select_trusted_hits", "with_words"]
 
 Scored = TypeVar("Scored", Hit, Neighbour)
 
@@ -26,7 +26,7 @@ def index_width(k: int) -> int:
     return max(4 * k, 100)
 
 
-def trusted_hits(hits: list[Scored], k: int) -> list[Scored]:
+def select_trusted_hits(hits: list[Scored], k: int) -> list[Scored]:
     """Return the first k hits, if a later, lower score proves that no tie with the k-th hit was cut off.
 
     Else return an empty list, also if there are only k hits or fewer. ``hits`` are sorted, the best first.
@@ -57,9 +57,9 @@ def lucene_query(words: Sequence[str], namespace_id: str) -> str:
 def segment_words(title: str, text: str, language: str) -> str:
     """Return the terms and days of a segment as the full-text index takes them; those of the title count twice."""
     stemmer = stemmer_name(language)
-    title, text = as_searched(title, text)
-    in_title = [*index_terms(title, stemmer), *dates.written(title)]
-    return " ".join((*index_terms(text, stemmer), *dates.written(text), *TITLE_WEIGHT * in_title))
+    title, text = split_for_search(title, text)
+    in_title = [*index_terms(title, stemmer), *dates.list_day_terms(title)]
+    return " ".join((*index_terms(text, stemmer), *dates.list_day_terms(text), *TITLE_WEIGHT * in_title))
 
 
 def with_words(columns: rows.Columns) -> rows.Columns:

@@ -156,7 +156,7 @@ class BulkWriter:
         return {
             "read/find_documents": lambda _: [],  # each document comes once
             "read/find_surfaces": lambda given: self._entities.surfaces(given["entity_ids"]),
-            "read/count_relations": lambda given: self._entities.joined(given["entity_ids"]),
+            "read/count_relations": lambda given: self._entities.list_joined(given["entity_ids"]),
             "read/find_unchanged_documents": lambda given: [{"id": item} for item in given["document_ids"]],
             "read/find_overview_ids": lambda _: [],
             "read/count_overview_edges": lambda _: [],  # no overview is torn: there is no other writer
@@ -167,7 +167,7 @@ class BulkWriter:
         if name in LATER or not len(next(iter(columns.values()))):
             return
         if name in NODES:
-            self._node(NODES[name], self._computed(NODES[name], dict(columns)))
+            self._node(NODES[name], self._add_computed(NODES[name], dict(columns)))
         elif name in EDGES:
             self._edge(*EDGES[name], dict(columns))
         else:
@@ -175,7 +175,7 @@ class BulkWriter:
         if name == "write/create_segments":
             self._edge("HAS_SEGMENT", "document_id", "id", {name: columns[name] for name in ("document_id", "id")})
 
-    def _computed(self, label: str, columns: rows.Columns) -> rows.Columns:
+    def _add_computed(self, label: str, columns: rows.Columns) -> rows.Columns:
         """Add the properties that the statement itself computes for nodes with this label."""
         if label == "Document":
             columns["version"] = [FIRST_VERSION] * len(columns["id"])
@@ -314,7 +314,7 @@ class _Entities:
         entity_rows = self._find("normal, surfaces", entity_ids)
         return [{"id": entity_id, "normal": row[0], "surfaces": row[1]} for entity_id, row in entity_rows]
 
-    def joined(self, entity_ids: Sequence[str]) -> list[dict[str, Any]]:
+    def list_joined(self, entity_ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return whether these entities, which relations join, have an embedding."""
         entity_rows = self._find("embedding IS NOT NULL", entity_ids)
         return [{"id": entity_id, "is_embedded": bool(row[0]), "count": 1} for entity_id, row in entity_rows]

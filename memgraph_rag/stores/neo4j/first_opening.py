@@ -17,7 +17,7 @@ from memgraph_rag.stores.neo4j.answers import segment_words
 from memgraph_rag.stores.shared import relation_writes
 from memgraph_rag.stores.shared.document_languages import save_languages
 from memgraph_rag.stores.shared.graph_reads import Run
-from memgraph_rag.stores.shared.relation_rows import embedded_columns
+from memgraph_rag.stores.shared.relation_rows import make_embedding_columns
 from memgraph_rag.stores.shared.relation_writes import FindNear
 from memgraph_rag.stores.shared.rows import Columns, Create
 
@@ -70,7 +70,7 @@ def complete(run: Run, hold: Callable[[Callable[[Run, Create], object]], object]
     last = ""
     while listed := run("read/list_embedded_entities", after=last, k=NAMES_AT_ONCE):
         last = listed[-1]["id"]
-        columns = embedded_columns([row["id"] for row in listed], [row["embedding"] for row in listed])
+        columns = make_embedding_columns([row["id"] for row in listed], [row["embedding"] for row in listed])
         hold(partial(_relink_names, find_near, columns))
 
 

@@ -37,10 +37,10 @@ __all__ = [
     "BOLT_PORT",
     "HTTP_PORT",
     "RunningServer",
-    "credentials_for",
     "default_home",
     "java_command",
     "local_server",
+    "read_credentials",
     "start",
     "status",
     "stop",
@@ -185,7 +185,7 @@ def local_server(uri: str, home: Path | None = None) -> RunningServer | None:
     return server if (address.port or BOLT_PORT) == server.bolt_port else None
 
 
-def credentials_for(uri: str, home: Path | None = None) -> tuple[str, str] | None:
+def read_credentials(uri: str, home: Path | None = None) -> tuple[str, str] | None:
     """Return user and generated password of a folder's running server if ``uri`` is its address; else None.
 
     None too if the user chose the password, or if the folder cannot be read.

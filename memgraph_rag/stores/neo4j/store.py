@@ -24,7 +24,7 @@ from memgraph_rag.lexical.bm25 import most_frequent
 from memgraph_rag.lexical.tokenize import query_terms, stemmer_name
 from memgraph_rag.stores.neo4j import first_opening as neo4j_first_opening
 from memgraph_rag.stores.neo4j import reembed as neo4j_reembed
-from memgraph_rag.stores.neo4j.answers import decode_hits, index_width, lucene_query, trusted_hits, with_words
+from memgraph_rag.stores.neo4j.answers import decode_hits, index_width, lucene_query, select_trusted_hits, with_words
 from memgraph_rag.stores.neo4j.connection import Execute, Neo4jConnection
 from memgraph_rag.stores.shared import (
     embedding_updates,
@@ -110,14 +110,16 @@ class Neo4jStore(graph_writes.WrittenGraph):
             return graph_reads.score_nodes(self._run, vector, documents=documents, k=k)
         query = graph_reads.vector_parameter(vector)
         hit_rows = self._by_index("read/find_nearest_segments", vector=query, width=index_width(k))
-        return trusted_hits(decode_hits(hit_rows or []), k) or self._get_hits("read/score_namespace", vector=query, k=k)
+        return select_trusted_hits(decode_hits(hit_rows or []), k) or self._get_hits(
+            "read/score_namespace", vector=query, k=k
+        )
 
     @override
     def find_matching(self, keywords: str, *, k: int, documents: Sequence[str] | None = None) -> list[Hit]:
         if graph_reads.is_empty_scope(documents):
             return []
         stems = (term for terms in query_terms(keywords, self._find_stemmers()).values() for term in terms)
-        words = [*dict.fromkeys((*stems, *dates.asked(keywords)))][:MOST_KEYWORDS]
+        words = [*dict.fromkeys((*stems, *dates.list_query_terms(keywords)))][:MOST_KEYWORDS]
         if not words:
             return []
         parameters = {"query": lucene_query(words, self._bound["namespace_id"])}
@@ -126,7 +128,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         width = index_width(k)
         while True:
             hits = self._get_hits("read/find_matching_segments", **parameters, width=width)
-            if len(hits) < width or trusted_hits(hits, k):
+            if len(hits) < width or select_trusted_hits(hits, k):
                 return hits[:k]
             width *= WIDENED
 
@@ -158,7 +160,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
                 "read/find_near_neighbours", **parameters, vector=query, k=k + 1, width=index_width(k)
             )
             near = relation_rows.decode_neighbours(neighbour_rows or [], k + 1)
-            if neighbour_rows is not None and (len(near) <= k or trusted_hits(near, k)):
+            if neighbour_rows is not None and (len(near) <= k or select_trusted_hits(near, k)):
                 return near[:k]
         parameters |= {"k": k} | graph_reads.bind_scope(documents)
         if query is None:
@@ -400,7 +402,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         """Refuse vectors of an embedder whose vectors the store has replaced."""
         stored = next(iter(run("read/find_schema", schema_id=schema.SCHEMA_ID)), {})
         if self._embedder and (stored.get("embedder"), stored.get("dimension")) != (self._embedder, self._dimension):
-            raise schema.replaced_embeddings_error(self._connection.address)
+            raise schema.make_replaced_embeddings_error(self._connection.address)
 
     @override
     def _transaction(

@@ -111,7 +111,7 @@ def _require_whole(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> Do
             document_id=graph.document.id,
         )
     embedded = [Embedded("segments", graph.segments, graph.segment_embeddings)]
-    embedded += [item for kind in KINDS for item in kind.embedded(graph)]
+    embedded += [item for kind in KINDS for item in kind.list_embedded(graph)]
     for item in embedded:
         if len(item.embeddings) != len(item.rows) or not are_units(item.embeddings):
             raise StoreError(

@@ -70,7 +70,9 @@ def append(run: Run, create: Create, write: DocumentWrite, graph: DocumentGraph,
     create("write/link_segments", rows.next_columns([last]))
     places = sorted({max(_places(graph, kept, echo=echo), default=kept - 1) for echo in (False, True)})
     vectors = [np.asarray(graph.segment_embeddings[place]) for place in places]
-    create("write/embed_segments", relation_rows.embedded_columns([segments[place].id for place in places], vectors))
+    create(
+        "write/embed_segments", relation_rows.make_embedding_columns([segments[place].id for place in places], vectors)
+    )
     new = {segment.id for segment in added.segments}
     annotations = tuple(item for item in graph.annotations if new.issuperset(item.segment_ids))
     for kind in KINDS:

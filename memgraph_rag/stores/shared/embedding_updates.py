@@ -39,8 +39,8 @@ def embed(run: Run, create: Create, find_near: FindNear, vectors: Vectors) -> No
     The nodes and relations exist already. ``vectors.documents`` count as written.
     """
     for name, of_nodes in (("write/embed_segments", vectors.segments), ("write/embed_points", vectors.points)):
-        create(name, relation_rows.embedded_columns(list(of_nodes), list(of_nodes.values())))
-    columns = relation_rows.embedded_columns(
+        create(name, relation_rows.make_embedding_columns(list(of_nodes), list(of_nodes.values())))
+    columns = relation_rows.make_embedding_columns(
         list(vectors.relations), [vector for _, vector in vectors.relations.values()]
     )
     create("write/embed_relations", columns | {"source_id": [source for source, _ in vectors.relations.values()]})

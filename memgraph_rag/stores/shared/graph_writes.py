@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentNotFound, StoreError, StoreReadOnly
-from memgraph_rag.stores.layer_rows import KINDS, NAMES, POINTS, RELATIONS, DocumentWrite, kinds_of, layers_in
+from memgraph_rag.stores.layer_rows import KINDS, NAMES, POINTS, RELATIONS, DocumentWrite, group_kinds, list_layers
 from memgraph_rag.stores.layer_rows.relations import read_mention_pairs
 from memgraph_rag.stores.shared import (
     document_revisions,
@@ -210,7 +210,7 @@ class WrittenGraph(StoredGraph):
 
 def size(graph: DocumentGraph) -> int:
     """Return the approximate number of bytes that the texts and embeddings of a document take in a store."""
-    matrices = [graph.segment_embeddings, *(item.embeddings for kind in KINDS for item in kind.embedded(graph))]
+    matrices = [graph.segment_embeddings, *(item.embeddings for kind in KINDS for item in kind.list_embedded(graph))]
     characters = sum(len(segment.text) for segment in graph.segments)
     characters += sum(len(text) for kind in KINDS for text in kind.texts(graph))
     return 4 * characters + sum(matrix.nbytes for matrix in matrices)
@@ -294,15 +294,15 @@ def extend(
             rows of other layers, or of a layer that its document does not have.
     """
     for graph in graphs:
-        if not layers_in(graph) <= {*layers} & {*graph.document.layers}:
+        if not list_layers(graph) <= {*layers} & {*graph.document.layers}:
             raise StoreError(
                 f"Expected rows of the layers {sorted(layers)} for document {show(graph.document.key)}, got rows of "
-                f"{sorted(layers_in(graph))} for a document with {sorted(graph.document.layers)}. Name all layers that "
-                "have rows.",
+                f"{sorted(list_layers(graph))} for a document with {sorted(graph.document.layers)}. Name all layers "
+                "that have rows.",
                 document_id=graph.document.id,
             )
     stored = _begin_extending(run, graphs, namespace)
-    kinds = kinds_of(layers)
+    kinds = group_kinds(layers)
     stale: Counter[str] = Counter()
     if POINTS in kinds:  # the only rows of a layer that are read for questions
         keys = {graph.document.id: graph.document.key for graph in graphs}
@@ -320,12 +320,12 @@ def extend(
     if embedded:
         ids = [segment.id for graph in embedded for segment in graph.segments]
         vectors = [vector for graph in embedded for vector in graph.segment_embeddings]
-        create("write/embed_segments", relation_rows.embedded_columns(ids, vectors))
+        create("write/embed_segments", relation_rows.make_embedding_columns(ids, vectors))
     built = {
         document.id: (document.layers, document.model or row["model"], document.recognizer or row["recognizer"])
         for document, row in ((graph.document, stored[graph.document.id]) for graph in graphs)
     }
-    create("write/update_documents", rows.built_columns(built))
+    create("write/update_documents", rows.make_built_columns(built))
     return stale
 
 
@@ -349,7 +349,7 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
     relation_writes.check_mentions(new, read_mention_pairs(run, [document_id]))
     RELATIONS.create(write, [new])
     built = (stored["layers"], stored["model"], stored["recognizer"])
-    create("write/update_documents", rows.built_columns({document_id: built}))
+    create("write/update_documents", rows.make_built_columns({document_id: built}))
 
 
 def _begin_extending(
@@ -398,7 +398,7 @@ def remove(run: Run, create: Create, find_near: FindNear, document_id: str, *, n
             namespace=namespace,
         )
     removed = count_rows(run, [document_id])[document_id]
-    questions = kept_questions.delete_questions_of(run, document_id)
+    questions = kept_questions.delete_document_questions(run, document_id)
     remove_overviews_of_documents(run, create, [document_id])
     write = DocumentWrite(run, create, find_near)
     _remove_documents(write, [document_id])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from memgraph_rag.errors import StoreError
-from memgraph_rag.stores.layer_rows import NAMES, POINTS, SECTIONS, kinds_of
+from memgraph_rag.stores.layer_rows import NAMES, POINTS, SECTIONS, group_kinds
 from memgraph_rag.stores.shared import kept_questions, rows
 from memgraph_rag.stores.shared.embedding_updates import Vectors, embed
 from memgraph_rag.stores.shared.graph_reads import Run
@@ -155,44 +155,44 @@ def _find_flaws(survey: _Survey) -> Flaws:
     joined, embedded = _list_ends(sound), survey.entities.keys() & survey.squared_lengths.keys()
     tied = {node_id for pair in survey.similar for node_id in pair}
     return Flaws(
-        lost_segments=_sorted(segments.keys() - kept),
-        parted_segments=_sorted(
+        lost_segments=_sort(segments.keys() - kept),
+        parted_segments=_sort(
             node_id for node_id in kept if (segments[node_id]["document_id"], node_id) not in survey.owned
         ),
-        incomplete=_sorted(
+        incomplete=_sort(
             document_id
             for document_id, document_segments in segments_by_document.items()
             if [row["index"] for row in document_segments] != list(range(documents[document_id]["segments"]))
         ),
-        unchained=_sorted(document_id for document_id in documents if links[document_id] != chained[document_id]),
-        lost_points=_sorted(row["id"] for row in survey.points if row["document_id"] not in documents),
-        loose_points=_sorted(
+        unchained=_sort(document_id for document_id in documents if links[document_id] != chained[document_id]),
+        lost_points=_sort(row["id"] for row in survey.points if row["document_id"] not in documents),
+        loose_points=_sort(
             {row["document_id"] for row in survey.points if not row["targets"]} & documents.keys()
         ),
-        lost_annotations=_sorted(row["id"] for row in survey.annotations if row["document_id"] not in documents),
-        loose_annotations=_sorted(
+        lost_annotations=_sort(row["id"] for row in survey.annotations if row["document_id"] not in documents),
+        loose_annotations=_sort(
             {row["document_id"] for row in survey.annotations if row["targets"] != row["segments"]} & documents.keys()
         ),
-        lost_sections=_sorted(row["id"] for row in survey.sections if row["document_id"] not in documents),
-        loose_sections=_sorted(
+        lost_sections=_sort(row["id"] for row in survey.sections if row["document_id"] not in documents),
+        loose_sections=_sort(
             {row["document_id"] for row in survey.sections if row["targets"] != row["parts"]} & documents.keys()
         ),
-        torn_overviews=_sorted(row["id"] for row in survey.overviews if is_torn(row)),
-        lost_relations=_sorted(lost_relations),
-        lone_entities=_sorted(lone),
-        miswritten=_sorted(
+        torn_overviews=_sort(row["id"] for row in survey.overviews if is_torn(row)),
+        lost_relations=_sort(lost_relations),
+        lone_entities=_sort(lone),
+        miswritten=_sort(
             node_id
             for node_id, writing in survey.writings.items()
             if _read_surfaces(survey.entities[node_id]) != writing
         ),
-        loose_similar=_sorted((tied | embedded) - joined),
+        loose_similar=_sort((tied | embedded) - joined),
         torn_questions=_list_torn_questions(survey.questions, documents),
-        unembedded_segments=_sorted(node_id for node_id in kept if not survey.is_embedded(segments[node_id])),
-        unembedded_points=_sorted(
+        unembedded_segments=_sort(node_id for node_id in kept if not survey.is_embedded(segments[node_id])),
+        unembedded_points=_sort(
             row["id"] for row in survey.points if row["document_id"] in documents and not survey.is_embedded(row)
         ),
-        unembedded_relations=_sorted(row["id"] for row in sound if not survey.is_embedded(row)),
-        unembedded_entities=_sorted(
+        unembedded_relations=_sort(row["id"] for row in sound if not survey.is_embedded(row)),
+        unembedded_entities=_sort(
             node_id
             for node_id in joined
             if node_id not in survey.entities or not survey.is_embedded(survey.entities[node_id])
@@ -209,7 +209,7 @@ def _read_surfaces(entity: Row) -> Counter[tuple[str, str]] | None:
 
 
 def _list_torn_questions(questions: Iterable[Row], documents: Container[str]) -> tuple[str, ...]:
-    return _sorted(
+    return _sort(
         row["id"]
         for row in questions
         if row["reads"] != row["nodes"] or any(document_id not in documents for document_id in row["documents"] or ())
@@ -220,7 +220,7 @@ def _list_ends(relations: Iterable[Row]) -> set[str]:
     return {row[end] for row in relations for end in ("source_id", "target_id")}
 
 
-def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
+def _sort(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(ids))
 
 
@@ -268,13 +268,13 @@ def _remove_layers(run: Run, create: Create, document: Row, names: Sequence[str]
     (stored,) = run("read/find_documents", document_ids=[document["id"]])  # an earlier call may have removed a layer
     layers = [name for name in stored["layers"] if name not in names]
     model = stored["model"] if {*layers} - {NAMES.layer} else ""  # any layer except names may be built by the model
-    if POINTS in kinds_of(names):
+    if POINTS in group_kinds(names):
         kept_questions.mark_stale(run, create, {document["id"]: document["key"]}, Action.DEEPENED, layers=names)
         run("write/delete_layer_points", document_ids=[document["id"]], layers=list(names))
     if SECTIONS.layer in names:
         run("write/delete_sections", document_ids=[document["id"]])
     run("write/delete_layer_annotations", document_ids=[document["id"]], layers=list(names))
-    create("write/update_documents", rows.built_columns({document["id"]: (layers, model, stored["recognizer"])}))
+    create("write/update_documents", rows.make_built_columns({document["id"]: (layers, model, stored["recognizer"])}))
 
 
 def _select_vectors(survey: _Survey, flaws: Flaws, vectors: Mapping[str, Vector]) -> Vectors:

@@ -18,7 +18,7 @@ from memgraph_rag.stores.shared.graph_reads import Run, read_nodes
 from memgraph_rag.stores.shared.rows import Create
 from memgraph_rag.types import Action, Change, Node, Question, Segment, question_id
 
-__all__ = ["delete_questions_of", "forget", "keep", "mark_overviews_deleted", "mark_stale"]
+__all__ = ["delete_document_questions", "forget", "keep", "mark_overviews_deleted", "mark_stale"]
 
 
 def keep(run: Run, create: Create, question: Question, *, namespace: str) -> None:
@@ -82,7 +82,7 @@ def forget(run: Run, one_id: str, *, namespace: str) -> None:
     run("write/delete_questions", question_ids=[one_id])
 
 
-def delete_questions_of(run: Run, document_id: str) -> int:
+def delete_document_questions(run: Run, document_id: str) -> int:
     """Delete the questions that rest on a document, stale ones too. Return how many they were."""
     question_ids = [row["id"] for row in run("read/list_readers", document_ids=[document_id], layers=[])]
     if question_ids:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from memgraph_rag.stores.shared.rows import Row
 from memgraph_rag.types import Hit
 
-__all__ = ["MOST_LINKS", "TITLE_WEIGHT", "entity_masses", "linked_hits"]
+__all__ = ["MOST_LINKS", "TITLE_WEIGHT", "entity_masses", "select_linked_hits"]
 
 MOST_LINKS = 1000
 """The most segments that an entity may link: beyond them, each would get less than a thousandth of its mass."""
@@ -40,7 +40,7 @@ def entity_masses(edges: Iterable[Row], masses: Mapping[str, float]) -> dict[str
     return on_entities
 
 
-def linked_hits(
+def select_linked_hits(
     edges: Iterable[Row], on_entities: Mapping[str, float], *, named: Iterable[str], entity_mass: float, k: int
 ) -> list[Hit]:
     """Return the k segments that receive the most mass from the entities; best first, ties by id.

@@ -20,10 +20,10 @@ __all__ = [
     "DIALECTS",
     "Dialect",
     "Statement",
+    "find_shared_statement",
     "folder",
     "migrations",
     "parse",
-    "shared_statement",
     "single_document_statement",
     "statement",
     "table_statement",
@@ -100,7 +100,7 @@ def statement(name: str, dialect: Dialect) -> Statement:
 
 
 @cache
-def shared_statement(name: str) -> Statement | None:
+def find_shared_statement(name: str) -> Statement | None:
     """Return the statement in the text that engines share; None if there is no such text.
 
     A dialect may have its own text besides.

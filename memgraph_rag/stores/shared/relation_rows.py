@@ -17,7 +17,7 @@ from memgraph_rag.types import DocumentGraph, Matrix, Neighbour, Relation, Simil
 __all__ = [
     "decode_neighbours",
     "decode_similar",
-    "embedded_columns",
+    "make_embedding_columns",
     "relation_columns",
     "similar_columns",
     "without_relations",
@@ -34,7 +34,7 @@ def relation_columns(graphs: Sequence[DocumentGraph]) -> Columns:
     }
 
 
-def embedded_columns(entity_ids: Sequence[str], vectors: Sequence[Vector]) -> Columns:
+def make_embedding_columns(entity_ids: Sequence[str], vectors: Sequence[Vector]) -> Columns:
     """Return the columns ``id`` and ``embedding`` of a bulk write: the ids as they are, and the vector of each.
 
     The ids are ids of nodes or of relations.

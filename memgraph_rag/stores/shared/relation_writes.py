@@ -18,7 +18,7 @@ from memgraph_rag.lexical.name_similarity import LEAST_COSINE, least_cosine
 from memgraph_rag.stores.shared import relation_rows
 from memgraph_rag.stores.shared.graph_reads import Run, read_relations
 from memgraph_rag.stores.shared.rows import Columns, Create
-from memgraph_rag.types import CosineScale, DocumentGraph, Relation, Similar, Vector, ends_of
+from memgraph_rag.types import CosineScale, DocumentGraph, Relation, Similar, Vector, list_ends
 
 __all__ = [
     "LOWEST_COSINE", "FindNear", "check_mentions", "delete_relations", "embed_names", "link_names", "read_scores",
@@ -43,7 +43,7 @@ def delete_relations(run: Run, document_ids: Sequence[str], relations: Sequence[
         relations = list(chain.from_iterable(read_relations(run, document_ids).values()))
     if relations:
         run("write/delete_relations", document_ids=document_ids, relation_ids=[relation.id for relation in relations])
-    return set(ends_of(relations))
+    return set(list_ends(relations))
 
 
 def save_relations(
@@ -80,7 +80,7 @@ def embed_names(
         find_near: returns the stored entities whose names are near enough to be synonyms.
         vectors: the vector of each of the entities' names, by entity id.
     """
-    rows = relation_rows.embedded_columns(entity_ids, [vectors[entity_id] for entity_id in entity_ids])
+    rows = relation_rows.make_embedding_columns(entity_ids, [vectors[entity_id] for entity_id in entity_ids])
     create("write/embed_entities", rows)
     link_names(run, create, find_near, rows)
 

@@ -160,7 +160,7 @@ def description_columns(records: Sequence[DocumentRecord], before: Sequence[str]
     return field_columns(records, "id", "sha256") | {"before": list(before), "metadata": metadata}
 
 
-def built_columns(built: Mapping[str, tuple[Sequence[str], str, str]]) -> Columns:
+def make_built_columns(built: Mapping[str, tuple[Sequence[str], str, str]]) -> Columns:
     """Return the layers, model and recognizer of documents as columns, by document id."""
     return {
         "id": list(built),

@@ -12,7 +12,7 @@ from typing import Any
 from memgraph_rag.errors import SchemaMismatch, StoreReadOnly
 from memgraph_rag.types import make_id
 
-__all__ = ["SCHEMA_ID", "check", "check_current", "replaced_embeddings_error"]
+__all__ = ["SCHEMA_ID", "check", "check_current", "make_replaced_embeddings_error"]
 
 SCHEMA_ID = make_id("", "schema")
 
@@ -58,7 +58,7 @@ def check_current(stored: Mapping[str, Any], *, version: int, address: str) -> N
         )
 
 
-def replaced_embeddings_error(address: str) -> SchemaMismatch:
+def make_replaced_embeddings_error(address: str) -> SchemaMismatch:
     """Return the error of a store whose embeddings were replaced while it was open."""
     return SchemaMismatch(
         f"Expected the embeddings that {address} had when it was opened, got others: all texts were embedded anew. "

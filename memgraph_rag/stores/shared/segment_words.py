@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from memgraph_rag.lexical.bm25 import KeywordIndex
-from memgraph_rag.lexical.markdown import as_searched
+from memgraph_rag.lexical.markdown import split_for_search
 from memgraph_rag.stores.shared.rows import Row
 from memgraph_rag.types import Hit
 
@@ -47,7 +47,7 @@ class SegmentWords:
         If this call is interrupted, discard the whole index: it is incomplete.
         """
         first = len(self._index)
-        self._index.append((*as_searched(row["title"], row["text"]), row["language"]) for row in rows)
+        self._index.append((*split_for_search(row["title"], row["text"]), row["language"]) for row in rows)
         self._ids += [row["id"] for row in rows]
         self._rows |= {row["document_id"]: [] for row in rows}
         for number, row in enumerate(rows, first):

@@ -175,9 +175,9 @@ class StoredGraph(BaseStore):
         if not entity_ids or k < 1 or is_empty_scope(documents):
             return []
         wanted = list(dict.fromkeys(entity_ids))
-        return rows.decode_hits(self._scored_naming(wanted, vector=query, k=k, **bind_scope(documents)))
+        return rows.decode_hits(self._score_naming(wanted, vector=query, k=k, **bind_scope(documents)))
 
-    def _scored_naming(self, entity_ids: Sequence[str], **parameters: Any) -> list[dict[str, Any]]:
+    def _score_naming(self, entity_ids: Sequence[str], **parameters: Any) -> list[dict[str, Any]]:
         return self._run("read/score_naming", entity_ids=entity_ids, **parameters)
 
     @override

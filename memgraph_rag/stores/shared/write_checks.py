@@ -15,7 +15,7 @@ from memgraph_rag.stores.layer_rows.kind import require
 from memgraph_rag.stores.shared import relation_writes, tiling
 from memgraph_rag.stores.shared.rows import are_distinct, encode_scalars
 from memgraph_rag.stores.shared.vector_norms import are_units
-from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, MetadataValue, Question, owner_of
+from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, MetadataValue, Question, get_owner
 
 __all__ = ["check", "check_group", "check_metadata", "check_owner", "check_question"]
 
@@ -46,7 +46,7 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
         relation_writes.check_mentions(graph, named)
     if not extending or len(graph.segment_embeddings):
         _check_embeddings(graph, graph.segments, graph.segment_embeddings, dimension)
-    for embedded in (embedded for kind in KINDS for embedded in kind.embedded(graph)):
+    for embedded in (embedded for kind in KINDS for embedded in kind.list_embedded(graph)):
         _check_embeddings(graph, embedded.rows, embedded.embeddings, dimension)
 
 
@@ -127,7 +127,7 @@ def check_owner(stored: DocumentRecord, metadata: Mapping[str, MetadataValue]) -
     Raises:
         DocumentError: the metadata name another owner than the stored document.
     """
-    if owner_of(stored.metadata) != owner_of(metadata):
+    if get_owner(stored.metadata) != get_owner(metadata):
         raise DocumentError(
             f"Expected the user and session of the stored document {show(stored.key)}, got others in the metadata. "
             "Choose another key; or forget the document first, if it is yours.",

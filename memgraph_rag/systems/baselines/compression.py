@@ -20,15 +20,15 @@ from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.types import Segment, Step, StopReason, Vector
 
 __all__ = [
-    "best_within",
     "compress_in_order",
+    "divide_tokens",
     "join_spans",
-    "kept_shares",
+    "limit_target",
     "mean_loss",
     "most_telling",
     "read_compressed",
     "segments_to_compress",
-    "target_within",
+    "select_best",
 ]
 
 Scored = tuple[float, Segment]
@@ -47,13 +47,13 @@ def segments_to_compress(question: str, context: ReadingContext) -> list[Segment
     return [segment for segment in segments if not segment.echo and segment.text.strip()]
 
 
-def target_within(target_tokens: int, context: ReadingContext) -> int:
+def limit_target(target_tokens: int, context: ReadingContext) -> int:
     """Return the number of tokens that may be read: the smallest of target, window's rest and limit of tokens."""
     target, most_tokens = min(target_tokens, context.session.tokens_left), context.limits.tokens
     return target if most_tokens is None else min(target, most_tokens)
 
 
-def best_within(scored: Iterable[Scored], tokens: int) -> list[Scored]:
+def select_best(scored: Iterable[Scored], tokens: int) -> list[Scored]:
     """Return the best segments, best first, up to the first that does not fit ``tokens``; the best one in any case."""
     kept: list[Scored] = []
     used = 0
@@ -65,7 +65,7 @@ def best_within(scored: Iterable[Scored], tokens: int) -> list[Scored]:
     return kept
 
 
-def kept_shares(tokens: Sequence[int], target: int, spread: float = 0.0) -> list[float]:
+def divide_tokens(tokens: Sequence[int], target: int, spread: float = 0.0) -> list[float]:
     """Return for each context the share of its tokens to keep: about ``target`` tokens in all, more of the first ones.
 
     Args:
@@ -75,7 +75,7 @@ def kept_shares(tokens: Sequence[int], target: int, spread: float = 0.0) -> list
 
     All shares are 1 if the contexts together have at most ``target`` tokens.
 
-    >>> kept_shares([100, 100, 100], 150, 0.3)
+    >>> divide_tokens([100, 100, 100], 150, 0.3)
     [0.8, 0.5, 0.2]
     """
     if sum(tokens) <= target:

@@ -16,13 +16,13 @@ from collections.abc import Iterator
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.baselines.compression import (
-    best_within,
     compress_in_order,
-    kept_shares,
+    divide_tokens,
+    limit_target,
     mean_loss,
     read_compressed,
     segments_to_compress,
-    target_within,
+    select_best,
 )
 from memgraph_rag.systems.baselines.token_losses import TokenLosses
 from memgraph_rag.types import Step
@@ -55,11 +55,11 @@ class LLMLingua:
         Raises:
             StrategyError: the model's weights are not in this process.
         """
-        losses, target = TokenLosses(context.session, self.name), target_within(self._target, context)
+        losses, target = TokenLosses(context.session, self.name), limit_target(self._target, context)
         segments = segments_to_compress(question, context)
         scored = [(mean_loss(losses.of(segment.text)[1]), segment) for segment in segments]
-        kept = {segment.id for _, segment in best_within(scored, int(self._coarse * target))}
+        kept = {segment.id for _, segment in select_best(scored, int(self._coarse * target))}
         chosen = [(score, segment) for score, segment in scored if segment.id in kept]
-        shares = kept_shares([segment.tokens for _, segment in chosen], target)
+        shares = divide_tokens([segment.tokens for _, segment in chosen], target)
         texts = compress_in_order(chosen, shares, lambda text, before: losses.of(text, after=before))
         yield from read_compressed(texts, context)

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.baselines.compression import (
     compress_in_order,
-    kept_shares,
+    divide_tokens,
+    limit_target,
     read_compressed,
     segments_to_compress,
-    target_within,
 )
 from memgraph_rag.systems.baselines.token_classifier import TokenClassifier
 from memgraph_rag.types import Step
@@ -51,7 +51,7 @@ class LLMLingua2:
             ModelNotFound: there is no such encoder.
         """
         segments = segments_to_compress(question, context)
-        shares = kept_shares([segment.tokens for segment in segments], target_within(self._target, context))
+        shares = divide_tokens([segment.tokens for segment in segments], limit_target(self._target, context))
         scored = [(0.0, segment) for segment in segments]
         texts = compress_in_order(scored, shares, lambda text, _: self._classifier.keep_probabilities(text))
         yield from read_compressed(texts, context)

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.systems.baselines.compression import (
-    best_within,
     compress_in_order,
-    kept_shares,
+    divide_tokens,
+    limit_target,
     mean_loss,
     read_compressed,
     segments_to_compress,
-    target_within,
+    select_best,
 )
 from memgraph_rag.systems.baselines.token_losses import TokenLosses
 from memgraph_rag.types import Step, Vector
@@ -63,15 +63,15 @@ class LongLLMLingua:
         Raises:
             StrategyError: the model's weights are not in this process.
         """
-        losses, target = TokenLosses(context.session, self.name), target_within(self._target, context)
+        losses, target = TokenLosses(context.session, self.name), limit_target(self._target, context)
         asked = question + _TIE
 
-        def worth_of(text: str, before: str) -> tuple[NDArray[np.int64], Vector]:
+        def measure_worth(text: str, before: str) -> tuple[NDArray[np.int64], Vector]:
             offsets, alone = losses.of(text, after=before)
             return offsets, alone - losses.of(text, after=before, question=asked)[1]
 
         segments = segments_to_compress(question, context)
         scored = [(-mean_loss(losses.of(asked, after=segment.text)[1]), segment) for segment in segments]
-        chosen = best_within(scored, int(self._coarse * target))
-        shares = kept_shares([segment.tokens for _, segment in chosen], target, self._spread)
-        yield from read_compressed(compress_in_order(chosen, shares, worth_of), context)
+        chosen = select_best(scored, int(self._coarse * target))
+        shares = divide_tokens([segment.tokens for _, segment in chosen], target, self._spread)
+        yield from read_compressed(compress_in_order(chosen, shares, measure_worth), context)

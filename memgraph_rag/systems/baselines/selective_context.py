@@ -27,9 +27,9 @@ from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.models.recognizers.spacy_model import PACKAGES
 from memgraph_rag.systems.baselines.compression import (
     join_spans,
+    limit_target,
     read_compressed,
     segments_to_compress,
-    target_within,
 )
 from memgraph_rag.systems.baselines.token_losses import TokenLosses
 from memgraph_rag.types import Segment, Step, Vector
@@ -67,10 +67,10 @@ class SelectiveContext:
         Raises:
             StrategyError: the model's weights are not in this process, or there is no spaCy model for phrases.
         """
-        losses, target = TokenLosses(context.session, self.name), target_within(self._target, context)
+        losses, target = TokenLosses(context.session, self.name), limit_target(self._target, context)
         segments = segments_to_compress(question, context)
         units = [_units(segment.text, losses, self._split) for segment in segments]
-        yield from read_compressed(_kept(segments, units, target), context)
+        yield from read_compressed(_keep_informative(segments, units, target), context)
 
     @cached_property
     def _split(self) -> Callable[[str], Spans] | None:
@@ -100,7 +100,7 @@ def _units(
     return np.array(spans, np.int64).reshape(-1, 2), np.array(values, np.float32), np.array(counts, np.int64)
 
 
-def _kept(
+def _keep_informative(
     segments: Sequence[Segment],
     units: Sequence[tuple[NDArray[np.int64], Vector, NDArray[np.int64]]],
     target: int,

@@ -43,7 +43,7 @@ class TokenClassifier:
         """
         import torch
 
-        tokenizer, model = self._loaded()
+        tokenizer, model = self._load()
         chunks = tokenizer(
             text,
             truncation=True,
@@ -66,7 +66,7 @@ class TokenClassifier:
                 means.append(sum(kept[token] for token in tokens) / len(tokens))
         return np.array(spans, np.int64).reshape(-1, 2), np.array(means, np.float32)
 
-    def _loaded(self) -> tuple[Any, Any]:
+    def _load(self) -> tuple[Any, Any]:
         """Return the tokenizer and the network."""
         with self._loading:
             if self._parts is None:

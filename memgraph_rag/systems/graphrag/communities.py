@@ -164,7 +164,7 @@ class CommunitiesLayer:
         texts = {segment.id: sha256(segment.text.encode("utf-8", "surrogatepass")).hexdigest() for segment in segments}
         documents = {segment.id: (segment.document_id,) for segment in segments}
         language = find_language(models) if self._with_model else None
-        return _keyed(_Work(of_entities, tree, graph.namespace, texts, documents, models, language))
+        return _add_keys(_Work(of_entities, tree, graph.namespace, texts, documents, models, language))
 
     def _begin_with_elements(self, graph: MemoryGraph, summaries: Sequence[Overview], models: Models) -> _Work:
         keys = {record.id: record.key for record in graph.documents()}
@@ -173,7 +173,7 @@ class CommunitiesLayer:
         tree = grow_tree(of_entities, relations=elements.relations, most_members=self._most_members, seed=self._seed)
         documents = {key: overview.documents for key, overview in elements.overviews.items()}
         language = find_language(models) if self._with_model else None
-        return _keyed(_Work(of_entities, tree, graph.namespace, {}, documents, models, language, elements))
+        return _add_keys(_Work(of_entities, tree, graph.namespace, {}, documents, models, language, elements))
 
     def _component(self, graph: EntityGraph) -> EntityGraph:
         return graph.largest_component() if self._use_lcc else graph
@@ -184,7 +184,7 @@ class CommunitiesLayer:
         if work.language is not None:
             room = max(1, min(room, work.language.window - self._report_tokens - FORM_TOKENS))
         names = [entity.normal for entity in work.graph.entities]
-        sources = Sources(_segments_read(graph, work, lacking), names, work.graph.degrees.tolist())
+        sources = Sources(_read_segments(graph, work, lacking), names, work.graph.degrees.tolist())
         if work.elements is not None:
             return ElementStatements(work.elements, work.graph, work.tree, sources, room)
         counter = work.language or work.models.embedder
@@ -261,7 +261,7 @@ def _parts(items: Sequence[_Item], size: int = _READ_AT_ONCE) -> Iterator[Sequen
         yield items[at : at + size]
 
 
-def _keyed(work: _Work) -> _Work:
+def _add_keys(work: _Work) -> _Work:
     """Add the keys of all communities, those of children before their parents'."""
     for place in range(len(work.tree.communities)):
         work.keys.append(_key(work, place))
@@ -286,7 +286,7 @@ def _key(work: _Work, place: int) -> str:
     )
 
 
-def _segments_read(graph: MemoryGraph, work: _Work, lacking: Sequence[int]) -> dict[str, Segment]:
+def _read_segments(graph: MemoryGraph, work: _Work, lacking: Sequence[int]) -> dict[str, Segment]:
     """Read the segments that the missing reports are based on, and return them by id."""
     wanted: dict[str, None] = {}
     if work.elements is not None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memgraph_rag.layers.extraction import clean, list_of, read_reply
+from memgraph_rag.layers.extraction import as_list, clean, read_reply
 from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.surfaces import words
 from memgraph_rag.systems.graphrag.community_sources import Source, Sources, holds_name
@@ -122,7 +122,7 @@ def read_report(
     """
     notes: Counter[str] = Counter()
     fields = read_reply(reply, "report", notes)
-    findings = tuple(_findings(list_of(fields.get("findings"))[:most_findings], names, shown, sources, notes))
+    findings = tuple(_findings(as_list(fields.get("findings"))[:most_findings], names, shown, sources, notes))
     title, summary, rating = (fields.get(name) for name in ("title", "summary", "rating"))
     if not findings:
         return None, +notes
@@ -157,7 +157,7 @@ def _findings(
         if not (isinstance(item, list) and len(item) == 2 and isinstance(item[0], str)):
             notes["finding that is incomplete"] += 1
             continue
-        text, numbers = _whole(clean(item[0]), _FINDING_CHARACTERS), list_of(item[1])
+        text, numbers = _whole(clean(item[0]), _FINDING_CHARACTERS), as_list(item[1])
         cited = [
             shown[number - 1]
             for number in dict.fromkeys(number for number in numbers if type(number) is int)
@@ -187,7 +187,7 @@ def _is_borne_out(text: str, names: Sequence[str], cited: Sequence[Source], sour
     spans = _spans(cited)
     around = sources.words_of_segments(spans)
     is_known = all(words(name) & around for name in named)
-    said = sources.words_of(spans).union(*(words(source.text) for source in cited))
+    said = sources.collect_words(spans).union(*(words(source.text) for source in cited))
     return is_known and share_borne_out(text, named, said) >= _BORNE_OUT
 
 

@@ -117,7 +117,7 @@ class Sources:
         """
         named = [(self._names[member], self._weights[member]) for member in members]
         for segment_id in segment_ids:
-            places = self._sentences_of(segment_id)
+            places = self._list_sentences(segment_id)
             weights = [sum(weight for name, weight in named if name in normal) for _, normal in places]
             for ((start, end), _), weight in zip(places, weights, strict=True):
                 if weight:
@@ -130,14 +130,14 @@ class Sources:
 
         None if the segment is not among the segments of this object, or is blank.
         """
-        places = self._sentences_of(segment_id)
+        places = self._list_sentences(segment_id)
         if not places:
             return None
         wanted = words(text)
         start, end = max(places, key=lambda item: (len(wanted & words(item[1])), -item[0][0]))[0]
         return self._source(segment_id, start, end, 0.0).spans[0]
 
-    def words_of(self, spans: Iterable[Span]) -> frozenset[str]:
+    def collect_words(self, spans: Iterable[Span]) -> frozenset[str]:
         """Return all words of the spans; spans of unknown segments have none."""
         texts = (
             segment.text[span.start - segment.start : span.end - segment.start]
@@ -151,7 +151,7 @@ class Sources:
         segments = {span.segment_id for span in spans} & self._segments.keys()
         return frozenset().union(*(words(self._segments[segment_id].text) for segment_id in segments))
 
-    def _sentences_of(self, segment_id: str) -> list[tuple[tuple[int, int], str]]:
+    def _list_sentences(self, segment_id: str) -> list[tuple[tuple[int, int], str]]:
         """Return the span of each sentence of a segment, and its text in the form in which names are compared."""
         if segment_id not in self._sentences:
             segment = self._segments.get(segment_id)

@@ -56,8 +56,8 @@ def grow_tree(
     lowest = _lowest(communities)
     return CommunityTree(
         communities,
-        _segments_of(lowest, graph, segments),
-        _relations_of(lowest, _parents(communities), graph, relations),
+        _group_segments(lowest, graph, segments),
+        _group_relations(lowest, _parents(communities), graph, relations),
     )
 
 
@@ -91,7 +91,7 @@ def _parents(communities: Sequence[Community]) -> dict[int, int]:
     return {child: place for place, community in enumerate(communities) for child in community.children}
 
 
-def _segments_of(
+def _group_segments(
     lowest: Mapping[int, int], graph: EntityGraph, segments: Sequence[IndexedSegment]
 ) -> dict[int, list[str]]:
     """Return the segment ids of each lowest community.
@@ -112,7 +112,7 @@ def _segments_of(
     return dict(naming | under)
 
 
-def _relations_of(
+def _group_relations(
     lowest: Mapping[int, int], parents: Mapping[int, int], graph: EntityGraph, relations: Iterable[Relation]
 ) -> dict[int, list[Relation]]:
     """Return the relations of each community: a relation belongs to the lowest community that holds both its ends."""

@@ -21,7 +21,7 @@ from itertools import chain
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.errors import WindowExceeded
-from memgraph_rag.lexical.replies import questions_in
+from memgraph_rag.lexical.replies import parse_questions
 from memgraph_rag.strategies.reflection import Reflection, ask
 from memgraph_rag.strategies.token_budget import cost, may_ask
 from memgraph_rag.systems.graphrag.element_context import ElementContext
@@ -151,12 +151,12 @@ class GraphragDrift:
                 context.session,
                 _FOLLOW_UPS.format(most=self._follow_ups),
                 max_tokens=_REPLY_TOKENS,
-                is_usable=lambda text: bool(questions_in(text)),
+                is_usable=lambda text: bool(parse_questions(text)),
                 retries=0,
             )
         except WindowExceeded:
             return []
-        return questions_in(reply)[: self._follow_ups]
+        return parse_questions(reply)[: self._follow_ups]
 
 
 class _FollowUps:

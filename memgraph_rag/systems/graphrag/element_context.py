@@ -66,11 +66,11 @@ class ElementContext:
         outer.sort(key=lambda item: (-max(links[end] for end in _ends(item)), -self._rank(item)))
         return inner + outer[:most]
 
-    def claims_on(self, entities: Sequence[Overview]) -> list[Overview]:
+    def list_claims(self, entities: Sequence[Overview]) -> list[Overview]:
         """Return the claims about these entities, by entity."""
         return [claim for entity in entities for claim in self._claims if _ends(claim) == (entity.title,)]
 
-    def reports_on(self, entities: Sequence[Overview], tree: ReportTree) -> list[Overview]:
+    def list_reports(self, entities: Sequence[Overview], tree: ReportTree) -> list[Overview]:
         """Return the reports of levels 0 to 2 on communities of these entities, by number of these, then by rating."""
         ids = {entity.id for entity in entities}
         lowest = [report.id for report in tree.reports if not tree.below(report)]
@@ -81,7 +81,7 @@ class ElementContext:
         known = [report for report in tree.reports if matches[report.id]]
         return sorted(known, key=lambda report: (-matches[report.id], -report.rating, report.key))
 
-    def segment_ids_of(self, entities: Sequence[Overview]) -> list[str]:
+    def list_segment_ids(self, entities: Sequence[Overview]) -> list[str]:
         """Return the segments of these entities, by entity, those with most relations of the entity first."""
         ids: dict[str, None] = {}
         for entity in entities:

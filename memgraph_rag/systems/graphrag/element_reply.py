@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memgraph_rag.layers.extraction import clean, list_of, read_reply
+from memgraph_rag.layers.extraction import as_list, clean, read_reply
 from memgraph_rag.types import Annotation, Prompt
 
 __all__ = [
@@ -135,13 +135,13 @@ def parse_elements(text: str) -> tuple[list[Annotation], Counter[str]]:
     notes: Counter[str] = Counter()
     fields = read_reply(text, "elements", notes)
     found: list[Annotation] = []
-    for item in list_of(fields.get("entities")):
+    for item in as_list(fields.get("entities")):
         parts = _strings(item, 3)
         if parts is None or not (name := _name(parts[0])):
             notes["entity without a name, a type and a description"] += 1
         else:
             found.append(Annotation(parts[2], (), ENTITY, {"name": name, "type": parts[1].upper()}))
-    for item in list_of(fields.get("relations")):
+    for item in as_list(fields.get("relations")):
         parts = _strings(item[:3] if isinstance(item, list) else item, 3)
         source, target = map(_name, parts[:2]) if parts else ("", "")
         if parts is None or not source or not target:
@@ -158,7 +158,7 @@ def parse_claims(text: str) -> tuple[list[Annotation], Counter[str]]:
     """Return the claims of a reply, and counts of what is wrong with it. All fields but the text are properties."""
     notes: Counter[str] = Counter()
     found: list[Annotation] = []
-    for item in list_of(read_reply(text, "claims", notes).get("claims")):
+    for item in as_list(read_reply(text, "claims", notes).get("claims")):
         parts = _strings(item, len(_CLAIM_FIELDS))
         fields: dict[str, str] = dict(zip(_CLAIM_FIELDS, parts or (), strict=False))
         if parts is None or not _name(fields["subject"]):
@@ -177,7 +177,7 @@ def repeats_itself(prompt: Prompt, text: str) -> bool:  # noqa: ARG001 - the sig
     """
     fields = read_reply(text, "elements", Counter())
     for key in ("relations", "entities", "claims"):
-        if records := list_of(fields.get(key)):
+        if records := as_list(fields.get(key)):
             last, before = records[-_MOST_REPEATED:], records[:-_MOST_REPEATED]
             return len(last) == _MOST_REPEATED and all(record in before for record in last)
     return False

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, Batch, batches, output_tokens, progress_of, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, Batch, batches, make_step_progress, output_tokens, prompt
 from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.surfaces import words
 from memgraph_rag.systems.graphrag.element_reply import (
@@ -120,7 +120,7 @@ class ElementsLayer:
         return [self._rows(of_document) for of_document in units]
 
     def _rows(self, units: Sequence[_Unit]) -> LayerRows:
-        annotations = [item for unit in units for item in _grounded(unit, self._least_borne_out)]
+        annotations = [item for unit in units for item in _ground_elements(unit, self._least_borne_out)]
         notes = sum((unit.notes for unit in units), Counter[str]())
         usage = sum((unit.usage for unit in units), Usage())
         return LayerRows(annotations=tuple(annotations), notes=dict(+notes), usage=usage)
@@ -158,14 +158,18 @@ class _Writer:
         prompts = [prompt(unit.batch, task) for unit, task in zip(units, of_units, strict=True)]
         stop = None if schema is None else repeats_itself
         written = self._language.generate(
-            prompts, max_tokens=most, stop=stop, schema=schema, progress=progress_of(self._progress, "finding elements")
+            prompts,
+            max_tokens=most,
+            stop=stop,
+            schema=schema,
+            progress=make_step_progress(self._progress, "finding elements"),
         )
         for unit, generation in zip(units, written, strict=True):
             unit.usage += generation.usage
         return [generation.text.strip() for generation in written]
 
 
-def _grounded(unit: _Unit, least: float) -> Iterator[Annotation]:
+def _ground_elements(unit: _Unit, least: float) -> Iterator[Annotation]:
     """Yield the elements that the unit's text bears out, with the segments that hold most of an element's names.
 
     An entity whose description is not borne out stays, with its name as description.

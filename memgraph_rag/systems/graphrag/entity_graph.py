@@ -73,7 +73,7 @@ class EntityGraph:
         ordered = tuple(sorted(entities, key=lambda entity: (entity.normal, entity.id)))
         places = {entity.id: place for place, entity in enumerate(ordered)}
         ends = [(places[source], places[target]) for source, target in related]
-        edges = _summed(ends, np.array(list(related.values())), len(ordered))
+        edges = _sum_edges(ends, np.array(list(related.values())), len(ordered))
         return cls(ordered, edges, {}, _degrees(edges, len(ordered)), places)
 
     def largest_component(self) -> EntityGraph:
@@ -97,7 +97,7 @@ def _pairs(named: Iterable[Sequence[int]], entities: int) -> NDArray[np.int64]:
     return np.concatenate(codes)
 
 
-def _summed(related: Sequence[tuple[int, int]], strengths: NDArray[np.float64], entities: int) -> Edges:
+def _sum_edges(related: Sequence[tuple[int, int]], strengths: NDArray[np.float64], entities: int) -> Edges:
     """Return the edges of relations, in any direction, with summed strengths."""
     ends = np.sort(np.array(related, np.int64).reshape(-1, 2), axis=1)
     of_two = ends[:, 0] < ends[:, 1]

@@ -28,7 +28,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError, WindowExceeded
 from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.surfaces import words
-from memgraph_rag.lexical.replies import numbers_in, says_none
+from memgraph_rag.lexical.replies import parse_numbers, says_none
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.strategies.token_budget import may_ask
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
@@ -142,7 +142,7 @@ class GraphragGlobal:
 
     def _reports(self, question: str, tree: ReportTree, most_tokens: int, context: ReadingContext) -> list[Overview]:
         if self._dynamic:
-            return self._descended(tree, context)
+            return self._descend(tree, context)
         return tree.cut(question, most_tokens) if self._level is None else tree.level(self._level)
 
     def _room(self, context: ReadingContext) -> int:
@@ -150,7 +150,7 @@ class GraphragGlobal:
         most = context.limits.tokens
         return room if most is None else min(room, most - context.session.usage.prompt_tokens)
 
-    def _descended(self, tree: ReportTree, context: ReadingContext) -> list[Overview]:
+    def _descend(self, tree: ReportTree, context: ReadingContext) -> list[Overview]:
         """Return the reports that help, without those above them, and reports that the model could not be asked about.
 
         Where none of a level helps and nothing is below, the next level is rated as a whole. If none helps at all, the
@@ -211,7 +211,7 @@ def _pick(question: str, batch: Sequence[Overview], context: ReadingContext) -> 
     vectors = context.embedder.embed([text for _, text in findings])
     cosines = (vectors @ query_vectors(context.embedder, [question])[0]).tolist()
     scale = cosine_scale(context.embedder)
-    named = numbers_in(_name_findings([text for _, text in findings], context), len(findings))
+    named = parse_numbers(_name_findings([text for _, text in findings], context), len(findings))
     if named is None:
         ratings = {number: round(_MOST_RATING * scale.read(cosine)) for number, cosine in enumerate(cosines, 1)}
     else:
@@ -232,7 +232,7 @@ def _name_findings(findings: Sequence[str], context: ReadingContext) -> str:
             context.session,
             request,
             max_tokens=_REPLY_TOKENS,
-            is_usable=lambda reply: numbers_in(reply, len(findings)) is not None,
+            is_usable=lambda reply: parse_numbers(reply, len(findings)) is not None,
             retries=0,
         )
     except WindowExceeded:
@@ -274,7 +274,7 @@ def _by_report(rated: Sequence[_Rated], room: int) -> list[Chosen]:
         if chosen and report.tokens > room:
             break
         room -= report.tokens
-        chosen.append(_chosen(items))
+        chosen.append(_choose_part(items))
     return chosen
 
 
@@ -294,10 +294,10 @@ def _in_order(rated: Sequence[_Rated], room: int) -> list[Chosen]:
             last.append(item)
         else:
             groups.append([item])
-    return [_chosen(items) for items in groups]
+    return [_choose_part(items) for items in groups]
 
 
-def _chosen(items: Sequence[_Rated]) -> Chosen:
+def _choose_part(items: Sequence[_Rated]) -> Chosen:
     report, text = items[0].report, " ".join(item.text for item in items)
     text = text if len(text) <= len(report.text) else report.text
     return Chosen(report, items[0].rating / _MOST_RATING, "report", via=report.title, text=text)

@@ -125,18 +125,18 @@ def _around_elements(
     scored = elements.rank_entities(question, k=budget.entities)
     scores = {entity.id: max(cosine, 0.0) for entity, cosine in scored}
     entities = [entity for entity, _ in scored]
-    reports = _fitting(elements.reports_on(entities, tree), int(budget.report_share * budget.tokens))
+    reports = _fitting(elements.list_reports(entities, tree), int(budget.report_share * budget.tokens))
     room = int((1 - budget.report_share - budget.text_share) * budget.tokens)
     described = _fitting([entity for entity in entities if entity.text != entity.title], room)
     room -= sum(map(cost, described))
     related: list[Overview] = []
     for number in range(1, len(entities) + 1):
         relations = elements.list_element_relations(entities[:number], most=budget.relations * number)
-        more = [*relations, *elements.claims_on(entities[:number])]
+        more = [*relations, *elements.list_claims(entities[:number])]
         if sum(map(cost, more)) > room:
             break
         related = more
-    nodes = context.graph.nodes(elements.segment_ids_of(entities))
+    nodes = context.graph.nodes(elements.list_segment_ids(entities))
     texts = fitting(nodes, int(budget.text_share * budget.tokens))
     return [
         *(Chosen(report, 0.0, "report", via=report.title) for report in reports),

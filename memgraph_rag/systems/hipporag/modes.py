@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from memgraph_rag.contracts import SearchContext
 from memgraph_rag.search.segment_index import SegmentIndex
-from memgraph_rag.systems.hipporag.name_graph import Edges, checked_edges
+from memgraph_rag.systems.hipporag.name_graph import Edges, check_edges
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex
 from memgraph_rag.systems.hipporag.search import HippoSearch
 from memgraph_rag.types import Evidence, Relation
@@ -42,7 +42,7 @@ class NameWalk:
 
     def __init__(self, names: Sequence[str] | None = None, *, edges: Edges = "released") -> None:
         self._names = names
-        self._edges: Edges = checked_edges(edges)
+        self._edges: Edges = check_edges(edges)
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
         """Return the k best segments, best first; see ``SearchMode.find``.
@@ -77,7 +77,7 @@ class FactWalk:
 
     def __init__(self, choose: ChooseFacts | None = None, *, edges: Edges = "released") -> None:
         self._choose = choose
-        self._edges: Edges = checked_edges(edges)
+        self._edges: Edges = check_edges(edges)
 
     def find(self, query: str, context: SearchContext, /, *, k: int) -> list[Evidence]:
         """Return the k best segments, best first; see ``NameWalk.find``.

@@ -30,7 +30,7 @@ from memgraph_rag.systems.hipporag.phrases import Phrase
 from memgraph_rag.systems.hipporag.relation_index import RelationIndex, Relations
 from memgraph_rag.types import Matrix
 
-__all__ = ["Edges", "NameGraph", "checked_edges", "name_graph"]
+__all__ = ["Edges", "NameGraph", "check_edges", "name_graph"]
 
 Places = NDArray[np.int64]
 
@@ -154,7 +154,7 @@ class NameGraph:
         return known, np.array(rows, np.float32) if rows else np.zeros((0, self.facts.vectors.shape[1]), np.float32)
 
 
-def checked_edges(edges: Edges) -> Edges:
+def check_edges(edges: Edges) -> Edges:
     """Check a value of ``Edges``, and return it.
 
     Raises:
@@ -184,7 +184,7 @@ def name_graph(view: View, index: SegmentIndex, relations: RelationIndex, edges:
         facts=facts,
         places=places,
         ends=ends,
-        named=_named(mentions, np.bincount(places, minlength=len(view.rows)) > 0, size),
+        named=_make_name_matrix(mentions, np.bincount(places, minlength=len(view.rows)) > 0, size),
         synonyms=_synonyms(vectors, columns, np.bincount(ends.ravel(), minlength=size) > 0),
         vectors=vectors,
         columns=columns,
@@ -200,7 +200,7 @@ def _columns(facts: Relations, index: SegmentIndex) -> dict[str, int]:
     return columns
 
 
-def _named(mentions: sparse.csr_matrix, has_relations: NDArray[np.bool_], size: int) -> sparse.csr_matrix:
+def _make_name_matrix(mentions: sparse.csr_matrix, has_relations: NDArray[np.bool_], size: int) -> sparse.csr_matrix:
     kept = sparse.csr_matrix(sparse.diags((~has_relations).astype(np.float64)) @ mentions)
     kept.eliminate_zeros()
     return sparse.csr_matrix((np.ones(kept.nnz), kept.indices, kept.indptr), shape=(len(has_relations), size))

@@ -19,7 +19,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from memgraph_rag.contracts import Embedder, EntityRecognizer, query_vectors
-from memgraph_rag.lexical.names import names_in, normalise
+from memgraph_rag.lexical.names import find_names, normalise
 from memgraph_rag.search.graph import SegmentMatch, rank_places
 from memgraph_rag.search.pagerank import Scores, pagerank
 from memgraph_rag.search.segment_index import SegmentIndex, View, row_edges
@@ -81,7 +81,7 @@ class HippoSearch:
             names: the names in the question; by default the recognizer finds them.
         """
         graph, cosines = self._graph(view, edges), self._cosines(question, view)
-        seeds = self._nearest(names_in(question, self._recognizer) if names is None else names, graph)
+        seeds = self._nearest(find_names(question, self._recognizer) if names is None else names, graph)
         if not seeds:
             return _by_cosine(cosines, view, k)
         mass = pagerank(graph.among_names, self._specific(dict.fromkeys(seeds, 1.0), graph), damping=DAMPING)
@@ -108,7 +108,7 @@ class HippoSearch:
             relations: ids of the facts that are relevant to the question (recognition memory); by default all five.
                 Ids of other facts are ignored. If none is left, segments are ordered by the cosine.
         """
-        graph, vector = self._graph(view, edges), self._embedded(question)
+        graph, vector = self._graph(view, edges), self._embed_question(question)
         cosines = _cosines(view, vector)
         seeds: dict[int, float] = {}
         if relations is None or len(relations):
@@ -116,10 +116,10 @@ class HippoSearch:
                       if relations is None or graph.facts.ids[place] in relations}  # fmt: skip
             seeds = _best_names(chosen, graph)
             if relations is None or chosen:
-                seeds |= dict.fromkeys(self._named_only(question, graph), 1.0)
+                seeds |= dict.fromkeys(self._list_unjoined_names(question, graph), 1.0)
         if not seeds:
             return _by_cosine(cosines, view, k)
-        reset = np.concatenate([_PASSAGES * _scaled(cosines), self._specific(seeds, graph)])
+        reset = np.concatenate([_PASSAGES * _scale(cosines), self._specific(seeds, graph)])
         mass = pagerank(graph.with_segments, reset, damping=DAMPING)
         on_segments, on_names = mass[: len(view.rows)], mass[len(view.rows) :]
         return self._matches(on_segments, cosines, on_names, seeds, graph, view, k)
@@ -127,7 +127,7 @@ class HippoSearch:
     def facts(self, question: str, view: View, *, edges: Edges = "released") -> list[Relation]:
         """Return the five facts of the view nearest to a question, best first; fewer if the view has fewer."""
         graph = self._graph(view, edges)
-        places = _nearest_facts(graph, self._embedded(question)) if len(graph.facts) else ()
+        places = _nearest_facts(graph, self._embed_question(question)) if len(graph.facts) else ()
         return [graph.facts.relation(place) for place in places]
 
     def _graph(self, view: View, edges: Edges) -> NameGraph:
@@ -138,11 +138,11 @@ class HippoSearch:
             self._last = *key, name_graph(view, self._index, self.relations, edges)
         return self._last[3]
 
-    def _embedded(self, question: str) -> Vector:
+    def _embed_question(self, question: str) -> Vector:
         return query_vectors(self._embedder, [question])[0]
 
     def _cosines(self, question: str, view: View) -> Scores:
-        return _cosines(view, self._embedded(question))
+        return _cosines(view, self._embed_question(question))
 
     def _nearest(self, names: Sequence[str], graph: NameGraph) -> list[int]:
         """Return the columns of the stored names that equal these names or are nearest to them, ascending."""
@@ -161,9 +161,9 @@ class HippoSearch:
         phrase = graph.find_column(phrase_id(self._namespace, form))
         return graph.find_column(entity_id(self._namespace, normalise(name))) if phrase is None else phrase
 
-    def _named_only(self, question: str, graph: NameGraph) -> list[int]:
+    def _list_unjoined_names(self, question: str, graph: NameGraph) -> list[int]:
         """Return the columns of the question's names that no triple joins."""
-        ids = [entity_id(self._namespace, name) for name in names_in(question, self._recognizer)]
+        ids = [entity_id(self._namespace, name) for name in find_names(question, self._recognizer)]
         known = [column for name in ids if (column := graph.find_column(name)) is not None]
         return [column for column in known if not graph.in_relations[column]]
 
@@ -195,13 +195,15 @@ class HippoSearch:
                 float(scores[place]) if place in there else 0.0,
                 ({"relations" if graph.has_relations[place] else "names": rank} if place in there else {})
                 | {"vector": near[place]},
-                self._carried(graph, on_names, place, seeds) if place in there else (),
+                self._find_carriers(graph, on_names, place, seeds) if place in there else (),
                 float(cosines[place]),
             )
             for rank, place in enumerate([*walked, *rest], 1)
         ]
 
-    def _carried(self, graph: NameGraph, on_names: Scores, place: int, seeds: Collection[int]) -> tuple[Carrier, ...]:
+    def _find_carriers(
+        self, graph: NameGraph, on_names: Scores, place: int, seeds: Collection[int]
+    ) -> tuple[Carrier, ...]:
         """Return up to three start names that a segment is about, with their shares of the segment's mass."""
         columns, weights = row_edges(graph.facts_about, place)
         flows = weights * on_names[columns]
@@ -218,7 +220,7 @@ def _nearest_facts(graph: NameGraph, vector: Vector) -> dict[int, float]:
     """
     if not len(graph.facts):
         return {}
-    scores = np.round(_scaled(np.asarray(graph.facts.vectors @ vector, np.float64)), 9)
+    scores = np.round(_scale(np.asarray(graph.facts.vectors @ vector, np.float64)), 9)
     nearest: dict[tuple[int, int, str], int] = {}
     for place in map(int, np.argsort(-scores, kind="stable")):  # facts are by id: so are ties
         first, second = map(int, graph.ends[place])
@@ -244,7 +246,7 @@ def _cosines(view: View, vector: Vector) -> Scores:
     return np.asarray(view.embeddings @ vector).astype(np.float64)
 
 
-def _scaled(scores: Scores) -> Scores:
+def _scale(scores: Scores) -> Scores:
     """From 0 to 1; all 1 where they are equal."""
     low, high = scores.min(initial=np.inf), scores.max(initial=-np.inf)
     return (scores - low) / (high - low) if high > low else np.ones(len(scores))

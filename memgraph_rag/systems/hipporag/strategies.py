@@ -22,11 +22,11 @@ from typing import ClassVar
 from memgraph_rag.contracts import ReadingContext, SearchMode
 from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.lexical.names import is_name, ngrams, normalise
-from memgraph_rag.lexical.replies import numbers_in, says_none
+from memgraph_rag.lexical.replies import parse_numbers, says_none
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.systems.hipporag.modes import FactWalk, NameWalk
-from memgraph_rag.systems.hipporag.name_graph import Edges, checked_edges
+from memgraph_rag.systems.hipporag.name_graph import Edges, check_edges
 from memgraph_rag.types import Evidence, Relation, Step, as_line
 
 __all__ = ["HippoRag", "HippoRag2"]
@@ -65,7 +65,7 @@ class HippoRag:
 
     def __init__(self, *, k: int = _K, edges: Edges = "released") -> None:
         self._k = k
-        self._edges: Edges = checked_edges(edges)
+        self._edges: Edges = check_edges(edges)
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each of the k best segments, best first, until the window is full; see ``Strategy.read``.
@@ -96,7 +96,7 @@ class HippoRag2:
     def __init__(self, *, k: int = _K, filters: bool = True, edges: Edges = "released") -> None:
         self._k = k
         self._filters = filters
-        self._edges: Edges = checked_edges(edges)
+        self._edges: Edges = check_edges(edges)
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield one step for each of the k best segments, best first, until the window is full; see ``Strategy.read``.
@@ -106,7 +106,7 @@ class HippoRag2:
         descriptions: dict[str, str] = {}
 
         def choose(facts: Sequence[Relation]) -> tuple[str, ...] | None:
-            kept = _recognized(facts, context) if facts else None
+            kept = _recognize_facts(facts, context) if facts else None
             descriptions.update(
                 {fact.segment_id: fact.description for fact in reversed(facts) if fact.id in (kept or ())}
             )
@@ -121,28 +121,28 @@ def _names(question: str, context: ReadingContext) -> tuple[str, ...]:
     """The names that the model finds in the question; none where it finds none, so that the recognizer is asked."""
     held = set(ngrams(question, _LONGEST_NAME))
 
-    def names_in(reply: str) -> list[str]:
+    def parse_names(reply: str) -> list[str]:
         normals = (normalise(part) for part in re.split(r"[;,\n]", reply))
         return [normal for normal in dict.fromkeys(normals) if is_name(normal) and normal in held]
 
-    reply = _asked(context, _WHICH_NAMES, lambda text: bool(names_in(text)) or says_none(text))
-    return tuple(names_in(reply or ""))
+    reply = _ask_model(context, _WHICH_NAMES, lambda text: bool(parse_names(text)) or says_none(text))
+    return tuple(parse_names(reply or ""))
 
 
-def _recognized(facts: Sequence[Relation], context: ReadingContext) -> tuple[str, ...] | None:
+def _recognize_facts(facts: Sequence[Relation], context: ReadingContext) -> tuple[str, ...] | None:
     """The ids of the facts whose numbers the model replies with; None, for all, where it cannot be asked."""
     lines = (f"{number}. {as_line(fact.description)[:_LONGEST_FACT]}" for number, fact in enumerate(facts, 1))
 
-    def chosen(reply: str) -> list[int] | None:
-        numbers = numbers_in(reply, len(facts))
+    def parse_choice(reply: str) -> list[int] | None:
+        numbers = parse_numbers(reply, len(facts))
         return list(numbers) if numbers is not None and (not numbers or _NUMBERS_ALONE.fullmatch(reply)) else None
 
     request = _WHICH_FACTS.format(facts="\n".join(lines))
-    reply = _asked(context, request, lambda text: chosen(text) is not None)
-    return None if reply is None else tuple(facts[number - 1].id for number in chosen(reply) or ())
+    reply = _ask_model(context, request, lambda text: parse_choice(text) is not None)
+    return None if reply is None else tuple(facts[number - 1].id for number in parse_choice(reply) or ())
 
 
-def _asked(context: ReadingContext, request: str, is_usable: Callable[[str], bool]) -> str | None:
+def _ask_model(context: ReadingContext, request: str, is_usable: Callable[[str], bool]) -> str | None:
     """A usable reply, empty where there is none; None where no budget or no room is left to ask."""
     most = context.limits.tokens
     if most is not None and context.session.usage.prompt_tokens > most // 2:  # the rest is for what will be read

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import output_tokens, progress_of, prompt
-from memgraph_rag.layers.extraction import about, clean, list_of, read_reply, strings
+from memgraph_rag.layers.batches import make_step_progress, output_tokens, prompt
+from memgraph_rag.layers.extraction import about, as_list, clean, read_reply, strings
 from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.openie import NOT_NAMED, OpenIE, Passage
 from memgraph_rag.layers.surfaces import words
@@ -169,7 +169,7 @@ def _write(
         [prompt((segment,), task) for (_, segment), task in zip(asked, tasks, strict=True)],
         max_tokens=output_tokens(language, _READ_TOKENS),
         schema=schema,
-        progress=progress_of(progress, "finding triples"),
+        progress=make_step_progress(progress, "finding triples"),
     )
     for (account, _), generation in zip(asked, written, strict=True):
         account.usage += generation.usage
@@ -181,8 +181,8 @@ def _parse(reply: str, text_words: frozenset[str], notes: Counter[str]) -> Itera
 
     A triple that shares no content word with the text is left out: a small model repeats the prompt.
     """
-    for item in list_of(read_reply(reply, TRIPLES, notes).get("triples"))[:_MOST_TRIPLES]:
-        parts = [clean(part) for part in list_of(item) if isinstance(part, str)]
+    for item in as_list(read_reply(reply, TRIPLES, notes).get("triples"))[:_MOST_TRIPLES]:
+        parts = [clean(part) for part in as_list(item) if isinstance(part, str)]
         if len(parts) != 3 or not all(0 < len(part) <= LONGEST_NAME for part in parts):
             notes["triple that is none"] += 1
         elif not share_borne_out(" ".join(parts), (), text_words):

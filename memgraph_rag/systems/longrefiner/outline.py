@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, output_tokens, progress_of, prompt
-from memgraph_rag.layers.headings import marked_headings, text_of
+from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, make_step_progress, output_tokens, prompt
+from memgraph_rag.layers.headings import find_marked_headings, join_segments
 from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.systems.longrefiner import outline_reply
 from memgraph_rag.types import Heading, LayerRows, Segment, Usage, make_sections
 
-__all__ = ["OUTLINE", "OutlineLayer", "written_headings"]
+__all__ = ["OUTLINE", "OutlineLayer", "find_written_headings"]
 
 OUTLINE = "outline"
 """The layer's name."""
@@ -76,7 +76,7 @@ class OutlineLayer:
 
     def uses_language(self, document: SplitDocument) -> bool:
         """Return whether the model divides this document: it has several segments and no headings."""
-        return len(document.segments) > 1 and not written_headings(document)
+        return len(document.segments) > 1 and not find_written_headings(document)
 
     def build(
         self,
@@ -90,7 +90,7 @@ class OutlineLayer:
 
         A document without headings, and without sections by a model, gets one section without a title.
         """
-        accounts = [_Account(item, text_of(item.segments), written_headings(item)) for item in documents]
+        accounts = [_Account(item, join_segments(item.segments), find_written_headings(item)) for item in documents]
         asked = [item for item in accounts if not item.headings and len(item.document.segments) > 1]
         if asked:
             self._ask(asked, models, progress)
@@ -119,27 +119,27 @@ class OutlineLayer:
             max_tokens=output_tokens(language, self._batch_tokens),
             stop=outline_reply.is_useless_from_here,
             schema=self._schema,
-            progress=progress_of(progress, "outlining"),
+            progress=make_step_progress(progress, "outlining"),
         )
         for (account, window), generation in zip(windows, written, strict=True):
             account.usage += generation.usage
             reply_parts, notes = outline_reply.parts(generation.text)
             headings, missing = outline_reply.find_headings(reply_parts, account.text, window[0].start, window[-1].end)
             account.notes.update(notes + missing)
-            account.headings += _continued(account.headings, headings)
+            account.headings += _list_continued(account.headings, headings)
         for account in asked:
             if not any(heading.title for heading in account.headings):
                 account.notes["no sections in what the model wrote"] += 1
                 account.headings = []
 
 
-def written_headings(document: SplitDocument) -> list[Heading]:
+def find_written_headings(document: SplitDocument) -> list[Heading]:
     """Return the headings of a text. A conversation, or a text with fewer than two headings, gives an empty list.
 
     A first heading of a higher level than all others is the document's title. The text between it and the next heading
     is then the abstract.
     """
-    headings = [replace(heading, title=heading.title[:_TITLE_CHARACTERS]) for heading in marked_headings(document)]
+    headings = [replace(heading, title=heading.title[:_TITLE_CHARACTERS]) for heading in find_marked_headings(document)]
     if len(headings) < _LEAST_HEADINGS:
         return []
     first, *others = headings
@@ -148,7 +148,7 @@ def written_headings(document: SplitDocument) -> list[Heading]:
     return headings
 
 
-def _continued(before: Sequence[Heading], headings: Sequence[Heading]) -> list[Heading]:
+def _list_continued(before: Sequence[Heading], headings: Sequence[Heading]) -> list[Heading]:
     """Return the headings that a window adds: no second abstract, and no section that the last window began."""
     kept = [heading for place, heading in enumerate(headings) if not heading.is_abstract or not (before or place)]
     if not kept:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memgraph_rag.layers.extraction import clean, list_of, read_reply
+from memgraph_rag.layers.extraction import as_list, clean, read_reply
 from memgraph_rag.types import Heading, Prompt
 
 __all__ = ["SCHEMA", "Part", "find_headings", "is_useless_from_here", "parts", "request"]
@@ -103,9 +103,9 @@ def parts(text: str) -> tuple[list[Part], Counter[str]]:
     An unreadable reply gives no parts. Parts of JSON after the 24th are dropped.
     """
     if _TAG.match(text.lstrip()):
-        return _tagged_parts(text), Counter()
+        return _split_tagged(text), Counter()
     notes: Counter[str] = Counter()
-    listed = list_of(read_reply(text, "outline", notes).get("parts"))
+    listed = as_list(read_reply(text, "outline", notes).get("parts"))
     complete = [item for item in listed if _is_part(item)]
     notes["part of an outline that is incomplete"] += len(listed) - len(complete)
     said = [
@@ -159,7 +159,7 @@ def find_headings(reply: Sequence[Part], text: str, start: int, end: int) -> tup
     return headings, +notes
 
 
-def _tagged_parts(text: str) -> list[Part]:
+def _split_tagged(text: str) -> list[Part]:
     """Return the parts of a reply with tags. The text of a part ends at the next tag, of whatever kind."""
     tags = [*_TAG.finditer(text)]
     ends = [*(tag.start() for tag in tags[1:]), len(text)]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.strategies.token_budget import cost
-from memgraph_rag.types import Section, Segment, leaves_of
+from memgraph_rag.types import Section, Segment, list_leaves
 
 __all__ = ["OutlineTree", "Passage", "Scores"]
 
@@ -71,7 +71,7 @@ class OutlineTree:
                 self._add(-1, None, Passage(segment, segment.start, segment.end))
             return
         leaves: dict[str, list[Passage]] = {}
-        for leaf in leaves_of(sections, by_id.values()):
+        for leaf in list_leaves(sections, by_id.values()):
             leaves.setdefault(leaf.section_id, []).append(Passage(by_id[leaf.segment_id], leaf.start, leaf.end))
         places: dict[str, int] = {}
         for section in sections:

@@ -27,7 +27,7 @@ from memgraph_rag.contracts import ReadingContext, query_vectors
 from memgraph_rag.display import show
 from memgraph_rag.errors import StrategyError, WindowExceeded
 from memgraph_rag.lexical.bm25 import KeywordIndex
-from memgraph_rag.lexical.replies import numbers_in
+from memgraph_rag.lexical.replies import parse_numbers
 from memgraph_rag.models.reranker import CrossEncoderReranker, Reranker
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import ask
@@ -139,7 +139,7 @@ class LongRefiner:
 
     def _from_outline(self, tree: OutlineTree, context: ReadingContext) -> tuple[float | None, Scores]:
         """Return R_q (None if the model was not asked) and the (n,) scores R_q × global."""
-        nothing, outlines = tree.global_scores(()), _listed(tree)
+        nothing, outlines = tree.global_scores(()), _list_section_places(tree)
         if (
             not self._with_global_selection
             or not outlines
@@ -152,7 +152,7 @@ class LongRefiner:
             if self._with_query_analysis:
                 level = context.session.judge(_IS_GLOBAL)
             asked = (listed for listed in outlines if may_ask(context.limits, context.session))
-            chosen = {place for listed in asked for place in _picked(tree, listed, context)}
+            chosen = {place for listed in asked for place in _pick_sections(tree, listed, context)}
         except WindowExceeded:  # there is no room for requests: local scores alone count
             return level, nothing
         return level, (1.0 if level is None else level) * tree.global_scores(chosen)
@@ -192,7 +192,7 @@ def _cosines(question: str, tree: OutlineTree, context: ReadingContext) -> dict[
     return scores
 
 
-def _listed(tree: OutlineTree) -> list[list[int]]:
+def _list_section_places(tree: OutlineTree) -> list[list[int]]:
     """Return the places of the abstract and the titled sections of each document with titles.
 
     Of more than 60, the highest levels are kept.
@@ -207,7 +207,7 @@ def _listed(tree: OutlineTree) -> list[list[int]]:
     return lists
 
 
-def _picked(tree: OutlineTree, listed: Sequence[int], context: ReadingContext) -> list[int]:
+def _pick_sections(tree: OutlineTree, listed: Sequence[int], context: ReadingContext) -> list[int]:
     """Ask the model which of a document's sections may answer the question, and return their places."""
     sections = [section for place in listed if (section := tree.sections[place]) is not None]
     lines = (f"{number}. {_line(section)}" for number, section in enumerate(sections, 1))
@@ -216,9 +216,9 @@ def _picked(tree: OutlineTree, listed: Sequence[int], context: ReadingContext) -
         context.session,
         request,
         max_tokens=_REPLY_TOKENS,
-        is_usable=lambda text: numbers_in(text, len(listed)) is not None,
+        is_usable=lambda text: parse_numbers(text, len(listed)) is not None,
     )
-    return [listed[number - 1] for number in numbers_in(reply, len(listed)) or ()]
+    return [listed[number - 1] for number in parse_numbers(reply, len(listed)) or ()]
 
 
 def _line(section: Section) -> str:
@@ -241,7 +241,7 @@ def _read(
     for number, places in enumerate(groups, 1):
         passages = [tree.passages[place] for place in places]
         segment = passages[0].segment
-        line = lines.of([segment], after=before, texts=[_joined(passages)])
+        line = lines.of([segment], after=before, texts=[_join_passages(passages)])
         try:
             (attention,) = context.session.append(line).tolist()
         except WindowExceeded:
@@ -262,7 +262,7 @@ def _read(
         )
 
 
-def _joined(passages: Sequence[Passage]) -> str:
+def _join_passages(passages: Sequence[Passage]) -> str:
     """Join the texts of passages of one segment, with a line break at each gap."""
     text, end = "", passages[0].start
     for passage in passages:

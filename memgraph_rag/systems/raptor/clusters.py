@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from memgraph_rag.contracts import Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, progress_of
+from memgraph_rag.layers.batches import AROUND_TOKENS, make_step_progress
 from memgraph_rag.layers.growth import Growth, grow, make_points
 from memgraph_rag.layers.points import SIMILARITY, edge_weights, similarity_weights
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
@@ -68,7 +68,7 @@ class _Level:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def tokens_of(self, members: Sequence[int]) -> int:
+    def sum_tokens(self, members: Sequence[int]) -> int:
         return sum(self.tokens[place] for place in members)
 
 
@@ -160,7 +160,7 @@ class ClustersLayer:
             prompts,
             max_tokens=self._summary_tokens,
             stop=goes_in_circles,
-            progress=progress_of(progress, f"summarising clusters, level {level}"),
+            progress=make_step_progress(progress, f"summarising clusters, level {level}"),
         )
         written = iter(generations)
         for growth, of_document in zip(growing, tasks, strict=True):
@@ -184,12 +184,12 @@ class ClustersLayer:
 
     def _pieces(self, level: _Level, places: Sequence[int], most: int, *, splits: int = 0) -> Iterator[tuple[int, ...]]:
         """Yield the clusters of these places. A cluster of too many tokens is clustered again while that helps."""
-        tokens = level.tokens_of(places)
+        tokens = level.sum_tokens(places)
         for cluster in soft_clusters(level.vectors[list(places)], self._clustering):
             members = tuple(places[place] for place in cluster)
-            if len(members) == 1 or level.tokens_of(members) <= most:
+            if len(members) == 1 or level.sum_tokens(members) <= most:
                 yield members
-            elif splits < _MOST_SPLITS and (not splits or level.tokens_of(members) < tokens):
+            elif splits < _MOST_SPLITS and (not splits or level.sum_tokens(members) < tokens):
                 yield from self._pieces(level, members, most, splits=splits + 1)
             else:
                 yield from _consecutive(level, members, most)
@@ -250,7 +250,7 @@ def _consecutive(level: _Level, members: Sequence[int], most: int) -> Iterator[t
     """Yield the members in document order, in pieces of at most ``most`` tokens. A longer member is its own piece."""
     piece: list[int] = []
     for place in members:
-        if piece and level.tokens_of([*piece, place]) > most:
+        if piece and level.sum_tokens([*piece, place]) > most:
             yield tuple(piece)
             piece = []
         piece.append(place)

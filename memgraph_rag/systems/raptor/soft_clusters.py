@@ -89,7 +89,7 @@ def soft_clusters(vectors: Matrix, constants: Clustering | None = None) -> list[
     clusters: dict[Cluster, None] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # UMAP warns that a seed turns threads off, mixtures that they did not converge
-        with _one_thread(), _seeded_eigenvectors(constants.seed):
+        with _limit_to_one_thread(), _seed_eigenvectors(constants.seed):
             for members in _components(vectors, isqrt(len(vectors) - 1), constants):
                 for local in _local(vectors[list(members)], constants):
                     clusters[tuple(members[place] for place in local)] = None
@@ -144,7 +144,7 @@ def _mixture(components: int, seed: int) -> Any:
 
 
 @contextmanager
-def _seeded_eigenvectors(seed: int) -> Iterator[None]:
+def _seed_eigenvectors(seed: int) -> Iterator[None]:
     """Give scipy's ``eigsh`` a seed for its restarts, which UMAP does not pass (scipy 1.17 and later).
 
     ``eigsh`` restarts for very regular graphs, such as those of equidistant vectors. Without a seed, the clusters of
@@ -164,7 +164,7 @@ def _seeded_eigenvectors(seed: int) -> Iterator[None]:
             linalg.eigsh = unseeded
 
 
-def _one_thread() -> Any:
+def _limit_to_one_thread() -> Any:
     """Limit numeric libraries to one thread, because sums of floats, and so clusters, depend on the thread count."""
     from threadpoolctl import threadpool_limits
 

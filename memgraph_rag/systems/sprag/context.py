@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import batches, progress_of, prompt
-from memgraph_rag.layers.headings import marked_headings
+from memgraph_rag.layers.batches import batches, make_step_progress, prompt
+from memgraph_rag.layers.headings import find_marked_headings
 from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.types import (
     CONTEXT,
@@ -67,7 +67,7 @@ def heading_parts(document: SplitDocument) -> list[Part]:
     A conversation has none.
     """
     end = document.segments[-1].end if document.segments else 0
-    return _parts(make_sections("", document.id, marked_headings(document), length=end))
+    return _parts(make_sections("", document.id, find_marked_headings(document), length=end))
 
 
 def _parts(sections: Sequence[Section]) -> list[Part]:
@@ -153,13 +153,13 @@ class ContextLayer:
 
     def _summarize(self, accounts: Sequence[_Account], language: LanguageModel, progress: Progress | None) -> None:
         """Let the model write the summaries, and the titles of documents without a title."""
-        asked = [(account, header, task) for account in accounts for header, task in self._asked(account)]
+        asked = [(account, header, task) for account in accounts for header, task in self._list_requests(account)]
         prompts = [_about(header, task, language, account.document.title) for account, header, task in asked]
         generations = language.generate(
             [item for item in prompts if item is not None],
             max_tokens=_WRITTEN_TOKENS,
             stop=lambda _, written: bool(written.strip()),
-            progress=progress_of(progress, "describing"),
+            progress=make_step_progress(progress, "describing"),
         )
         waiting = iter(generations)
         for (account, header, task), item in zip(asked, prompts, strict=True):
@@ -167,7 +167,7 @@ class ContextLayer:
                 continue
             generation = next(waiting)
             account.usage += generation.usage
-            said = _line_of(generation.text)
+            said = _take_first_line(generation.text)
             if not said:
                 account.notes["nothing in what the model wrote"] += 1
             elif task == _TITLE_TASK:
@@ -175,7 +175,7 @@ class ContextLayer:
             else:
                 header.summary = said
 
-    def _asked(self, account: _Account) -> Iterable[tuple[_Header, str]]:
+    def _list_requests(self, account: _Account) -> Iterable[tuple[_Header, str]]:
         for header in account.headers:
             if header.is_document:
                 if not header.title:
@@ -187,14 +187,14 @@ class ContextLayer:
 
 def _headers(document: SplitDocument, parts: Sequence[Part]) -> list[_Header]:
     headers = [_Header(document.title.strip()[:_MOST_CHARACTERS], document.segments, is_document=True)]
-    for part, segments in _segments_of(document.segments, parts[:_MOST_PARTS]):
+    for part, segments in _group_segments(document.segments, parts[:_MOST_PARTS]):
         title = " › ".join(part.titles)
         if segments and title != headers[0].title:
             headers.append(_Header(title, segments, is_document=False))
     return headers
 
 
-def _segments_of(segments: Sequence[Segment], parts: Sequence[Part]) -> Iterable[tuple[Part, list[Segment]]]:
+def _group_segments(segments: Sequence[Segment], parts: Sequence[Part]) -> Iterable[tuple[Part, list[Segment]]]:
     """Yield each part with its segments. A segment belongs to the part that covers most of it, the first if equal."""
     owned: dict[int, list[Segment]] = {place: [] for place in range(len(parts))}
     first = 0
@@ -232,7 +232,7 @@ def _about(header: _Header, task: str, language: LanguageModel, title: str) -> P
     return None if batch is None else prompt(batch, told + task)
 
 
-def _line_of(written: str) -> str:
+def _take_first_line(written: str) -> str:
     """Return the first line with text of a reply, without surrounding quotation marks."""
     lines = (line.strip().strip("\"'“”*# ").strip() for line in written.splitlines())
     return as_line(next(filter(None, lines), ""))[:_MOST_CHARACTERS].rstrip()

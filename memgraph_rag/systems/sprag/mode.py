@@ -14,8 +14,8 @@ from memgraph_rag.errors import SettingsError
 from memgraph_rag.models.reranker import CrossEncoderReranker, Reranker
 from memgraph_rag.systems.sprag.parameters import RunParameters
 from memgraph_rag.systems.sprag.ranking import Candidates, Ranker
-from memgraph_rag.systems.sprag.run_search import join_runs, meta_document_of
-from memgraph_rag.systems.sprag.runs import checked_parameters
+from memgraph_rag.systems.sprag.run_search import build_meta_document, join_runs
+from memgraph_rag.systems.sprag.runs import check_parameters
 from memgraph_rag.types import Evidence
 
 __all__ = ["Runs"]
@@ -46,7 +46,7 @@ class Runs:
         reranker: Reranker | str | None = None,
         candidates: Candidates = "graph",
     ) -> None:
-        self._parameters = checked_parameters(runs)
+        self._parameters = check_parameters(runs)
         self._queries = tuple(queries)
         if candidates not in get_args(Candidates):
             raise SettingsError(
@@ -66,5 +66,5 @@ class Runs:
         queries = dict.fromkeys((query, *self._queries))
         rankings = [self._ranker.rank(each, context) for each in queries]
         with context.look(query) as (index, view):
-            meta = meta_document_of(rankings, index, view, documents=self._parameters.documents)
+            meta = build_meta_document(rankings, index, view, documents=self._parameters.documents)
         return join_runs(rankings, meta, context.graph, k=k, parameters=self._parameters)

@@ -20,7 +20,7 @@ from memgraph_rag.systems.sprag.ranking import Ranked
 from memgraph_rag.systems.sprag.runs import Run, best_runs, segment_values
 from memgraph_rag.types import Evidence, Segment
 
-__all__ = ["MetaDocument", "join_runs", "meta_document_of"]
+__all__ = ["MetaDocument", "build_meta_document", "join_runs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class MetaDocument:
     stretches: NDArray[np.int64]
 
 
-def meta_document_of(
+def build_meta_document(
     rankings: Sequence[Sequence[Ranked]], index: SegmentIndex, view: View, *, documents: int
 ) -> MetaDocument:
     """Return the segments of the documents of the first results. The caller must hold the lock of the index.
@@ -74,17 +74,17 @@ def join_runs(
         return []
     values = _values(rankings, meta, parameters)
     runs = best_runs(values, meta.stretches, parameters=parameters)
-    runs = runs or _only_run(rankings, meta, values, parameters)
+    runs = runs or _choose_run(rankings, meta, values, parameters)
     best: dict[str, tuple[int, Evidence]] = {}
     for rank, item in ((rank, item) for ranked in rankings for rank, (item, _) in enumerate(ranked)):
         if item.segment.id not in best or rank < best[item.segment.id][0]:
             best[item.segment.id] = rank, item
     segments = {name: item.segment for name, (_, item) in best.items()} | _between(runs[:k], meta, best, graph)
-    found = (_joined(run, meta.ids[run.start : run.end], segments, best) for run in runs[:k])
+    found = (_join_run(run, meta.ids[run.start : run.end], segments, best) for run in runs[:k])
     return [item for item in found if item is not None]
 
 
-def _only_run(
+def _choose_run(
     rankings: Sequence[Sequence[Ranked]],
     meta: MetaDocument,
     values: Sequence[NDArray[np.float64]],
@@ -125,7 +125,7 @@ def _between(runs: Iterable[Run], meta: MetaDocument, known: Container[str], gra
     return {node.id: node for node in graph.nodes(missing) if isinstance(node, Segment)} if missing else {}
 
 
-def _joined(
+def _join_run(
     run: Run,
     ids: Sequence[str],
     segments: Mapping[str, Segment],

@@ -22,7 +22,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.systems.sprag.parameters import RUN_PRESETS, RunParameters, RunPreset
 
-__all__ = ["Run", "best_runs", "checked_parameters", "segment_values"]
+__all__ = ["Run", "best_runs", "check_parameters", "segment_values"]
 
 _DIGITS = 9  # of sums that are compared: prefix sums differ from plain ones in the last digits
 _LARGEST = 1_000_000  # of whole numbers, as for k
@@ -117,7 +117,7 @@ def _possible(
 # ── parameters ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def checked_parameters(runs: RunParameters | Mapping[str, Any] | str) -> RunParameters:
+def check_parameters(runs: RunParameters | Mapping[str, Any] | str) -> RunParameters:
     """Return the parameters of a preset, or check the given parameters and return them.
 
     Args:

@@ -67,16 +67,16 @@ def snapshot(store: GraphStore) -> dict[str, Any]:
             {**{name: getattr(row, name) for name in INDEXED}, "embedding": row.embedding.tolist()}
             for row in store.list_indexed_segments(since=-1)
         ],
-        "entities": store.entities(entity_ids_in(store)),
+        "entities": store.entities(list_entity_ids(store)),
         "relations": [store.list_relations(document_id) for document_id in ids],
-        "similar": store.list_similar(entity_ids_in(store)),
+        "similar": store.list_similar(list_entity_ids(store)),
     }
 
 
 INDEXED = ("id", "document_id", "index", "title", "text", "speaker", "time", "entities", "titles")
 
 
-def entity_ids_in(store: GraphStore) -> list[str]:
+def list_entity_ids(store: GraphStore) -> list[str]:
     """Return the ids of the entities that stored segments and titles name, each once, sorted."""
     rows = store.list_indexed_segments(since=-1)
     return sorted({entity_id for row in rows for entity_id in (*row.entities, *row.titles)})

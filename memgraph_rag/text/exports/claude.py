@@ -19,7 +19,7 @@ _ROLES = {"human": "user", "assistant": "assistant"}
 
 def _name(files: ExportFiles) -> str | None:
     """Return the name of the file with the conversations."""
-    names = files.named("conversations.json") or files.names
+    names = files.find_files("conversations.json") or files.names
     return names[0] if names and names[0].endswith(".json") else None
 
 

@@ -28,7 +28,7 @@ from memgraph_rag.text.exports.export_files import read_rows
 __all__ = ["find_cursor", "find_vscode", "read_cursor", "read_vscode"]
 
 
-def _folder_of(workspace: Path) -> str:
+def _find_folder(workspace: Path) -> str:
     """Return the project's folder of a workspace; empty for a workspace of several folders or of another machine."""
     try:
         address = urlsplit(as_text(as_mapping((workspace / "workspace.json").read_text("utf-8")).get("folder")))
@@ -37,7 +37,7 @@ def _folder_of(workspace: Path) -> str:
     return url2pathname(unquote(address.path)) if address.scheme == "file" else ""
 
 
-def _time_of(milliseconds: Any) -> str:
+def _format_time(milliseconds: Any) -> str:
     return utc_time(milliseconds / 1000) or "" if isinstance(milliseconds, (int, float)) else ""
 
 
@@ -80,7 +80,7 @@ def read_cursor(path: Path) -> Iterator[AgentSession]:
 
 def _cursor_turn(bubble: Mapping[str, Any], composer: Mapping[str, Any]) -> AgentTurn | None:
     role, words = _CURSOR_ROLES.get(bubble.get("type", 0)), as_text(bubble.get("text")).strip()
-    moment = as_text(bubble.get("createdAt")) or _time_of(composer.get("createdAt"))
+    moment = as_text(bubble.get("createdAt")) or _format_time(composer.get("createdAt"))
     return AgentTurn.of_words(role, words, moment) if role and words else None
 
 
@@ -92,7 +92,7 @@ def _cursor_folders(path: Path) -> dict[str, str]:
             listed = _composers(workspace, "composer.composerData")
         except DocumentError:
             continue
-        folders |= {as_text(each.get("composerId")): _folder_of(workspace.parent) for each in listed}
+        folders |= {as_text(each.get("composerId")): _find_folder(workspace.parent) for each in listed}
     for each in _composers(path, "composer.composerHeaders"):
         uri = as_mapping(as_mapping(each.get("workspaceIdentifier")).get("uri"))
         if folder := as_text(uri.get("fsPath")) or as_text(uri.get("path")):
@@ -131,9 +131,9 @@ def read_vscode(path: Path) -> Iterator[AgentSession]:
         reply = "".join(_vscode_words(part) for part in request.get("response") or ())
         for role, words in (("user", prompt), ("assistant", reply)):
             if words.strip() and request_id:
-                moment = _time_of(request.get("timestamp") or session.get("creationDate"))
+                moment = _format_time(request.get("timestamp") or session.get("creationDate"))
                 turns.append(AgentTurn(f"{request_id}/{role}", role, words.strip(), moment))
-    folder = _folder_of(path.parents[1])
+    folder = _find_folder(path.parents[1])
     yield AgentSession("vscode", as_text(session.get("sessionId")) or path.stem, folder, tuple(turns))
 
 

@@ -56,7 +56,7 @@ class ExportFiles:
                 path=path,
             ) from error
 
-    def named(self, name: str) -> list[str]:
+    def find_files(self, name: str) -> list[str]:
         """Return the files with this last part of their name, such as ``conversations.json``, in order."""
         return [full for full in self.names if PurePosixPath(full).name == name]
 

@@ -37,7 +37,7 @@ def read(files: ExportFiles) -> Iterator[Document | Failure]:
 
 
 def _names(files: ExportFiles) -> list[str]:
-    return files.named("MyActivity.json") or [name for name in files.names[:1] if name.endswith(".json")]
+    return files.find_files("MyActivity.json") or [name for name in files.names[:1] if name.endswith(".json")]
 
 
 def _entries(files: ExportFiles, name: str) -> list[Mapping[str, Any]]:

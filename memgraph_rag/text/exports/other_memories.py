@@ -45,7 +45,7 @@ def _has_tables(files: ExportFiles, *tables: str) -> bool:
     return set(tables) <= {row["name"] for row in rows}
 
 
-def _json_of(files: ExportFiles) -> Any:
+def _parse_json(files: ExportFiles) -> Any:
     """Return the content of a single JSON file; None for anything else."""
     return files.json(files.names[0]) if len(files.names) == 1 and files.names[0].endswith((".json", ".af")) else None
 
@@ -69,7 +69,7 @@ def _document(origin: str, record_id: object, text: object, time: object, **meta
 
 
 def _mem0_records(files: ExportFiles) -> list[Any]:
-    content = _json_of(files)
+    content = _parse_json(files)
     listed = content.get("results") if isinstance(content, dict) else content
     return listed if isinstance(listed, list) else []
 
@@ -142,12 +142,12 @@ def _find_text(value: Any) -> str:
 
 def is_graphiti(files: ExportFiles) -> bool:
     """Whether the file is an object with lists of Graphiti's episodes and edges."""
-    return _has_lists(_json_of(files), "episodes", "edges")
+    return _has_lists(_parse_json(files), "episodes", "edges")
 
 
 def read_graphiti(files: ExportFiles) -> Iterator[Document | Failure]:
     """Yield a document for each month of a group's episodes, and one for each fact that holds, or held, at a time."""
-    content = _json_of(files)
+    content = _parse_json(files)
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for episode in content["episodes"]:
         if isinstance(episode, dict):
@@ -179,7 +179,7 @@ def _convert_edge(edge: Mapping[str, Any], origin: str = "graphiti") -> Iterator
 
 def is_letta(files: ExportFiles) -> bool:
     """Whether the file is an agent file (``.af``) of Letta, of one agent (older) or of several."""
-    content = _json_of(files)
+    content = _parse_json(files)
     return _has_lists(content, "agents", "blocks") or _has_lists(content, "core_memory", "messages")
 
 
@@ -188,7 +188,7 @@ def read_letta(files: ExportFiles) -> Iterator[Document | Failure]:
 
     Ids in an agent file are numbers within it, so a key is made of the agent's name.
     """
-    content = _json_of(files)
+    content = _parse_json(files)
     blocks = {block.get("id"): block for block in content.get("blocks") or ()}
     for agent in content.get("agents") or [content]:
         name = agent.get("name") or "agent"
@@ -202,7 +202,7 @@ def _convert_agent(name: str, agent: Mapping[str, Any]) -> Iterator[Document]:
     messages = [
         make_message(name if message["role"] == "assistant" else message["role"], text, message.get("created_at"))
         for message in agent.get("messages") or ()
-        for text in _said_in_letta(message)
+        for text in _read_letta_message(message)
     ]
     yield from chat_document("letta", f"{name}/messages", name, messages)
 
@@ -215,7 +215,7 @@ def _convert_file(file: Mapping[str, Any]) -> Iterator[Document]:
     yield from _document("letta", f"file/{file['file_name']}", file.get("content"), file.get("created_at"))
 
 
-def _said_in_letta(message: Mapping[str, Any]) -> Iterator[Any]:
+def _read_letta_message(message: Mapping[str, Any]) -> Iterator[Any]:
     """Yield what a person or the agent said: texts, and what the agent sends by its tool ``send_message``.
 
     A message of a person may be JSON with its kind; one of the system (heartbeat, login) is left out.
@@ -251,18 +251,20 @@ _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
 def is_lightrag(files: ExportFiles) -> bool:
     """Whether the files are a working folder of LightRAG, or its graph as JSON with "nodes" and "edges"."""
-    return bool(files.named(_DOCUMENTS) or files.named(_GRAPH)) or _has_lists(_json_of(files), "nodes", "edges")
+    return bool(files.find_files(_DOCUMENTS) or files.find_files(_GRAPH)) or _has_lists(
+        _parse_json(files), "nodes", "edges"
+    )
 
 
 def read_lightrag(files: ExportFiles) -> Iterator[Document | Failure]:
     """Yield the documents, and one for each description of an entity or a relation, which a model wrote."""
-    content = _json_of(files)
+    content = _parse_json(files)
     if _has_lists(content, "nodes", "edges"):
         nodes, edges = content["nodes"], content["edges"]
     else:
-        for name in files.named(_DOCUMENTS):
+        for name in files.find_files(_DOCUMENTS):
             yield from each(files.json(name).items(), lambda pair: _convert_full_document(*pair), "lightrag document")
-        graphs = [_read_graphml(files.read(name)) for name in files.named(_GRAPH)]
+        graphs = [_read_graphml(files.read(name)) for name in files.find_files(_GRAPH)]
         nodes, edges = ([item for graph in graphs for item in graph[place]] for place in (0, 1))
     yield from each(nodes, _convert_described, "lightrag entity")
     yield from each(edges, _convert_described, "lightrag relation")
@@ -302,12 +304,12 @@ def _read_graphml(content: bytes) -> tuple[list[dict[str, Any]], list[dict[str, 
 
 def is_agent_memory(files: ExportFiles) -> bool:
     """Whether the file has what the query in docs/coming-from.md returns of neo4j-agent-memory."""
-    return _has_lists(_json_of(files), "messages", "facts", "preferences")
+    return _has_lists(_parse_json(files), "messages", "facts", "preferences")
 
 
 def read_agent_memory(files: ExportFiles) -> Iterator[Document | Failure]:
     """Yield a document for each month of a conversation, each fact with its validity, and each preference."""
-    content = _json_of(files)
+    content = _parse_json(files)
     sessions: dict[str, list[Mapping[str, Any]]] = {}
     for message in content["messages"]:
         sessions.setdefault(str(message.get("session_id")), []).append(message)

@@ -26,13 +26,15 @@ _LINK = re.compile(r"<([@#!]?)([^|>]*)(?:\|([^>]*))?>")
 
 def matches(files: ExportFiles) -> bool:
     """Whether the files are an export of Slack."""
-    return bool(files.named("users.json")) and any(files.named(name) for name in _LISTS)
+    return bool(files.find_files("users.json")) and any(files.find_files(name) for name in _LISTS)
 
 
 def read(files: ExportFiles) -> Iterator[Document | Failure]:
     """Yield a document for each month of each channel."""
-    people = {str(user["id"]): _name_of(user) for name in files.named("users.json") for user in files.json(name)}
-    channels = [item for listed in _LISTS for name in files.named(listed) for item in files.json(name)]
+    people = {
+        str(user["id"]): _choose_name(user) for name in files.find_files("users.json") for user in files.json(name)
+    }
+    channels = [item for listed in _LISTS for name in files.find_files(listed) for item in files.json(name)]
     days: dict[str, list[str]] = {}
     for name in files.names:
         if _DAY.fullmatch(PurePosixPath(name).name):
@@ -40,7 +42,7 @@ def read(files: ExportFiles) -> Iterator[Document | Failure]:
     yield from each(channels, lambda channel: _convert(channel, files, people, days), "slack channel")
 
 
-def _name_of(user: Mapping[str, Any]) -> str:
+def _choose_name(user: Mapping[str, Any]) -> str:
     profile = user.get("profile") or {}
     names = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"), user.get("name"))
     return next((name for name in names if name), str(user["id"]))
@@ -67,11 +69,11 @@ def _convert(
 def _message(item: Mapping[str, Any], people: Mapping[str, str]) -> Message | None:
     profile = item.get("user_profile") or {}
     speaker = people.get(str(item.get("user"))) or profile.get("real_name") or item.get("username") or item.get("user")
-    text = html.unescape(_LINK.sub(lambda match: _shown(match, people), str(item.get("text") or "")))
+    text = html.unescape(_LINK.sub(lambda match: _format_link(match, people), str(item.get("text") or "")))
     return make_message(speaker, text, utc_time(item["ts"]))
 
 
-def _shown(match: re.Match[str], people: Mapping[str, str]) -> str:
+def _format_link(match: re.Match[str], people: Mapping[str, str]) -> str:
     """Return a link of Slack's markup as people see it."""
     sign, target, label = match.groups()
     if sign == "@":

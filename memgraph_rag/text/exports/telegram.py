@@ -16,7 +16,7 @@ __all__ = ["matches", "read"]
 
 
 def _content(files: ExportFiles) -> Mapping[str, Any]:
-    names = files.named("result.json") or [name for name in files.names[:1] if name.endswith(".json")]
+    names = files.find_files("result.json") or [name for name in files.names[:1] if name.endswith(".json")]
     content = files.json(names[0]) if names else None
     return content if isinstance(content, dict) else {}
 

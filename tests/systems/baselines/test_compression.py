@@ -16,7 +16,7 @@ from tables import table
 
 from memgraph_rag.contracts import ReadingContext, Strategy
 from memgraph_rag.errors import StrategyError
-from memgraph_rag.systems.baselines.compression import compress_in_order, kept_shares
+from memgraph_rag.systems.baselines.compression import compress_in_order, divide_tokens
 from memgraph_rag.systems.baselines.llmlingua import LLMLingua
 from memgraph_rag.systems.baselines.llmlingua2 import LLMLingua2
 from memgraph_rag.systems.baselines.longllmlingua import LongLLMLingua
@@ -146,7 +146,7 @@ def test_nothing_found_is_nothing_read(strategy: Strategy) -> None:
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=20), st.integers(1, 3000), st.floats(0, 0.5))
 @settings(deadline=None)
 def test_shares_fall_and_keep_to_the_target(tokens: list[int], target: int, spread: float) -> None:
-    shares = kept_shares(tokens, target, spread)
+    shares = divide_tokens(tokens, target, spread)
     assert all(0 <= share <= 1 for share in shares)
     assert shares == sorted(shares, reverse=True)
     kept = sum(share * count for share, count in zip(shares, tokens, strict=True))

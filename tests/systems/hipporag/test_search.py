@@ -88,7 +88,7 @@ def document(key: str, texts: Sequence[str], *, related: bool, namespace: str = 
     return replace(graph, document=replace(graph.document, layers=layers), annotations=triples)
 
 
-def ends_of(relation: Relation) -> tuple[str, str]:
+def list_ends(relation: Relation) -> tuple[str, str]:
     return relation.source_id, relation.target_id
 
 
@@ -136,7 +136,7 @@ class Plain:
             if not self.facts[mention.segment_id]:
                 self.named[mention.segment_id].add(mention.entity_id)
         self.joined = {end for pairs in self.facts.values() for pair in pairs for end in pair}
-        forms = {form: end for fact in facts for form, end in zip(fact.phrases, ends_of(fact.relation), strict=True)}
+        forms = {form: end for fact in facts for form, end in zip(fact.phrases, list_ends(fact.relation), strict=True)}
         self.vectors = {end: EMBED.embed([form])[0] for form, end in forms.items()}
         self.synonyms = [
             (first, second, cosine)

@@ -14,10 +14,10 @@ from tables import table
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import ModelNotFound
-from memgraph_rag.systems.longrefiner.outline import OutlineLayer, text_of
+from memgraph_rag.systems.longrefiner.outline import OutlineLayer, join_segments
 from memgraph_rag.systems.longrefiner.outline_reply import find_headings, is_useless_from_here, parts
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
-from memgraph_rag.types import Heading, LayerRows, Prompt, Section, Segment, leaves_of, make_sections
+from memgraph_rag.types import Heading, LayerRows, Prompt, Section, Segment, list_leaves, make_sections
 
 STORY = (
     "The mill was built in 1843. It stood there for ninety years.\n\n"
@@ -54,7 +54,7 @@ def built(text: str, *replies: Any, size: int = 60, window: int = 8192, title: s
 
 def assert_whole(sections: Sequence[Section], of_document: Sequence[Segment], text: str) -> None:
     """Every character lies in exactly one leaf, and a section below another within it."""
-    leaves = leaves_of(sections, of_document)
+    leaves = list_leaves(sections, of_document)
     assert "".join(text[leaf.start : leaf.end] for leaf in leaves) == text
     assert all(before.end == after.start for before, after in pairwise(leaves))
     by_id = {section.id: section for section in sections}
@@ -283,7 +283,7 @@ def test_leaves_are_the_evidence(starts: list[tuple[int, int]], size: int, echoe
     text = "x" * 100
     headings = [Heading(0, 1, ""), *(Heading(start, level, "t") for start, level in starts)]
     of_document = [replace(item, echo=item.index in echoes) for item in segments(text, size)]
-    leaves = leaves_of(make_sections("n", "d", headings, length=100), of_document)
+    leaves = list_leaves(make_sections("n", "d", headings, length=100), of_document)
 
     evidence = [place for item in of_document if not item.echo for place in range(item.start, item.end)]
     assert [place for leaf in leaves for place in range(leaf.start, leaf.end)] == evidence
@@ -292,7 +292,7 @@ def test_leaves_are_the_evidence(starts: list[tuple[int, int]], size: int, echoe
 def test_layers_that_see_gaps_keep_the_places() -> None:
     first, _, third = segments("abc" * 40, 40)
 
-    assert text_of([first, third]) == "abc" * 13 + "a" + "\n" * 40 + third.text
+    assert join_segments([first, third]) == "abc" * 13 + "a" + "\n" * 40 + third.text
 
 
 @table(

@@ -9,7 +9,7 @@ from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector,
 from tables import table
 
 from memgraph_rag.contracts import ReadingContext, Strategy
-from memgraph_rag.strategies.support import segments_under
+from memgraph_rag.strategies.support import find_support
 from memgraph_rag.systems.raptor.strategies import Raptor, RaptorTraversal
 from memgraph_rag.types import Node, Step, StopReason, Summarizes
 
@@ -88,5 +88,5 @@ def test_what_does_not_fit_the_window_is_not_read(strategy) -> None:
 
 def test_a_summary_supports_by_the_segments_below_it() -> None:
     graph = HandMadeGraph(NODES, EDGES, similarity=COSINES)
-    supports = {node.id: weight for node, weight in segments_under([Step(NODES[8], 0.7, 0.0)], graph)}
+    supports = {node.id: weight for node, weight in find_support([Step(NODES[8], 0.7, 0.0)], graph)}
     assert supports == pytest.approx({"s4": 0.5, "s0": 0.375, "s1": 0.125})

@@ -17,7 +17,7 @@ from memgraph_rag.errors import ModelNotFound, SettingsError
 from memgraph_rag.systems.sprag.mode import Runs
 from memgraph_rag.systems.sprag.parameters import RunParameters
 from memgraph_rag.systems.sprag.ranking import Candidates, Ranked
-from memgraph_rag.systems.sprag.run_search import join_runs, meta_document_of
+from memgraph_rag.systems.sprag.run_search import build_meta_document, join_runs
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel
 from memgraph_rag.types import RelevanceCurve, Vector
 
@@ -198,7 +198,7 @@ def test_a_document_forgotten_since_it_was_ranked_is_in_no_run(memory: Memory) -
     with index.lock:
         index.refresh()
         rankings = [[Ranked(item, 0.9) for item in ranked]]
-        meta = meta_document_of(rankings, index, index.view(), documents=200)
+        meta = build_meta_document(rankings, index, index.view(), documents=200)
     found = join_runs(rankings, meta, memory._parts.store, k=10, parameters=SHORT)
     assert_exact(memory, found)
     assert found

@@ -14,7 +14,7 @@ from tables import table
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.systems.sprag.parameters import RUN_PRESETS, RunParameters
-from memgraph_rag.systems.sprag.runs import Run, best_runs, checked_parameters, segment_values
+from memgraph_rag.systems.sprag.runs import Run, best_runs, check_parameters, segment_values
 
 SIXTEENTHS = st.integers(-16, 16).map(lambda number: number / 16)
 """Sums of these are exact, so that equal runs are equal to the last digit."""
@@ -86,18 +86,18 @@ def test_equal_runs_go_by_their_start_then_the_shorter() -> None:
 
 
 def test_presets_are_found_by_name() -> None:
-    assert checked_parameters("balanced") == RunParameters()
-    assert checked_parameters("precision").minimum_value == 0.7
-    assert checked_parameters("find_all").overall_max_length == 200
+    assert check_parameters("balanced") == RunParameters()
+    assert check_parameters("precision").minimum_value == 0.7
+    assert check_parameters("find_all").overall_max_length == 200
     own = RunParameters(penalty=0.05, minimum_value=-3)
-    assert checked_parameters(own) is own
-    assert checked_parameters({"penalty": 0.05, "minimum_value": -3}) == own
+    assert check_parameters(own) is own
+    assert check_parameters({"penalty": 0.05, "minimum_value": -3}) == own
 
 
 @table("runs", ["", "balance", 5, {"penalties": 0.1}, ["balanced"]])
 def test_an_unknown_preset_is_refused_with_the_known_ones(runs: Any) -> None:
     with pytest.raises(SettingsError, match="balanced, precision, find_all"):
-        checked_parameters(runs)
+        check_parameters(runs)
 
 
 @table(
@@ -116,5 +116,5 @@ def test_an_unknown_preset_is_refused_with_the_known_ones(runs: Any) -> None:
 )
 def test_a_parameter_that_cannot_work_is_refused(name: str, value: object) -> None:
     with pytest.raises(SettingsError, match=f"Expected {name} of runs as") as raised:
-        checked_parameters(replace(RunParameters(), **{name: value}))  # pyright: ignore[reportArgumentType]
+        check_parameters(replace(RunParameters(), **{name: value}))  # pyright: ignore[reportArgumentType]
     assert raised.value.setting == name
