@@ -33,7 +33,9 @@ class Remarks:
         segments = {node.id: node for node in nodes if isinstance(node, Segment) and node.speaker}
         standing_by_id = self._find_standings(set(segments), extent) if segments else {}
         return [
-            _write_remark(standing_by_id.get(node.id), find_relative_days(segments[node.id]))
+            "; ".join(
+                filter(None, [str(standing_by_id.get(node.id) or ""), *map(str, find_relative_days(segments[node.id]))])
+            )
             if node.id in segments
             else ""
             for node in nodes
@@ -66,7 +68,3 @@ def with_days(evidence: Sequence[Evidence]) -> RecordList[Evidence]:
     return RecordList(
         replace(item, days=days) if (days := find_relative_days(item.segment)) else item for item in evidence
     )
-
-
-def _write_remark(standing: Standing | None, days: Sequence[RelativeDays]) -> str:
-    return "; ".join([*([str(standing)] if standing else []), *map(str, days)])

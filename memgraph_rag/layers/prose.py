@@ -15,6 +15,7 @@ __all__ = ["as_paragraph", "goes_in_circles", "usable_prose"]
 
 _PREAMBLE = re.compile(r"\s*[^\n.!?。！？]{0,120}:[ \t]*\n+")
 _BULLET = re.compile(r"\n[^\S\n]*(?:[*•‣●-]|\d{1,2}[.)])\s+")
+_ENDS = (".", "!", "?", "。", "！", "？", '."', ".”")  # of a whole sentence
 _MOST_TIMES = 3  # repetitions of a sentence
 
 
@@ -35,7 +36,7 @@ def usable_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, 
     written = [(start + first, start + last) for first, last in sentences(text[start:])]
     if not complete:
         notes["cut off"] += 1
-        if len(written) > 1 and not _is_whole(text[slice(*written[-1])]):
+        if len(written) > 1 and not text[slice(*written[-1])].rstrip().endswith(_ENDS):
             written.pop()
     seen: set[str] = set()
     end = start
@@ -68,10 +69,6 @@ def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001
     """
     counts = Counter(as_line(text[start:end]).casefold() for start, end in sentences(text))
     return max(counts.values(), default=0) >= _MOST_TIMES
-
-
-def _is_whole(sentence: str) -> bool:
-    return sentence.rstrip().endswith((".", "!", "?", "。", "！", "？", '."', ".”"))
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:

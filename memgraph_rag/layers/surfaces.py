@@ -85,9 +85,9 @@ def _bound(form: str) -> str:
         r"\s+" if character == " " else _CLASSES.get(character) or re.escape(character) for character in form
     )
     before = "" if _UNSPACED.match(form[0]) or not form[0].isalnum() else r"(?<!\w)"
-    after = "" if _UNSPACED.match(form[-1]) or not (form[-1].isalnum() or _is_mark(form[-1])) else rf"(?![\w{_MARKS}])"
+    after = (
+        ""
+        if _UNSPACED.match(form[-1]) or not (form[-1].isalnum() or unicodedata.category(form[-1])[0] == "M")
+        else rf"(?![\w{_MARKS}])"
+    )
     return f"{before}{inside}{after}"
-
-
-def _is_mark(character: str) -> bool:
-    return unicodedata.category(character).startswith("M")

@@ -38,7 +38,7 @@ from memgraph_rag.search.name_coverage import check_names, correct_name, select_
 from memgraph_rag.search.pool import PoolReader, find_ids_in_period
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.search.verbatim import BEST_BY_WORDS, order_verbatim
-from memgraph_rag.types import Carrier, Evidence, Extent, Hit, RelevanceCurve, Segment, Vector
+from memgraph_rag.types import Carrier, Evidence, Extent, RelevanceCurve, Segment, Vector
 
 __all__ = ["SegmentSearch"]
 
@@ -272,9 +272,13 @@ class SegmentSearch:
         vector = None if mode == "keywords" else query_vectors(self._embedder, [query])[0]
         lists = {}
         if mode != "vector":
-            lists["keywords"] = best_hits(partial(self._matching, query, documents), pool, within)
+            lists["keywords"] = best_hits(
+                lambda count: self._graph.find_matching(query, k=count, documents=documents), pool, within
+            )
         if vector is not None:
-            lists["vector"] = best_hits(partial(self._nearest, vector, documents), pool, within)
+            lists["vector"] = best_hits(
+                lambda count: self._graph.find_nearest(vector, k=count, documents=documents), pool, within
+            )
         rankings = {name: [hit.node_id for hit in hits] for name, hits in lists.items()}
         if mode == "hybrid":
             ranked = reciprocal_rank_fusion(rankings)[:k]
@@ -296,12 +300,6 @@ class SegmentSearch:
             for segment_id, score in ranked
         ]
         return self._evidence(matches, vector, query=query)
-
-    def _matching(self, query: str, documents: Sequence[str] | None, k: int) -> list[Hit]:
-        return self._graph.find_matching(query, k=k, documents=documents)
-
-    def _nearest(self, vector: Vector, documents: Sequence[str] | None, k: int) -> list[Hit]:
-        return self._graph.find_nearest(vector, k=k, documents=documents)
 
     def _evidence(
         self, matches: Sequence[SegmentMatch], vector: Vector | None = None, *, query: str = ""

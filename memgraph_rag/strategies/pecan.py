@@ -20,7 +20,7 @@ from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEVER, Reflection
 from memgraph_rag.strategies.scope import documents_to_walk
 from memgraph_rag.strategies.token_budget import fits, start_set
-from memgraph_rag.types import Hit, Limits, Node, Step, StopReason, as_line
+from memgraph_rag.types import Hit, Node, Step, StopReason, as_line
 
 __all__ = ["Pecan"]
 
@@ -101,7 +101,7 @@ class Pecan:
             context.session.ignore_calibration()
         reflection = Reflection(context.session, yes_threshold=self._yes_threshold, yes_needed=self._yes_needed)
         top, walk = self._enter(question, context)
-        count = self._get_fixed_count(context.limits)
+        count = context.limits.nodes or self._count if self._count else None
         start = _start_set(top, walk.cosines, context, self._start_tokens, nodes=_count_start_nodes(count, top))
         if not start:
             return
@@ -140,9 +140,6 @@ class Pecan:
             weight if self._attention_weight is None else self._attention_weight,
             self._position == "linear" or (self._position is None and calibration is None),
         )
-
-    def _get_fixed_count(self, limits: Limits) -> int | None:
-        return limits.nodes or self._count if self._count else None
 
 
 @dataclass(frozen=True, slots=True)

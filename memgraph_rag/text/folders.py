@@ -183,13 +183,9 @@ def _kind_without_words(file: Path, head: bytes) -> str:
         return suffix[1:]
     if suffix == ".lock" or file.name in _LOCKS:
         return "lock"
-    if ".min." in file.name or (suffix in _BUNDLED and _is_bundle(head)):
+    if ".min." in file.name or (suffix in _BUNDLED and max(map(len, head.split(b"\n"))) > _LONGEST_WRITTEN):
         return "minified"
     return "generated" if find_program_language(f"./{file.name}") and _GENERATED.search(head[:_GENERATED_REACH]) else ""
-
-
-def _is_bundle(head: bytes) -> bool:
-    return max(map(len, head.split(b"\n"))) > _LONGEST_WRITTEN
 
 
 def _read_parent_rules(folder: Path) -> _Rules:

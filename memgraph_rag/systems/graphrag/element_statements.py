@@ -119,7 +119,10 @@ class ElementStatements:
         room = self.room - sum(reports[child].tokens for child in replaced)
         bundles = self._fitting(self._relations(place, without=replaced), room)
         fitting = [item for bundle in bundles for item in bundle if item.text != item.title]
-        kinds = {kind: [item for item in fitting if _kind(item) == kind] for kind in (ENTITY, CLAIM, RELATION)}
+        kinds = {
+            kind: [item for item in fitting if ends_of_title(item.title)[0] == kind]
+            for kind in (ENTITY, CLAIM, RELATION)
+        }
         lines = [source for child in replaced for source in report_sources(reports[child])]
         return [*lines, *(self._source(item) for items in kinds.values() for item in items)]
 
@@ -152,10 +155,6 @@ class ElementStatements:
     def _source(self, item: Overview) -> Source:
         spans = tuple(span for finding in item.findings for span in finding.spans)
         return Source(f"{item.title}: {item.text}", spans[:_MOST_SPANS], 0.0)
-
-
-def _kind(item: Overview) -> str:
-    return ends_of_title(item.title)[0]
 
 
 def _tokens(summaries: Iterable[Overview]) -> int:

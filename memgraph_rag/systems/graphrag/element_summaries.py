@@ -166,7 +166,9 @@ class DescriptionMerger:
         """Let the model replace the first descriptions of each element, as many as fit, by one."""
         read = [self._fitting(item.left) for item in mergings]
         prompts = [
-            Prompt(_HEAD, tuple(sorted(lines)), self._task(item.element))
+            Prompt(
+                _HEAD, tuple(sorted(lines)), _TASK.format(names=" and ".join(item.element.ends), words=self._most_words)
+            )
             for item, lines in zip(mergings, read, strict=True)
         ]
         written = language.generate(prompts, max_tokens=self._reply_tokens)
@@ -177,9 +179,6 @@ class DescriptionMerger:
                 self.notes["descriptions joined: the model wrote no summary that they bear out"] += 1
                 summary = " ".join(" ".join(lines).split()[: self._most_words])
             item.left = [summary, *item.left[len(lines) :]]
-
-    def _task(self, element: Element) -> str:
-        return _TASK.format(names=" and ".join(element.ends), words=self._most_words)
 
     def _fitting(self, descriptions: Sequence[str]) -> list[str]:
         """Return the first descriptions up to the one that exceeds the room, at least two: as released."""

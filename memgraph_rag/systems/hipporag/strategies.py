@@ -27,7 +27,7 @@ from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.reflection import ask
 from memgraph_rag.systems.hipporag.modes import FactWalk, NameWalk
 from memgraph_rag.systems.hipporag.name_graph import Edges, check_edges
-from memgraph_rag.types import Evidence, Relation, Step, as_line
+from memgraph_rag.types import Relation, Step, as_line
 
 __all__ = ["HippoRag", "HippoRag2"]
 
@@ -156,10 +156,9 @@ def _ask_model(context: ReadingContext, request: str, is_usable: Callable[[str],
 def _read(question: str, context: ReadingContext, mode: SearchMode, k: int) -> Iterator[tuple[Step, ...]]:
     """One step a segment; its source says by what the search knew it."""
     hits = context.search.find(question, k=k, mode=mode, documents=context.documents)
-    sources = {hit.segment.id: _source(hit) for hit in hits}
+    sources = {
+        hit.segment.id: "relation" if "relations" in hit.why else "names" if "names" in hit.why else "similarity"
+        for hit in hits
+    }
     for (step,) in read_in_order([(hit.segment, hit.score) for hit in hits], context):
         yield (replace(step, sources={sources[step.node.id]: step.score} if step.score else {}),)
-
-
-def _source(hit: Evidence) -> str:
-    return "relation" if "relations" in hit.why else "names" if "names" in hit.why else "similarity"

@@ -8,7 +8,6 @@ entities joins ``[[name]]`` to the note. Source: Obsidian's help, "Internal link
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.text.exports.export_files import ExportFiles
@@ -34,10 +33,10 @@ def read(files: ExportFiles) -> Iterator[Document | Failure]:
         inner = path.relative_to(files.path)
         if path.suffix.lower() in _NOTES and inner.parts[0] not in _MARKS:
             try:
-                yield load(path, key=f"vault/{files.path.resolve().name}/{inner.as_posix()}", title=_title(path))
+                yield load(
+                    path,
+                    key=f"vault/{files.path.resolve().name}/{inner.as_posix()}",
+                    title=path.stem.replace(_SLASH, "/"),
+                )
             except MemgraphRagError as error:
                 yield Failure(str(path), error)
-
-
-def _title(path: Path) -> str:
-    return path.stem.replace(_SLASH, "/")
