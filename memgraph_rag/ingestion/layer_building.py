@@ -160,17 +160,15 @@ def require_rows(layer: str, rows: LayerRows | OverviewRows, kinds: Mapping[str,
     """
     for name, kind in kinds.items():
         items = getattr(rows, name)
-        if not isinstance(items, (tuple, list)) or not all(_is_item(item, kind) for item in items):
+        if not isinstance(items, (tuple, list)) or not all(
+            isinstance(item, kind) and (not isinstance(item, str) or is_storable(item)) for item in items
+        ):
             raise make_layer_error(layer, f"{name} as a tuple of {kind.__name__}", show(items))
     notes = rows.notes
     if not isinstance(notes, Mapping) or not all(isinstance(count, int) for count in notes.values()):
         raise make_layer_error(layer, "notes with a count each", show(notes))
     if not is_usage(rows.usage):
         raise make_layer_error(layer, "a Usage in numbers", show(rows.usage))
-
-
-def _is_item(item: object, kind: type) -> bool:
-    return isinstance(item, kind) and (not isinstance(item, str) or is_storable(item))
 
 
 def _check(layer: Layer, annotation: Annotation, segment_ids: Set[str]) -> None:

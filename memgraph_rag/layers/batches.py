@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from memgraph_rag.contracts import LanguageModel, Progress
 from memgraph_rag.types import Node, Prompt, as_line
 
-__all__ = ["AROUND_TOKENS", "HEAD", "Batch", "batches", "input_tokens", "make_step_progress", "output_tokens", "prompt"]
+__all__ = ["AROUND_TOKENS", "HEAD", "Batch", "batches", "input_tokens", "name_step", "output_tokens", "prompt"]
 
 HEAD = "Below are consecutive pieces of a text, one on each line."
 
@@ -31,7 +31,7 @@ def input_tokens(language: LanguageModel, batch_tokens: int, *, around_tokens: i
     return min(batch_tokens, language.window) - output_tokens(language, batch_tokens) - around_tokens
 
 
-def make_step_progress(progress: Progress | None, step: str) -> Progress | None:
+def name_step(progress: Progress | None, step: str) -> Progress | None:
     """Return a callback for the model that tells its progress as that of this step of a layer."""
     return progress and (lambda _, done, count: progress(step, done, count))
 

@@ -25,7 +25,7 @@ import numpy as np
 from memgraph_rag.contracts import Embedder, LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.layers.batches import Batch, batches, input_tokens, make_step_progress, output_tokens, prompt
+from memgraph_rag.layers.batches import Batch, batches, input_tokens, name_step, output_tokens, prompt
 from memgraph_rag.layers.growth import Growth, grow, make_points
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
 from memgraph_rag.types import (
@@ -152,7 +152,7 @@ class PointsLayer:
             [prompt(batch, head=head) for document_batches in batches_of_documents for batch in document_batches],
             max_tokens=output_tokens(language, self._batch_tokens),
             stop=goes_in_circles if self._has_one_parent else is_useless_from_here,
-            progress=make_step_progress(progress, f"summarising, level {level}"),
+            progress=name_step(progress, f"summarising, level {level}"),
         )
         lacks_attention = any(generation.attention is None for generation in generations)
         written = iter(generations)

@@ -18,7 +18,7 @@ from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers import extraction
-from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, make_step_progress, output_tokens, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, name_step, output_tokens, prompt
 from memgraph_rag.layers.extraction import goes_in_circles, parse_extraction, reply_schema
 from memgraph_rag.layers.grounded_relations import Account, relation_rows
 from memgraph_rag.layers.question_pool import Pool, pool_schema, pool_task, read_questions, require_rouge
@@ -206,7 +206,7 @@ class RelationsLayer:
             max_tokens=output_tokens(language, self._batch_tokens),
             stop=goes_in_circles,
             schema=schema,
-            progress=make_step_progress(progress, what),
+            progress=name_step(progress, what),
         )
         for ask, generation in zip(asks, written, strict=True):
             ask.account.usage += generation.usage

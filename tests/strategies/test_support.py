@@ -76,13 +76,7 @@ def test_chosen_segments_come_first_in_the_order_of_reading() -> None:
     nodes = [segment(f"s{number}", f"d{number}") for number in range(5)]
     marks = [(0.1, 0.0), (0.2, 0.9), (0.9, 0.4), (0.3, 0.0), (0.0, 1.5)]
     trace = [step(node, attention, score) for node, (attention, score) in zip(nodes, marks, strict=True)]
-    assert [node.id for node, _ in find_support(trace, HandMadeGraph(nodes))] == [
-        "s1",
-        "s2",
-        "s4",
-        "s3",
-        "s0",
-    ]
+    assert [node.id for node, _ in find_support(trace, HandMadeGraph(nodes))] == ["s1", "s2", "s4", "s3", "s0"]
 
 
 def test_the_heaviest_are_kept_and_ties_go_by_id() -> None:

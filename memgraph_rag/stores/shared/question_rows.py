@@ -7,7 +7,7 @@ question that lacks a read node, without a change that records it, is not return
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple
 
@@ -41,8 +41,9 @@ def question_columns(question: Question) -> Columns:
     ``documents`` are those that were cited or read. The trace is not included, only its length: see ``read_columns``.
     """
     answer = question.answer
-    read = (document_id for step in answer.trace for document_id in _list_documents(step.node))
-    documents = {cited.document_id for cited in answer.citations}.union(read)
+    documents = {cited.document_id for cited in answer.citations}
+    for node in (step.node for step in answer.trace):
+        documents.update(node.documents if isinstance(node, Overview) else (node.document_id,))
     row = {
         "id": question.id,
         "name": caption(question.text),
@@ -65,11 +66,6 @@ def question_columns(question: Question) -> Columns:
         "short": answer.short,
     }
     return {name: [value] for name, value in row.items()}
-
-
-def _list_documents(node: Node) -> Collection[str]:
-    """Return the ids of the documents whose removal deletes a node."""
-    return node.documents if isinstance(node, Overview) else (node.document_id,)
 
 
 def change_columns(changes: Mapping[str, Iterable[Change]], lost: Mapping[str, int]) -> Columns:

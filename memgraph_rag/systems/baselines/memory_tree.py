@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, make_step_progress
+from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, name_step
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
 from memgraph_rag.types import Annotation, Generation, LayerRows, Prompt, Segment, Usage, as_line
 
@@ -149,7 +149,7 @@ class MemoryTreeLayer:
             prompts,
             max_tokens=self._summary_tokens,
             stop=goes_in_circles,
-            progress=make_step_progress(progress, f"summing up, level {level}"),
+            progress=name_step(progress, f"summing up, level {level}"),
         )
         return [tree.add(inputs, item, level) for (tree, inputs), item in zip(tasks, written, strict=True)]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, Batch, batches, make_step_progress, output_tokens, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, Batch, batches, name_step, output_tokens, prompt
 from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.surfaces import words
 from memgraph_rag.systems.graphrag.element_reply import (
@@ -158,11 +158,7 @@ class _Writer:
         prompts = [prompt(unit.batch, task) for unit, task in zip(units, of_units, strict=True)]
         stop = None if schema is None else repeats_itself
         written = self._language.generate(
-            prompts,
-            max_tokens=most,
-            stop=stop,
-            schema=schema,
-            progress=make_step_progress(self._progress, "finding elements"),
+            prompts, max_tokens=most, stop=stop, schema=schema, progress=name_step(self._progress, "finding elements")
         )
         for unit, generation in zip(units, written, strict=True):
             unit.usage += generation.usage

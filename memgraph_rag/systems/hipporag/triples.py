@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import make_step_progress, output_tokens, prompt
+from memgraph_rag.layers.batches import name_step, output_tokens, prompt
 from memgraph_rag.layers.extraction import about, as_list, clean, read_reply, strings
 from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.openie import NOT_NAMED, OpenIE, Passage
@@ -169,7 +169,7 @@ def _write(
         [prompt((segment,), task) for (_, segment), task in zip(asked, tasks, strict=True)],
         max_tokens=output_tokens(language, _READ_TOKENS),
         schema=schema,
-        progress=make_step_progress(progress, "finding triples"),
+        progress=name_step(progress, "finding triples"),
     )
     for (account, _), generation in zip(asked, written, strict=True):
         account.usage += generation.usage

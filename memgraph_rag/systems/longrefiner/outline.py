@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, make_step_progress, output_tokens, prompt
+from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, batches, name_step, output_tokens, prompt
 from memgraph_rag.layers.headings import find_marked_headings, join_segments
 from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.systems.longrefiner import outline_reply
@@ -119,7 +119,7 @@ class OutlineLayer:
             max_tokens=output_tokens(language, self._batch_tokens),
             stop=outline_reply.is_useless_from_here,
             schema=self._schema,
-            progress=make_step_progress(progress, "outlining"),
+            progress=name_step(progress, "outlining"),
         )
         for (account, window), generation in zip(windows, written, strict=True):
             account.usage += generation.usage

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from memgraph_rag.contracts import Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import AROUND_TOKENS, make_step_progress
+from memgraph_rag.layers.batches import AROUND_TOKENS, name_step
 from memgraph_rag.layers.growth import Growth, grow, make_points
 from memgraph_rag.layers.points import SIMILARITY, edge_weights, similarity_weights
 from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
@@ -160,7 +160,7 @@ class ClustersLayer:
             prompts,
             max_tokens=self._summary_tokens,
             stop=goes_in_circles,
-            progress=make_step_progress(progress, f"summarising clusters, level {level}"),
+            progress=name_step(progress, f"summarising clusters, level {level}"),
         )
         written = iter(generations)
         for growth, of_document in zip(growing, tasks, strict=True):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
-from memgraph_rag.layers.batches import batches, make_step_progress, prompt
+from memgraph_rag.layers.batches import batches, name_step, prompt
 from memgraph_rag.layers.headings import find_marked_headings
 from memgraph_rag.layers.optional_model import find_language
 from memgraph_rag.types import (
@@ -159,7 +159,7 @@ class ContextLayer:
             [item for item in prompts if item is not None],
             max_tokens=_WRITTEN_TOKENS,
             stop=lambda _, written: bool(written.strip()),
-            progress=make_step_progress(progress, "describing"),
+            progress=name_step(progress, "describing"),
         )
         waiting = iter(generations)
         for (account, header, task), item in zip(asked, prompts, strict=True):

@@ -62,13 +62,11 @@ class Ranker:
         """
         found = context.rank_segments(query, k=self.most, mode="vector" if self.candidates == "dense" else "graph")
         if self.reranker is None or not found:
-            return [
-                Ranked(item, _MODERATE if item.relevance is None else _stretch_score(item.relevance)) for item in found
-            ]
+            return [Ranked(item, _MODERATE if item.relevance is None else _stretch(item.relevance)) for item in found]
         scores = np.asarray(self.reranker.score(query, [item.segment.text for item in found]), np.float64)
         order = np.argsort(-scores, kind="stable")
-        return [Ranked(found[place], _stretch_score(float(expit(scores[place])))) for place in order]
+        return [Ranked(found[place], _stretch(float(expit(scores[place])))) for place in order]
 
 
-def _stretch_score(score: float) -> float:
+def _stretch(score: float) -> float:
     return float(betainc(_SPREAD, _SPREAD, score))
