@@ -35,7 +35,7 @@ TAKES_MORE = {
     "cli": {"add", "ask", "calibrate", "evaluate", "search"},
     "server": {"ask", "list_documents", "recall", "search"},
     "memory.py": {"__init__"},
-    "models": {"_fused_kernel", "_measured_attention"},
+    "models": {"_fused_kernel", "_attend_with_meters"},
     "answering": {"__init__"},
     "strategies": {"__init__"},
     "testing": {"__init__", "make_graph"},

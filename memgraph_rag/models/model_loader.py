@@ -140,7 +140,7 @@ class FoundModels:
     @cached_property
     def find_phrases(self) -> FindPhrases | None:
         """The finder of noun phrases in questions; None if no spaCy package is installed."""
-        finder = noun_phrases.installed()
+        finder = noun_phrases.find_installed()
         return finder.find_phrases if finder else None
 
     @cached_property

@@ -53,10 +53,10 @@ class CrossEncoderReranker:
         from torch.nn import Identity
 
         pairs = [(question, text) for text in texts]
-        logits = self._loaded().predict(pairs, activation_fn=Identity(), show_progress_bar=False)
+        logits = self._load().predict(pairs, activation_fn=Identity(), show_progress_bar=False)
         return np.asarray(logits, np.float32).reshape(len(texts))
 
-    def _loaded(self) -> CrossEncoder:
+    def _load(self) -> CrossEncoder:
         with self._loading:
             if self._encoder is None:
                 from sentence_transformers import CrossEncoder

@@ -19,7 +19,7 @@ from memgraph_rag.answering.question_plans.part_reading import ReadPart
 from memgraph_rag.answering.question_plans.solving import follow_hops, solve_comparison, solve_elapsed
 from memgraph_rag.answering.question_plans.values import compare_dates, is_same
 from memgraph_rag.answering.refusal import describe_parts
-from memgraph_rag.models.recognizers.noun_phrases import installed
+from memgraph_rag.models.recognizers.noun_phrases import find_installed
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer, FakeSession
 from memgraph_rag.text.citations import Quotes
@@ -30,7 +30,7 @@ TITLES = ["Solaris (1972 film)", "The Blue Kite", "Ann Lee", "Bo Ray"]
 
 @pytest.fixture(scope="module")
 def find_phrases():
-    finder = installed()
+    finder = find_installed()
     assert finder is not None, "the extra dev installs a package"
     return finder.find_phrases
 

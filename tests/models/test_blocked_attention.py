@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from memgraph_rag.models.engine.attention import Spans
-from memgraph_rag.models.engine.blocked_attention import Members, blocked_attention
+from memgraph_rag.models.engine.blocked_attention import Members, attend_in_blocks
 
 WIDTH, SHARED, GROUPS = 8, 2, 3
 
@@ -56,7 +56,7 @@ def test_output_and_mass_are_those_of_the_whole_matrix(
     ends = sorted({min(cut, queries + held) for cut in cuts})
     spans = [[*zip(ends[row:-1], ends[row + 1 :], strict=True)] for row in range(rows)]
     of_spans = Spans(spans, length=queries + held, device=torch.device("cpu"), room=1)
-    output, mass = blocked_attention(
+    output, mass = attend_in_blocks(
         query, key, value, scale=0.5, window=window, sinks=sinks, members=of_spans.members()
     )
     expected, near = softmax_matrix(query, key, window, sinks), {"rtol": 1e-4, "atol": 1e-5}
@@ -69,13 +69,13 @@ def test_output_and_mass_are_those_of_the_whole_matrix(
 
 
 def test_nothing_is_measured_without_spans():
-    assert blocked_attention(*states(5, 9), scale=0.5)[1] is None
+    assert attend_in_blocks(*states(5, 9), scale=0.5)[1] is None
 
 
 def test_spans_that_no_block_sees_get_nothing():
     query, key, value = states(4, 4)
     members = Members(9, torch.ones(1, 3, 1))
-    mass = blocked_attention(query, key, value, scale=0.5, members=members)[1]
+    mass = attend_in_blocks(query, key, value, scale=0.5, members=members)[1]
     assert mass is not None
     assert mass.shape == (1, 6, 4, 1)
     assert not mass.any()
@@ -86,7 +86,7 @@ def test_half_precision_loses_nothing_to_what_keys_have_in_common(shift: float):
     """A shift of all keys, which no softmax sees, would leave scores of which bfloat16 keeps too little."""
     query, key, value = (tensor.bfloat16() for tensor in states(100, 100))
     key = key + torch.full((WIDTH,), shift, dtype=torch.bfloat16)
-    output, _ = blocked_attention(query, key, value, scale=0.5)
+    output, _ = attend_in_blocks(query, key, value, scale=0.5)
     expected = softmax_matrix(query, key, None, None) @ value.double().repeat_interleave(GROUPS, dim=1)
     assert output.dtype == torch.bfloat16
     assert (output.double() - expected).abs().max() < 0.05

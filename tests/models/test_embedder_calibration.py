@@ -20,9 +20,9 @@ from memgraph_rag.models.embedders.calibration import (
     EmbedderCalibration,
     calibration_file,
     find_calibration,
+    find_shipped_file,
     measure,
     measure_sample,
-    shipped_file,
 )
 from memgraph_rag.models.files.catalogue import MINILM, PACKAGED_EMBEDDERS
 from memgraph_rag.models.files.packaged_e5 import MULTILINGUAL_E5
@@ -94,13 +94,13 @@ def test_measured_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("name", PACKAGED_EMBEDDERS)
 def test_packaged_embedders_have_calibrations(name: str) -> None:
-    record = EmbedderCalibration.model_validate_json(shipped_file(name).read_bytes())
+    record = EmbedderCalibration.model_validate_json(find_shipped_file(name).read_bytes())
     assert record.embedder == name
     assert ("english" in record.knots) == (name == MULTILINGUAL_E5), "MiniLM's English cosines are read as they are"
     assert record.scale.read(0.62, "cyrillic") < 0.25, "two unrelated Russian texts"
     for knots in record.knots.values():
         assert all(np.diff(np.array(knots), axis=0).ravel() > 0)
-    assert json.loads(shipped_file(MINILM).read_text())["question_breadth"]["least"] == 0.7
+    assert json.loads(find_shipped_file(MINILM).read_text())["question_breadth"]["least"] == 0.7
 
 
 def test_thresholds_hold_for_readings() -> None:

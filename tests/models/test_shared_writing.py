@@ -243,7 +243,7 @@ def test_room_of_rows_that_left_is_given_back(llama, monkeypatch) -> None:
     monkeypatch.setattr(shared_writing, "_MOST_BATCH_TOKENS", 1500)
     trimmed = []
     trim = RowCache.trim
-    monkeypatch.setattr(RowCache, "trim", lambda self: (trim(self), trimmed.append(self.room_with(0, 0))))
+    monkeypatch.setattr(RowCache, "trim", lambda self: (trim(self), trimmed.append(self.count_room(0, 0))))
     with ThreadPoolExecutor(2) as pool:
         together = [call.result(SECONDS) for call in start_together(pool, llama, calls)]
     for of_call, expected in zip(together, alone, strict=True):

@@ -22,7 +22,7 @@ from memgraph_rag.models.engine.span_mass import span_mass
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 ON_GPU = torch.cuda.is_available() and module.triton is not None and not INTERPRETED
 DEVICE = "cuda" if ON_GPU else "cpu"
-PATHS = {"plain": module._plain} | ({"fused": module._fused} if INTERPRETED or ON_GPU else {})
+PATHS = {"plain": module._plain} | ({"fused": module._compute_fused} if INTERPRETED or ON_GPU else {})
 
 
 @dataclass(frozen=True)
@@ -205,14 +205,14 @@ def test_a_kernel_that_cannot_be_made_is_tried_once(error, monkeypatch, caplog):
         tries.append(given)
         raise error
 
-    for name, value in {"_fused": fail, "_has_kernel": True}.items():
+    for name, value in {"_compute_fused": fail, "_has_kernel": True}.items():
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
     case = Case(queries=9, keys=33)
     query, key, owner = case.tensors()
     matrix, lse = softmax_matrix(query, key, case)
     for _ in range(2):
-        mass = module._fused_or_plain(query, key, lse, owner, 3, case.scale, None, None)
+        mass = module._compute_fused_or_plain(query, key, lse, owner, 3, case.scale, None, None)
         torch.testing.assert_close(mass, summed(matrix, owner, 3), atol=1e-5, rtol=0)
     assert len(tries) == len(caplog.records) == 1
     assert str(error) in caplog.text
@@ -222,11 +222,11 @@ def test_lack_of_memory_is_not_taken_for_a_kernel_that_cannot_be_made(monkeypatc
     def fail(*_):
         raise torch.OutOfMemoryError
 
-    for name, value in {"_fused": fail, "_has_kernel": True}.items():
+    for name, value in {"_compute_fused": fail, "_has_kernel": True}.items():
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
     with pytest.raises(torch.OutOfMemoryError):
-        module._fused_or_plain(*Case().tensors())
+        module._compute_fused_or_plain(*Case().tensors())
     assert module._has_kernel
 
 

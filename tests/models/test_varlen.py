@@ -20,7 +20,7 @@ from twins import PROMPTS, assert_same_generations
 from memgraph_rag.models.engine import attention
 from memgraph_rag.models.engine.attention import AttentionMeter, Spans
 from memgraph_rag.models.engine.cuda import varlen
-from memgraph_rag.models.engine.cuda.varlen import packed_attention, varlen_kernel
+from memgraph_rag.models.engine.cuda.varlen import attend_packed, varlen_kernel
 from memgraph_rag.models.engine.kv_cache import RowCache
 from memgraph_rag.models.engine.shared_batches import Pass, SharedPasses
 
@@ -91,7 +91,7 @@ def test_a_pass_over_packed_rows_is_the_plain_products(case, monkeypatch):
 def test_the_log_sum_exp_is_each_rows_and_heads_own():
     case = Prefill(rows=3, groups=2, held=44)
     query, key, value = case.tensors
-    _, lse = packed_attention(query, key, value, scale=0.25, window=None, kernel=double)
+    _, lse = attend_packed(query, key, value, scale=0.25, window=None, kernel=double)
     scores = 0.25 * query @ key.repeat_interleave(2, dim=1).transpose(2, 3)
     seen = torch.arange(64) <= torch.arange(44, 64)[:, None]
     torch.testing.assert_close(lse, scores.masked_fill(~seen, -torch.inf).logsumexp(dim=-1))
@@ -177,7 +177,7 @@ def test_torchs_own_kernel_takes_what_it_is_given_and_gives_these_shapes(window,
         states = torch.empty(3, 2, 50, 64, device="cuda", dtype=torch.bfloat16)
         kernel = varlen_kernel(query, states)
         assert kernel is not None
-        output, lse = packed_attention(query, states, states, scale=0.3, window=window, kernel=kernel)
+        output, lse = attend_packed(query, states, states, scale=0.3, window=window, kernel=kernel)
     assert (output.shape, output.dtype, output.device.type) == (query.shape, torch.bfloat16, "cuda")
     assert (lse.shape, lse.dtype) == (query.shape[:3], torch.float32)
 
@@ -197,8 +197,8 @@ def test_a_kernel_without_shared_heads_is_given_each_head_its_keys(monkeypatch):
     case = Prefill(rows=2, groups=3, held=44)
     given = {"scale": 0.25, "window": 9}
     for ours, expected in zip(
-        packed_attention(*case.tensors, **given, kernel=kernel),
-        packed_attention(*case.tensors, **given, kernel=double),
+        attend_packed(*case.tensors, **given, kernel=kernel),
+        attend_packed(*case.tensors, **given, kernel=double),
         strict=True,
     ):
         torch.testing.assert_close(ours, expected)

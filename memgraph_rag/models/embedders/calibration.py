@@ -37,9 +37,9 @@ __all__ = [
     "calibration_file",
     "find_calibration",
     "find_origin",
+    "find_shipped_file",
     "measure",
     "measure_sample",
-    "shipped_file",
 ]
 
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ def calibration_file(name: str, cache_dir: Path) -> Path:
     return cache_dir / "calibrations" / f"embedder-{plain}.json"
 
 
-def shipped_file(name: str) -> Path:
+def find_shipped_file(name: str) -> Path:
     """Return the path of the file of an embedder in this package. The file may be missing."""
     return _FOLDER / f"{name.replace('/', '-')}.json"
 
@@ -129,7 +129,7 @@ def find_calibration(embedder: Embedder, cache_dir: Path | None) -> EmbedderCali
         ModelError: a file cannot be read. Errors of the embedder pass through.
     """
     kept = calibration_file(embedder.name, cache_dir) if cache_dir else None
-    for path in (kept, shipped_file(embedder.name)):
+    for path in (kept, find_shipped_file(embedder.name)):
         if path is not None and path.is_file():
             return _read(path, embedder.name)
     log.info("%s has no calibration; its cosines are measured on the sample of this package", embedder.name)
@@ -147,7 +147,7 @@ def find_origin(name: str, cache_dir: Path) -> str:
     kept = calibration_file(name, cache_dir)
     if kept.is_file():
         return str(kept)
-    return "the file in this package" if shipped_file(name).is_file() else "the packaged sample, at the first use"
+    return "the file in this package" if find_shipped_file(name).is_file() else "the packaged sample, at the first use"
 
 
 def _read(path: Path, name: str) -> EmbedderCalibration:

@@ -112,7 +112,7 @@ def _build_status_error(error: openai.APIStatusError, address: Address, message:
     if status in _PASSING or status >= 500:
         return ModelUnavailable(
             f"Expected an answer from {url}, got status {status}: {message}. Try again later.",
-            retry_after_s=_retry_after(error), **facts,
+            retry_after_s=_parse_retry_after(error), **facts,
         )  # fmt: skip
     return ModelError(f"Expected an answer from {url}, got status {status}: {message}. Check the settings.", **facts)
 
@@ -152,7 +152,7 @@ def _read_message(error: Exception) -> str:
     return (message.replace(key, "…") if key else message)[:_SHOWN].rstrip(".")
 
 
-def _retry_after(error: openai.APIStatusError) -> float | None:
+def _parse_retry_after(error: openai.APIStatusError) -> float | None:
     """Return the seconds that the server asks to wait; None if it does not say it."""
     value = error.response.headers.get("retry-after", "")
     try:

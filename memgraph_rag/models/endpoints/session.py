@@ -123,7 +123,7 @@ class EndpointSession:
             WindowExceeded: the request does not fit; nothing was sent.
             ModelUnavailable: the server did not answer, or its answer was incomplete.
         """
-        talk = self._messages_with(request or prompts.answer_request(self._question), says_yes=True)
+        talk = self._build_messages(request or prompts.answer_request(self._question), says_yes=True)
         reply = yield from self._model.endpoint.say(Ask(talk, max_tokens))
         self.usage += reply.usage
 
@@ -140,7 +140,7 @@ class EndpointSession:
             ModelUnavailable: the server did not answer.
         """
         reply = self._model.endpoint.write(
-            Ask(self._messages_with(request, says_yes=False), max_tokens, temperature, seed)
+            Ask(self._build_messages(request, says_yes=False), max_tokens, temperature, seed)
         )
         self.usage += reply.usage
         return reply.text
@@ -155,7 +155,7 @@ class EndpointSession:
             WindowExceeded: the request does not fit; nothing was sent.
             ModelUnavailable: the server did not answer.
         """
-        talk = self._messages_with(request, says_yes=False)
+        talk = self._build_messages(request, says_yes=False)
         reply = self._model.endpoint.write(Ask(talk, max_tokens=WORD_TOKENS, top=TOP))
         self.usage += reply.usage
         return read_verdict(reply.text, reply.top).p_yes
@@ -164,7 +164,7 @@ class EndpointSession:
         """Return the messages with the question and the nodes, which ask for Yes or No."""
         return [{"role": "user", "content": "".join(self._texts)}]
 
-    def _messages_with(self, request: str, *, says_yes: bool) -> list[dict[str, str]]:
+    def _build_messages(self, request: str, *, says_yes: bool) -> list[dict[str, str]]:
         """Return the messages with the question, the nodes, a verdict and a request after it.
 
         Raises:

@@ -2,7 +2,7 @@
 
 The module replaces the model's attention function. The new function gives the same output, and it also adds up the
 probability that falls on each span, if a meter asks for it. It never keeps the attention matrix of a whole pass. On a
-CPU, and for few queries, plain matrix products give the probabilities (``blocked_attention.py``). On a GPU, a fused
+CPU, and for few queries, plain matrix products give the probabilities (``attend_in_blocks.py``). On a GPU, a fused
 kernel returns a log-sum-exp, which turns the scores of the measured keys into probabilities (``span_mass.py``). The
 module does not know documents or prompts.
 Invariant: a measurement equals the mean over layers and heads of the attention that ``output_attentions=True`` gives,
@@ -25,8 +25,8 @@ from transformers import AttentionInterface, PreTrainedModel
 from transformers.masking_utils import AttentionMaskInterface
 
 from memgraph_rag.errors import ModelError, SpanError
-from memgraph_rag.models.engine.blocked_attention import Members, blocked_attention, softmax
-from memgraph_rag.models.engine.cuda.varlen import Kernel, packed_attention, varlen_kernel
+from memgraph_rag.models.engine.blocked_attention import Members, attend_in_blocks, softmax
+from memgraph_rag.models.engine.cuda.varlen import Kernel, attend_packed, varlen_kernel
 from memgraph_rag.models.engine.span_mass import span_mass
 
 __all__ = [
@@ -304,7 +304,7 @@ class _Scoring:
     sinks: Tensor | None
 
 
-def _measured_attention(
+def _attend_with_meters(
     module: torch.nn.Module,  # noqa: ARG001 - what transformers calls it with
     query: Tensor,
     key: Tensor | list[Tensor],
@@ -357,7 +357,7 @@ def _attend_in_blocks(
 ) -> Tensor:
     """Return the (B, H, Tq, D) output of causal attention, computed on a CPU in blocks of queries."""
     members = None if meter is None else meter.members
-    output, mass = blocked_attention(
+    output, mass = attend_in_blocks(
         query, key, value, scale=scoring.scale, window=scoring.window, sinks=scoring.sinks, members=members
     )
     if meter is not None and mass is not None:
@@ -369,7 +369,7 @@ def _attend_packed(
     query: Tensor, key: Tensor, value: Tensor, scoring: _Scoring, meter: AttentionMeter | None, kernel: Kernel
 ) -> Tensor:
     """Return the (B, H, Tq, D) output of causal attention, computed by a fused kernel on a GPU."""
-    output, lse = packed_attention(query, key, value, scale=scoring.scale, window=scoring.window, kernel=kernel)
+    output, lse = attend_packed(query, key, value, scale=scoring.scale, window=scoring.window, kernel=kernel)
     if scoring.sinks is not None:
         with_sink = torch.logaddexp(lse, scoring.sinks.float()[:, None])
         output = output * torch.exp(lse - with_sink)[..., None].to(output.dtype)
@@ -420,5 +420,5 @@ def _pad_owner(owner: Tensor, key: Tensor) -> Tensor:
     return torch.nn.functional.pad(owner, (0, key.shape[2] - owner.shape[1]), value=-1)
 
 
-AttentionInterface.register(IMPLEMENTATION, _measured_attention)
+AttentionInterface.register(IMPLEMENTATION, _attend_with_meters)
 AttentionMaskInterface.register(IMPLEMENTATION, lambda **_: None)

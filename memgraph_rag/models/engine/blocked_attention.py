@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["Members", "blocked_attention", "softmax"]
+__all__ = ["Members", "attend_in_blocks", "softmax"]
 
 _BLOCK = 64  # queries: with 32, products are slower; with 128, more scores of hidden keys are computed
 
@@ -33,7 +33,7 @@ class Members(NamedTuple):
     indicators: Tensor
 
 
-def blocked_attention(
+def attend_in_blocks(
     query: Tensor,
     key: Tensor,
     value: Tensor,

@@ -82,7 +82,7 @@ class Form:
         self._matcher = matcher
         self._mask = np.zeros((vocabulary + 31) // 32, np.int32)
 
-    def allowed(self) -> np.ndarray:
+    def mask_allowed(self) -> np.ndarray:
         """Return a (V,) bool mask of the tokens that may come next; at the end, only tokens that end a reply."""
         self._matcher.unsafe_compute_mask_ptr(self._mask.ctypes.data, self._mask.nbytes)
         return np.unpackbits(self._mask.view(np.uint8), bitorder="little").astype(bool)
@@ -95,7 +95,7 @@ class Form:
         """
         if self._matcher.validate_tokens([likeliest]) == 1:  # the usual case, a hundredth of the work
             return likeliest
-        allowed = torch.from_numpy(self.allowed()[: len(logits)]).to(logits.device)
+        allowed = torch.from_numpy(self.mask_allowed()[: len(logits)]).to(logits.device)
         return int(greedy(logits.masked_fill(~allowed, float("-inf"))))
 
     def take(self, token: int) -> None:

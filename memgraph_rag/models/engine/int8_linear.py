@@ -75,7 +75,7 @@ class Int8Linear(nn.Module):
         self.levels, self._zero = _find_range()
         self._hadamard_matrix = _hadamard_matrix(linear.in_features).to(linear.weight.dtype)
         integers, scales = self._integers(linear.weight.detach())
-        self.weight = nn.Parameter(_packed(integers), requires_grad=False)  # a parameter, so that it counts as such
+        self.weight = nn.Parameter(_pack(integers), requires_grad=False)  # a parameter, so that it counts as such
         self._scales = scales[:, 0].float()
         self._zeros = torch.zeros(linear.out_features, dtype=torch.int32)
         self.bias = linear.bias
@@ -199,13 +199,13 @@ def _hadamard_matrix(features: int) -> Tensor:
 def _find_range() -> _Range:
     """Measure which integers this processor adds up without loss, with products of which two do not fit in 16 bits."""
     largest, weights = torch.full((64, 64), 255, dtype=torch.uint8), torch.full((64, 64), 127, dtype=torch.int8)
-    packed = _packed(weights)
+    packed = _pack(weights)
     scales, zeros = torch.ones(64), torch.zeros(64, dtype=torch.int32)
     total = _product(largest, packed, scales, zeros, zero=0, dtype=torch.float32)
     return _WHOLE if (total == 64 * 255 * 127).all() else _SHORT
 
 
-def _packed(integers: Tensor) -> Tensor:
+def _pack(integers: Tensor) -> Tensor:
     """Return (outputs, inputs) int8 in the form that ``onednn.qlinear_pointwise`` takes."""
     return torch.ops.onednn.qlinear_prepack(integers, None)
 

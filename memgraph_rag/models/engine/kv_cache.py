@@ -90,7 +90,7 @@ class RowCache(Cache):
         """The size of the buffers in bytes, with their free room; 0 before the first pass."""
         return sum(states.nbytes for buffers in self._buffers for states in buffers)
 
-    def tokens_within(self, free: int) -> int:
+    def count_tokens_within(self, free: int) -> int:
         """Return how many tokens all rows together may hold if the buffers may grow by ``free`` bytes.
 
         Returns ``sys.maxsize`` before the first layer was written. The calculation uses half of the memory, because
@@ -142,7 +142,7 @@ class RowCache(Cache):
         """Return whether ``rows`` rows of ``slots`` tokens fit without growing; True before the first pass."""
         return all(rows <= keys.shape[0] and slots <= keys.shape[2] for keys, _ in self._buffers)
 
-    def room_with(self, rows: int, slots: int) -> int:
+    def count_room(self, rows: int, slots: int) -> int:
         """Return for how many tokens, at least, the buffers have room after ``make_room(rows, slots)``."""
         old_shape = self._buffers[0][0].shape if self._buffers else (0, 0, 0)
         return max(rows, old_shape[0]) * max(slots, old_shape[2])

@@ -145,10 +145,10 @@ class PlainModel:
         """
         finish = ""
 
-        def allowed(_: int, sequence: Tensor) -> list[int]:
+        def list_allowed(_: int, sequence: Tensor) -> list[int]:
             if len(sequence) > len(ids):
                 form.take(int(sequence[-1]))  # type: ignore[union-attr]
-            return np.flatnonzero(form.allowed()).tolist()  # type: ignore[union-attr]
+            return np.flatnonzero(form.mask_allowed()).tolist()  # type: ignore[union-attr]
 
         def is_over(sequence: Tensor, *_: object, **__: object) -> Tensor:
             nonlocal finish
@@ -166,7 +166,7 @@ class PlainModel:
         most = max_tokens + 1  # one more, to see whether the model ends there
         output = network.generate(
             tokens, attention_mask=torch.ones_like(tokens), do_sample=False, max_new_tokens=most,
-            stopping_criteria=[is_over], prefix_allowed_tokens_fn=allowed if form is not None else None,
+            stopping_criteria=[is_over], prefix_allowed_tokens_fn=list_allowed if form is not None else None,
         )  # fmt: skip
         return output[0, len(ids) : -1].tolist(), finish
 

@@ -178,7 +178,7 @@ class SharedWriting:
     @property
     def _most_tokens(self) -> int:
         free = free_bytes(self._model.device)
-        return _MOST_BATCH_TOKENS if free is None else min(_MOST_BATCH_TOKENS, self._past.tokens_within(free))
+        return _MOST_BATCH_TOKENS if free is None else min(_MOST_BATCH_TOKENS, self._past.count_tokens_within(free))
 
     def _join(self, call: _Call) -> None:
         """Read the prompt of the call's next row. The row then joins the batch, or it is finished."""
@@ -192,7 +192,7 @@ class SharedWriting:
         self._settle()
         rows, model = len(self._active) + 1, self._model
         with memory_errors(model.device, f"cache of {rows} rows of {model.name}"):
-            if self._past.room_with(rows, row.max_length) > 2 * self._most_tokens:
+            if self._past.count_room(rows, row.max_length) > 2 * self._most_tokens:
                 self._past.trim()  # free the room of longer or more rows that have left
             self._past.add_row(read)
         row.fed_to = len(row.ids)

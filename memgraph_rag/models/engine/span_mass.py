@@ -96,7 +96,7 @@ def span_mass(
         return query.new_zeros(batch, heads, queries, spans, dtype=torch.float32)
     # In float32 the kernel needs too many registers (on sm_80 and sm_90); the plain path uses cuBLAS.
     fits = query.is_cuda and query.dtype in (torch.bfloat16, torch.float16)
-    path = _fused_or_plain if fits else _plain
+    path = _compute_fused_or_plain if fits else _plain
     return path(query, key, lse, owner, spans, scale, softcap, window)
 
 
@@ -148,7 +148,7 @@ def _plain(
     return mass
 
 
-def _fused_or_plain(query: Tensor, *more: Any) -> Tensor:
+def _compute_fused_or_plain(query: Tensor, *more: Any) -> Tensor:
     """Compute the mass by the kernel, or by plain products if Triton cannot compile the kernel.
 
     Triton needs a C compiler and the headers of Python. A kernel runs on the current device, so this makes the device
@@ -158,7 +158,7 @@ def _fused_or_plain(query: Tensor, *more: Any) -> Tensor:
     if _has_kernel:
         try:
             with torch.cuda.device(query.device):
-                return _fused(query, *more)
+                return _compute_fused(query, *more)
         except torch.OutOfMemoryError:
             raise
         except _REFUSALS as error:
@@ -167,7 +167,7 @@ def _fused_or_plain(query: Tensor, *more: Any) -> Tensor:
     return _plain(query, *more)
 
 
-def _fused(
+def _compute_fused(
     query: Tensor,
     key: Tensor,
     lse: Tensor,

@@ -134,7 +134,7 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
             "or owner/name of a hub."
         )
     if name == "auto":
-        name = _best_installed()
+        name = _find_best_installed()
     if name in CATALOGUE:
         with usable_cache(cache_dir):
             return name, str(_unpack(CATALOGUE[name], cache_dir, progress))
@@ -361,7 +361,7 @@ def _expand_path(name: str) -> Path:
     return path
 
 
-def _best_installed() -> str:
+def _find_best_installed() -> str:
     for model in CATALOGUE.values():
         if model.part_paths() is not None:
             return model.name

@@ -74,21 +74,21 @@ def _find(choice: str, stanza_dir: Path | None) -> EntityRecognizer | None:
         return RuleRecognizer()
     language, model = "en", None
     if choice == "auto":
-        model = stanza_model.installed("en", folder=stanza_dir) or spacy_model.installed()
+        model = stanza_model.find_installed("en", folder=stanza_dir) or spacy_model.find_installed()
     elif kind == "stanza":
         language, _, package = which.partition("/")
         language = language or "en"
-        model = stanza_model.installed(language, package, folder=stanza_dir)
+        model = stanza_model.find_installed(language, package, folder=stanza_dir)
     elif kind == "spacy":
-        language, model = which.partition("_")[0] or "en", spacy_model.installed(which)
+        language, model = which.partition("_")[0] or "en", spacy_model.find_installed(which)
     else:
-        raise _unknown(choice)
+        raise _make_unknown_error(choice)
     if model is None:
         return RuleRecognizer() if choice == "auto" else None
     return RecognizerByLanguage(model, language, stanza_dir=stanza_dir)
 
 
-def _unknown(choice: str) -> SettingsError:
+def _make_unknown_error(choice: str) -> SettingsError:
     return SettingsError(
         "Expected a recognizer such as auto, stanza, stanza/de, spacy, spacy/en_core_web_md or rules, got "
         f"{show(choice)}.",

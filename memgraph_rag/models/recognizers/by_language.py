@@ -50,6 +50,6 @@ class RecognizerByLanguage:
         return names
 
     def _find_other(self, language: str) -> EntityRecognizer:
-        packages = (spacy_model.installed(f"{language}_{package}") for package in _SPACY_PACKAGES)
+        packages = (spacy_model.find_installed(f"{language}_{package}") for package in _SPACY_PACKAGES)
         own = next((found for found in packages if found is not None), None)
-        return own or stanza_model.installed(language, folder=self._stanza_dir) or RuleRecognizer()
+        return own or stanza_model.find_installed(language, folder=self._stanza_dir) or RuleRecognizer()

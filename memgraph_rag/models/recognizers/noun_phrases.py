@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Token
 
-__all__ = ["SpacyNounPhrases", "installed"]
+__all__ = ["SpacyNounPhrases", "find_installed"]
 
 _CLAUSES = {"relcl", "acl"}
 _OWNED_OR_MEANT = {"poss", "det"}
 
 
 @cache
-def installed() -> SpacyNounPhrases | None:
+def find_installed() -> SpacyNounPhrases | None:
     """Return the finder of the first installed spaCy package, which all memories share; None without a package."""
     release = find_package()
     return SpacyNounPhrases(release[0]) if release else None

