@@ -67,7 +67,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         Raises:
             ToolError: nothing is stored under the path, or the file has too many lines.
         """
-        path = _checked(command.path)
+        path = _check_path(command.path)
         if self._is_directory(path):
             return self._listing(path, command.path)
         item = self._items.get(path)
@@ -81,7 +81,7 @@ class MemoryTool(BetaAbstractMemoryTool):
             first = max(1, command.view_range[0])
             last = len(lines) if command.view_range[1] == -1 else command.view_range[1]
             shown = lines[first - 1 : last]
-        return f"Here's the content of {command.path} with line numbers:\n" + _numbered(shown, first)
+        return f"Here's the content of {command.path} with line numbers:\n" + _number_lines(shown, first)
 
     def _listing(self, path: str, shown_path: str) -> str:
         files = {item.id: item.value["bytes"] for item in self._files() if _is_below(item.id, path)}
@@ -90,9 +90,9 @@ class MemoryTool(BetaAbstractMemoryTool):
             for name in self._directories()
             if _is_below(name, path)
         }
-        lines = [f"{_shown_size(sum(files.values()))}\t{shown_path}"]
+        lines = [f"{_format_size(sum(files.values()))}\t{shown_path}"]
         for parts, size, is_directory in _in_tree_order(path, files, directories):
-            lines.append(f"{_shown_size(size)}\t{shown_path}/{'/'.join(parts)}{'/' if is_directory else ''}")
+            lines.append(f"{_format_size(size)}\t{shown_path}/{'/'.join(parts)}{'/' if is_directory else ''}")
         return (
             f"Here're the files and directories up to 2 levels deep in {shown_path}, excluding hidden items:\n"
             + "\n".join(lines)
@@ -106,7 +106,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         Raises:
             ToolError: the path exists, a file is in the place of a directory, or text or path is too long.
         """
-        path = _checked(command.path)
+        path = _check_path(command.path)
         is_made = self._make_directories(posixpath.dirname(path))
         if self._exists(path):
             raise ToolError(f"File {command.path} already exists")
@@ -138,7 +138,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         first = max(0, line - 2)
         return (
             "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
-            + _numbered(changed.split("\n")[first : line + 3], first + 1)
+            + _number_lines(changed.split("\n")[first : line + 3], first + 1)
         )
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
@@ -169,7 +169,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         Raises:
             ToolError: the path does not exist, or is ``/memories`` itself.
         """
-        path = _checked(command.path)
+        path = _check_path(command.path)
         if path == _ROOT:
             raise ToolError(f"Cannot delete the {_ROOT} directory itself")
         if self._is_directory(path):
@@ -190,7 +190,7 @@ class MemoryTool(BetaAbstractMemoryTool):
             ToolError: the old path does not exist or is ``/memories``, the new path exists or is below the old one, or
                 a file is in the place of a directory.
         """
-        old, new = _checked(command.old_path), _checked(command.new_path)
+        old, new = _check_path(command.old_path), _check_path(command.new_path)
         if old == _ROOT:
             raise ToolError(f"Cannot rename the {_ROOT} directory itself")
         if self._exists(new):
@@ -222,7 +222,7 @@ class MemoryTool(BetaAbstractMemoryTool):
     # ── files and directories ────────────────────────────────────────────────────────────────────────────
 
     def _file(self, shown_path: str) -> Item:
-        path = _checked(shown_path)
+        path = _check_path(shown_path)
         if self._is_directory(path):
             raise ToolError(f"The path {shown_path} is not a file.")
         item = self._items.get(path)
@@ -266,7 +266,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         return True
 
 
-def _checked(path: str) -> str:
+def _check_path(path: str) -> str:
     """Return the path without ``.``, ``..`` and double slashes.
 
     Raises:
@@ -305,11 +305,11 @@ def _places(content: str, text: str) -> list[int]:
     return places
 
 
-def _numbered(lines: Sequence[str], first: int) -> str:
+def _number_lines(lines: Sequence[str], first: int) -> str:
     return "\n".join(f"{str(number).rjust(_WIDTH)}\t{line}" for number, line in enumerate(lines, first))
 
 
-def _shown_size(size: int) -> str:
+def _format_size(size: int) -> str:
     """Format a number of bytes as ``du -h`` does."""
     power = min((size.bit_length() - 1) // 10, 3) if size else 0
     scaled = size / 1024**power

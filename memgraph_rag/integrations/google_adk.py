@@ -118,7 +118,7 @@ class MemoryService(BaseMemoryService):
                 for item in self._items.all(app=app, user=user, session=session):
                     if item.id[-1] not in kept:
                         self._items.delete(item.id)
-            deleted = self._deleted(app, user)
+            deleted = self._list_deleted(app, user)
             for event in events:
                 if event.id not in deleted:
                     moment = datetime.fromtimestamp(event.timestamp, timezone.utc).isoformat(timespec="seconds")
@@ -153,10 +153,10 @@ class MemoryService(BaseMemoryService):
                 self._items.delete(item.id)
             if gone:
                 before = self._items.get([_DELETED, app, user])
-                deleted = sorted({memory_id, *self._deleted(app, user)})
+                deleted = sorted({memory_id, *self._list_deleted(app, user)})
                 self._items.put([_DELETED, app, user], "", deleted, before=before)
 
-    def _deleted(self, app: str, user: str) -> list[str]:
+    def _list_deleted(self, app: str, user: str) -> list[str]:
         item = self._items.get([_DELETED, app, user])
         return [] if item is None else item.value
 

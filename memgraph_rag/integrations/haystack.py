@@ -85,7 +85,7 @@ class MemoryDocumentStore:
             raise ValueError("Expected a list of Documents. Give one, of haystack.Document.")
         with self._items.lock:
             stored = {item.id: item for item in self._items.all()}
-            chosen = _chosen(documents, set(stored), policy)
+            chosen = _choose_documents(documents, set(stored), policy)
             self._items.put_many(
                 (id_, document.content or "", _value(document), stored.get(id_)) for id_, document in chosen.items()
             )
@@ -203,7 +203,7 @@ class MemoryRetriever:
         return await asyncio.to_thread(self.run, query, filters, top_k)
 
 
-def _chosen(documents: Sequence[Document], stored: set[str], policy: DuplicatePolicy) -> dict[str, Document]:
+def _choose_documents(documents: Sequence[Document], stored: set[str], policy: DuplicatePolicy) -> dict[str, Document]:
     """Return the documents to write, by id."""
     chosen: dict[str, Document] = {}
     for document in documents:

@@ -140,7 +140,7 @@ class MemoryStore(BaseStore):
             item = self._items.get([list(op.namespace), op.key])
             if item is None or self._is_omitted(item):
                 return None
-            return StoreItem(**_fields_of(self._refreshed(item, op.refresh_ttl)))
+            return StoreItem(**_list_fields(self._refresh(item, op.refresh_ttl)))
         if isinstance(op, SearchOp):
             return self._search(op)
         if isinstance(op, ListNamespacesOp):
@@ -174,10 +174,10 @@ class MemoryStore(BaseStore):
             for item in self._all()
             if item.id[0][: len(prefix)] == prefix and _matches(item.value["value"], op.filter)
         ]
-        scored = self._ranked(op, items) if op.query else [(item, None) for item in items[op.offset :][: op.limit]]
-        return [SearchItem(**_fields_of(self._refreshed(item, op.refresh_ttl)), score=score) for item, score in scored]
+        scored = self._rank_items(op, items) if op.query else [(item, None) for item in items[op.offset :][: op.limit]]
+        return [SearchItem(**_list_fields(self._refresh(item, op.refresh_ttl)), score=score) for item, score in scored]
 
-    def _ranked(self, op: SearchOp, items: Sequence[Item]) -> list[tuple[Item, float | None]]:
+    def _rank_items(self, op: SearchOp, items: Sequence[Item]) -> list[tuple[Item, float | None]]:
         """Return a page of items: indexed items, best first, then the items that are not indexed."""
         indexed = [item for item in items if item.value["indexed"]]
         hits = self._items.search(op.query or "", indexed, k=op.offset + op.limit, mode=self.mode)
@@ -200,7 +200,7 @@ class MemoryStore(BaseStore):
     def _is_omitted(self, item: Item) -> bool:
         return bool((self.ttl_config or {}).get("omit_expired")) and _has_expired(item)
 
-    def _refreshed(self, item: Item, refresh: bool) -> Item:
+    def _refresh(self, item: Item, refresh: bool) -> Item:
         """Return the item. With ``refresh``, restart its time to live."""
         minutes = item.value["ttl"]
         if minutes is None or not refresh:
@@ -230,7 +230,7 @@ def _tokens(path: str) -> str | list[str]:
     return path if path == "$" else tokenize_path(path)
 
 
-def _fields_of(item: Item) -> dict[str, Any]:
+def _list_fields(item: Item) -> dict[str, Any]:
     created, updated = (datetime.fromisoformat(item.value[name]) for name in ("created", "updated"))
     namespace, key = item.id
     return {

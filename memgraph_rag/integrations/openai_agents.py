@@ -53,7 +53,7 @@ class MemorySession(SessionABC):
         """
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        items = await self._in_thread(self._stored)
+        items = await self._run_in_thread(self._list_stored)
         values = [item.value["item"] for item in items]
         return values if limit is None else values[-limit:] if limit > 0 else []
 
@@ -63,33 +63,33 @@ class MemorySession(SessionABC):
         Raises:
             DocumentError: an item is larger than 64 KiB, or JSON cannot hold it. The items before it are stored.
         """
-        await self._in_thread(lambda: [self._add(item) for item in items])
+        await self._run_in_thread(lambda: [self._add(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove the latest item and return it, or return None if there is no item."""
-        return await self._in_thread(self._pop)
+        return await self._run_in_thread(self._pop)
 
     async def clear_session(self) -> None:
         """Delete all items of this session."""
-        await self._in_thread(lambda: [self._items.delete(item.id) for item in self._stored()])
+        await self._run_in_thread(lambda: [self._items.delete(item.id) for item in self._list_stored()])
 
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        def locked() -> T:
+    async def _run_in_thread(self, work: Callable[[], T]) -> T:
+        def run_locked() -> T:
             with self._items.lock:
                 return work()
 
-        return await asyncio.to_thread(locked)
+        return await asyncio.to_thread(run_locked)
 
-    def _stored(self) -> list[Item]:
+    def _list_stored(self) -> list[Item]:
         return self._items.all(session=self.session_id)
 
     def _add(self, item: Any) -> None:
-        role, text = _said(item)
+        role, text = _parse_item(item)
         id_ = [self.session_id, str(self._items.next_order())]
         self._items.put(id_, text, {"item": item}, session=self.session_id, speaker=role, time=now() if role else "")
 
     def _pop(self) -> Any:
-        items = self._stored()
+        items = self._list_stored()
         if not items:
             return None
         self._items.delete(items[-1].id)
@@ -119,7 +119,7 @@ def _function_tool(tool: Any) -> FunctionTool:
     )
 
 
-def _said(item: Mapping[str, Any]) -> tuple[str, str]:
+def _parse_item(item: Mapping[str, Any]) -> tuple[str, str]:
     """Return the role and the text of an item. An item that is not a message, such as a tool call, gives two ""."""
     content = item.get("content") if item.get("role") else None
     if isinstance(content, str):
