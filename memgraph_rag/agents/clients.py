@@ -19,7 +19,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.text.exports.agent_session import program_folder
 
-__all__ = ["CLIENTS", "SERVER", "Edit", "edits_of"]
+__all__ = ["CLIENTS", "SERVER", "Edit", "list_edits"]
 
 SERVER = "memory"
 """The name of the server in a client's list."""
@@ -48,7 +48,7 @@ class Edit:
     value: Any
 
 
-def edits_of(client: str, *, home: Path, folder: Path) -> list[Edit]:
+def list_edits(client: str, *, home: Path, folder: Path) -> list[Edit]:
     """Return the additions that connect a client.
 
     Args:
@@ -65,11 +65,11 @@ def edits_of(client: str, *, home: Path, folder: Path) -> list[Edit]:
     typed = {"type": "stdio", **plain}
     match client:
         case "claude-code":
-            hooks = [_grouped(home / ".claude" / "settings.json", client, event, folder) for event in _CLAUDE_EVENTS]
+            hooks = [_make_hook(home / ".claude" / "settings.json", client, event, folder) for event in _CLAUDE_EVENTS]
             skill = Edit(home / ".claude" / "skills" / SERVER / "SKILL.md", "file", (), _skill())
             return [_member(home / ".claude.json", "mcpServers", typed), *hooks, skill]
         case "codex":
-            hooks = [_grouped(home / ".codex" / "hooks.json", client, event, folder) for event in _CODEX_EVENTS]
+            hooks = [_make_hook(home / ".codex" / "hooks.json", client, event, folder) for event in _CODEX_EVENTS]
             return [_member(home / ".codex" / "config.toml", "mcp_servers", plain), *hooks]
         case "cursor":
             return [_member(home / ".cursor" / "mcp.json", "mcpServers", plain), *_cursor_hooks(home, folder)]
@@ -94,7 +94,7 @@ def _member(path: Path, key: str, value: Any) -> Edit:
     return Edit(path, "member", (key, SERVER), value)
 
 
-def _grouped(path: Path, client: str, event: str, folder: Path) -> Edit:
+def _make_hook(path: Path, client: str, event: str, folder: Path) -> Edit:
     """Return a hook in the form of Claude Code and Codex: a group without a matcher, so that it always runs."""
     entry = {"type": "command", "command": _hook_command(folder, client, event), "timeout": _HOOK_S}
     return Edit(path, "item", ("hooks", event), {"hooks": [entry]})

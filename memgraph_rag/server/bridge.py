@@ -32,12 +32,12 @@ async def _bridge(url: str, token: str) -> None:
         streamable_http_client(url, http_client=client) as (from_server, to_server, *_),
         anyio.create_task_group() as tasks,
     ):
-        tasks.start_soon(_pass_on, from_server, to_client)
-        await _pass_on(from_client, to_server)
+        tasks.start_soon(_forward, from_server, to_client)
+        await _forward(from_client, to_server)
         tasks.cancel_scope.cancel()
 
 
-async def _pass_on(source: Any, target: Any) -> None:
+async def _forward(source: Any, target: Any) -> None:
     async for message in source:
         if not isinstance(message, Exception):  # a line that is no message
             await target.send(message)

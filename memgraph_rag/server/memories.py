@@ -119,7 +119,7 @@ class Memories:
         finally:
             self._count(namespace, -1)
 
-    def opened(self) -> tuple[str, ...]:
+    def list_open(self) -> tuple[str, ...]:
         """Return the sorted names of the open namespaces."""
         return tuple(sorted(self._open))
 
@@ -162,7 +162,7 @@ class Memories:
     def _close_idle(self, idle_s: float) -> None:
         """Close memories without a call for ``idle_s`` seconds, again and again until ``close`` is called."""
         while not self._is_closed:
-            for namespace in self.opened():
+            for namespace in self.list_open():
                 with self._turn(namespace):  # a concurrent call waits, and opens it again
                     memory = self._idle(namespace, time.monotonic() - idle_s)
                     if memory is not None:

@@ -80,7 +80,7 @@ class RestApi:
         except SettingsError as error:
             return answer_problem(Problem(title="SettingsError", status=400, detail=str(error)))
         wants_events = name == "ask" and "text/event-stream" in request.headers.get("accept", "")
-        response = await _tried(self._stream(arguments) if wants_events else self._answer(tool, arguments))
+        response = await _try(self._stream(arguments) if wants_events else self._answer(tool, arguments))
         return self._refuse(name, response) if isinstance(response, Problem) else response
 
     def _refuse(self, operation: str, problem: Problem) -> Response:
@@ -125,8 +125,8 @@ class RestApi:
     async def _events(self, arguments: dict[str, Any]) -> AsyncGenerator[ServerSentEvent, None]:
         """Yield the events of an answer. A failure is the last event, because the status line is sent already."""
         keys: dict[str, str] = {}
-        async with aclosing(self._counted(arguments)) as items:
-            while (item := await _tried(anext(items, None))) is not None:
+        async with aclosing(self._count_call(arguments)) as items:
+            while (item := await _try(anext(items, None))) is not None:
                 if isinstance(item, Problem):
                     self._services.failures.add(self._services.caller_namespace(), "ask", item)
                     yield ServerSentEvent(item.model_dump_json(), event="error")
@@ -149,14 +149,14 @@ class RestApi:
                 keys[document_id] = record.key
         return keys.get(document_id, "")
 
-    async def _counted(self, arguments: dict[str, Any]) -> AsyncGenerator[Step | Part | str | Answered, None]:
+    async def _count_call(self, arguments: dict[str, Any]) -> AsyncGenerator[Step | Part | str | Answered, None]:
         with self._services.metrics.call("ask", "rest"):
             async with aclosing(stream_answer(self._services, **arguments)) as items:
                 async for item in items:
                     yield item
 
 
-async def _tried(work: Awaitable[T]) -> T | Problem:
+async def _try(work: Awaitable[T]) -> T | Problem:
     """Return the result of the work, or a problem in place of any error of the request."""
     try:
         return await work

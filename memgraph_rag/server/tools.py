@@ -325,7 +325,7 @@ def confirm(
     """
     memory = _services(call).memory
     if user or session:
-        what = _all_of(memory, name, user, session)
+        what = _describe_all(memory, name, user, session)
     elif kind == "question":
         kept = memory.questions(name)
         if not kept:
@@ -340,7 +340,7 @@ def confirm(
     return Elicit(f"Forget {what}? This cannot be undone.", Confirmation)
 
 
-def _all_of(memory: Memory, name: str, user: str, session: str) -> str:
+def _describe_all(memory: Memory, name: str, user: str, session: str) -> str:
     """Return words for all documents of a user, or of a session of the user.
 
     Raises:
@@ -399,7 +399,7 @@ def list_documents(
     """Return the first ``limit`` documents with keys greater than ``after``, sorted by key, and the number of all."""
     memory = _services(call).memory
     scope = scope_fields(user=user, session=session, where=where, since=since, until=until)
-    records = _documents_with(contains.casefold(), memory.scoped(**scope), after, limit + 1)
+    records = _find_documents(contains.casefold(), memory.scoped(**scope), after, limit + 1)
     page = records[:limit]
     return DocumentList(
         documents=[StoredDocument.model_validate(record.as_dict()) for record in page],
@@ -408,7 +408,7 @@ def list_documents(
     )
 
 
-def _documents_with(part: str, view: ScopedMemory, after: str, limit: int) -> list[DocumentRecord]:
+def _find_documents(part: str, view: ScopedMemory, after: str, limit: int) -> list[DocumentRecord]:
     """Return the first ``limit`` documents after a key whose key or title contains a text in lower case."""
     if not part:
         return view.documents(after=after, limit=limit)

@@ -12,7 +12,7 @@ from recorded_day import CLAUDE_SETTINGS, CLAUDE_STATE
 from tables import table
 
 from memgraph_rag.agents import jsonc
-from memgraph_rag.agents.clients import CLIENTS, edits_of
+from memgraph_rag.agents.clients import CLIENTS, list_edits
 from memgraph_rag.agents.connections import Connections, plan_changes
 from memgraph_rag.errors import SettingsError
 
@@ -83,7 +83,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def connect(client: str, home: Path) -> Connections:
     connections = Connections(home / "agents")
-    connections.connect(client, plan_changes(edits_of(client, home=home, folder=home / "agents")))
+    connections.connect(client, plan_changes(list_edits(client, home=home, folder=home / "agents")))
     return connections
 
 
@@ -101,7 +101,7 @@ def test_connecting_keeps_other_settings_and_comments(client: str, home: Path) -
         assert contains(read(path), former[path]), path.read_text()
         assert is_subsequence(content.decode(), path.read_bytes().decode()), "only insertions"
     assert any("agent" in path.read_text() and "mcp" in path.read_text() for path in before)
-    assert plan_changes(edits_of(client, home=home, folder=home / "agents")) == []
+    assert plan_changes(list_edits(client, home=home, folder=home / "agents")) == []
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -151,7 +151,7 @@ def test_another_server_of_the_name_and_a_broken_file_are_refused(home: Path) ->
         connect("cursor", home)
     assert path.read_text() == "{"
     with pytest.raises(SettingsError, match="Expected a client out of claude-code, codex"):
-        edits_of("emacs", home=home, folder=home)
+        list_edits("emacs", home=home, folder=home)
     with pytest.raises(SettingsError, match="Expected a connected client, got 'codex'"):
         Connections(home / "agents").plan_disconnect("codex")
 

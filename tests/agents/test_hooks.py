@@ -126,7 +126,7 @@ def test_ignored_project_is_neither_stored_nor_briefed(service: HookService, mem
         given = {**EVENT, "cwd": str(shop), "transcript_path": str(log), "prompt": "SQLite?"}
         assert service.answer("claude-code", event, given) == ""
     service.wait()
-    assert memories.opened() == ()
+    assert memories.list_open() == ()
 
 
 def test_key_in_a_turn_is_stored_as_stars(service: HookService, memories: Memories, shop: Path) -> None:

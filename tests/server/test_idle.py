@@ -21,9 +21,9 @@ LONG_S = 5 * IDLE_S
 def closes(memories: Memories, namespace: str) -> bool:
     """Whether a namespace is closed soon."""
     end = time.monotonic() + 10
-    while namespace in memories.opened() and time.monotonic() < end:
+    while namespace in memories.list_open() and time.monotonic() < end:
         time.sleep(0.01)
-    return namespace not in memories.opened()
+    return namespace not in memories.list_open()
 
 
 def test_idle_namespace_is_closed_and_opened_again(open_memories: Callable[..., Memories]) -> None:
@@ -31,7 +31,7 @@ def test_idle_namespace_is_closed_and_opened_again(open_memories: Callable[..., 
     with memories.in_use("ann"):
         former = memories.get("ann")
         former.add(FOX, key="note")
-        assert memories.opened() == ("ann",)
+        assert memories.list_open() == ("ann",)
 
     assert closes(memories, "ann")
     with pytest.raises(StoreError, match="closed"):
@@ -47,7 +47,7 @@ def test_namespace_in_use_stays_open(open_memories: Callable[..., Memories]) -> 
         with memories.in_use("tom"):
             memories.get("tom")
         assert closes(memories, "tom")
-        assert memories.opened() == ("ann",)
+        assert memories.list_open() == ("ann",)
         assert memory.documents() == []
     assert closes(memories, "ann")
 
@@ -66,7 +66,7 @@ def test_namespace_with_documents_to_build_stays_open(open_memories: Callable[..
         memory.deepen = build_late  # type: ignore[method-assign]
         memories.follow(memory, memory.add(FOX))
     time.sleep(LONG_S)
-    assert memories.opened() == ("ann",)
+    assert memories.list_open() == ("ann",)
     may_build.set()
     assert memories.wait(10)
     assert closes(memories, "ann")
@@ -78,7 +78,7 @@ def test_without_a_time_none_is_closed(open_memories: Callable[..., Memories]) -
     memories = open_memories()
     memories.get("ann")
     time.sleep(LONG_S)
-    assert memories.opened() == ("ann",)
+    assert memories.list_open() == ("ann",)
 
 
 @in_loop

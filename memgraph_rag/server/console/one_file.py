@@ -35,7 +35,7 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 def write_page(inside: Mapping[str, Any]) -> str:
     """Return the page with results of operations inside, from which it answers its own calls; see ``read_inside``."""
     style = _asset("console/console.css")
-    scripts = (_asset("vendor/cytoscape.min.js"), _joined_modules())
+    scripts = (_asset("vendor/cytoscape.min.js"), _join_modules())
     hashes = " ".join(map(_hash, scripts))
     policy = f"default-src 'none'; script-src {hashes}; style-src {_hash(style)}; img-src data: blob:; base-uri 'none'"
     data = json.dumps({"settings": {"version": __version__, "write": False, "owner": False}, **inside})
@@ -67,7 +67,7 @@ def _hash(text: str) -> str:
 
 
 @cache
-def _joined_modules() -> str:
+def _join_modules() -> str:
     """Return the modules of the console as one, each as a function, after those that it imports."""
     numbers: dict[str, int] = {}
     written: list[str] = []

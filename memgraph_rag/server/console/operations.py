@@ -165,13 +165,13 @@ def add_file(
     memory = services.memory
     with TemporaryDirectory() as folder:
         file = Path(folder) / (_UNSAFE.sub("_", Path(name).name)[-_MOST_FILE_NAME:].strip(". ") or "file")
-        file.write_bytes(_decoded(content))
+        file.write_bytes(_decode(content))
         receipt = memory.add(file, key=key or name, metadata=metadata)
     following = services.memories.follow(memory, receipt)
     return Remembered.model_validate({**receipt.as_dict(), "layers_to_follow": following})
 
 
-def _decoded(content: str) -> bytes:
+def _decode(content: str) -> bytes:
     try:
         return base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError) as error:

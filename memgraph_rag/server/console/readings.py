@@ -104,10 +104,10 @@ def _point_place(point: InformationPoint) -> tuple[str, int, int]:
 
 def list_questions(memory: Memory) -> KeptQuestions:
     """Return the kept questions, newest first."""
-    return KeptQuestions(questions=[_kept_line(kept) for kept in memory.questions()])
+    return KeptQuestions(questions=[_make_kept_line(kept) for kept in memory.questions()])
 
 
-def _kept_line(kept: Question) -> KeptLine:
+def _make_kept_line(kept: Question) -> KeptLine:
     return KeptLine(
         id=kept.id,
         text=kept.text,
@@ -146,7 +146,7 @@ def read_inside(memory: Memory, neighbourhood: Neighbourhood) -> dict[str, Any]:
     links = {"graph": around}
     if isinstance(centre, Question):
         results["question"] = {centre.id: read_question(memory, centre.id)}
-        results["questions"] = {"": KeptQuestions(questions=[_kept_line(centre)])}
+        results["questions"] = {"": KeptQuestions(questions=[_make_kept_line(centre)])}
         links = {"ask": f"#/ask/{centre.id}", "graph": around}
     records = [thing for thing in neighbourhood.things.values() if isinstance(thing, DocumentRecord)]
     room, shown = _MOST_CHARACTERS, list[DocumentRecord]()
