@@ -32,7 +32,7 @@ from memgraph_rag.contracts import query_vectors
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import read_folder
 from memgraph_rag.lexical.breadth import asks_about_the_whole
-from memgraph_rag.models.embedders.calibration import shipped_file
+from memgraph_rag.models.embedders.calibration import find_shipped_file
 from memgraph_rag.types import Matrix, QuestionBreadth
 
 DATA = Path(__file__).parent / "data" / "breadth"
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
         _show(key, questions, breadth)
     if options.write:
         stored = {"weights": breadth.weights, "bias": breadth.bias, "least": breadth.least}
-        path = shipped_file(name)
+        path = find_shipped_file(name)
         record = json.loads(path.read_text("utf-8")) | {"question_breadth": stored}
         path.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0

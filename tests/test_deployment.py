@@ -17,7 +17,7 @@ import yaml
 from compose_spec import PyCompose
 
 from memgraph_rag.cli.agents import _split
-from memgraph_rag.cli.options import layers_given
+from memgraph_rag.cli.options import parse_layers
 
 ROOT = Path(__file__).parent.parent
 COMPOSE = ROOT / "docker-compose.yml"
@@ -76,7 +76,7 @@ def test_server_of_compose_builds_the_full_graph() -> None:
     (compose,) = objects(COMPOSE)
     command, _, layers = compose["services"]["memory"]["command"].rpartition("--layers ")
     assert command == "memgraph-rag serve "
-    assert _split(layers_given(layers.removeprefix("${MEMORY_LAYERS:-").removesuffix("}"))["layers"]) == (
+    assert _split(parse_layers(layers.removeprefix("${MEMORY_LAYERS:-").removesuffix("}"))["layers"]) == (
         ("entities", "facts"),
         ("points", "relations"),
     )

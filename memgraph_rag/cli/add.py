@@ -15,7 +15,7 @@ import typer
 
 import memgraph_rag
 from memgraph_rag.cli import json_output, render
-from memgraph_rag.cli.options import Json, Place, file_of, layers_given, metadata_given
+from memgraph_rag.cli.options import Json, Place, find_file, parse_layers, parse_metadata
 from memgraph_rag.cli.progress import Bars, cost_lines
 from memgraph_rag.errors import DocumentError, MemgraphRagError
 
@@ -79,9 +79,9 @@ def add(
     names = [*(files or ()), *([_STDIN] if stdin else ())]
     _check_usage(names, named=key is not None or title is not None, ray=ray)
     text = _read_stdin() if _STDIN in names else ""
-    with Bars() as bars, cost_lines(bars), place.open(progress=bars, **layers_given(layers, openie)) as memory:
+    with Bars() as bars, cost_lines(bars), place.open(progress=bars, **parse_layers(layers, openie)) as memory:
         given = _Sources(memory, names, text, include or ())
-        described = metadata_given(metadata, "--metadata")
+        described = parse_metadata(metadata, "--metadata")
         if len(names) == 1 and not given.folders and ray is None:
             add_one = partial(memory.add, key=key, title=title, metadata=described)
             outcomes = _alone(add_one, next(iter(given)), as_json=as_json)
@@ -113,8 +113,8 @@ def deepen(
 
     If a document fails, the others go on, and the exit status is 1.
     """
-    with Bars() as bars, cost_lines(bars), place.stored(progress=bars) as memory:
-        chosen = layers_given(layers, openie).get("layers")
+    with Bars() as bars, cost_lines(bars), place.open_existing(progress=bars) as memory:
+        chosen = parse_layers(layers, openie).get("layers")
         outcomes = memory.deepen(
             documents or None, layers=chosen, limits=memgraph_rag.Limits(tokens=max_tokens, seconds=max_seconds)
         )
@@ -134,7 +134,7 @@ def remove_layer(
 
     A document without the layer is unchanged. If a document fails, the others go on, and the exit status is 1.
     """
-    with place.stored() as memory:
+    with place.open_existing() as memory:
         results = _outcome_forms(memory.maintenance.remove_layer(layer, documents or None))
         failed = _show_json(results) if as_json else _show_lines(results)
     if failed:
@@ -187,7 +187,7 @@ class _Sources:
         from memgraph_rag.text.folders import Folder
 
         is_folder = {name: name != _STDIN and Path(name).is_dir() for name in names}
-        own = file_of(memory.settings.store)
+        own = find_file(memory.settings.store)
         files = [own] if own else []
         kinds = [kind for listed in include for kind in listed.split(",")]
         self.folders = [Folder(Path(name), without=files, include=kinds) for name in names if is_folder[name]]
@@ -238,7 +238,7 @@ def _show_left_out(folders: Iterable[Folder]) -> None:
     for folder in folders:
         for path, reason in folder.left_out.items():
             logger.debug("left out: %s (%s)", render.plain(str(path)), reason)
-        for line in render.left_out_lines(folder.path, folder.left_out, of_kind=folder.OF_KIND):
+        for line in render.format_left_out(folder.path, folder.left_out, of_kind=folder.OF_KIND):
             render.to_stderr().print(line, soft_wrap=True)
 
 
@@ -280,7 +280,7 @@ def forget(
         return
     if document is None or user is not None or session is not None:
         raise typer.BadParameter("name a document, or --user and perhaps --session")
-    with place.stored() as memory:
+    with place.open_existing() as memory:
         if question:
             memory.forget(question=document)
             form: dict[str, Any] = {"question": document, "action": "forgotten"}
@@ -295,7 +295,7 @@ def forget(
 
 
 def _forget_user(place: Place, user: str, session: str | None, *, as_json: bool) -> None:
-    with place.stored() as memory:
+    with place.open_existing() as memory:
         forms = [receipt.as_dict() for receipt in memory.forget(user=user, session=session)]
     if as_json:
         json_output.write_json({"receipts": forms})

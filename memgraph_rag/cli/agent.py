@@ -17,7 +17,7 @@ import platformdirs
 import typer
 
 from memgraph_rag.agents import hook as fast_hook
-from memgraph_rag.agents.clients import CLIENTS, edits_of
+from memgraph_rag.agents.clients import CLIENTS, list_edits
 from memgraph_rag.agents.hook_service import HookService, store_session
 from memgraph_rag.agents.projects import PERSON, find_project
 from memgraph_rag.cli import json_output
@@ -63,8 +63,8 @@ def default_folder() -> Path:
 @app.command()
 def connect(client: Client, *, yes: Yes = False, home: Home = None, folder: Folder = None) -> None:
     """Write what a client needs into its settings: the server, hooks where it has them. Shows a diff first."""
-    place = _made(folder)
-    changes = plan_changes(edits_of(client, home=home or Path.home(), folder=place))
+    place = _make_folder(folder)
+    changes = plan_changes(list_edits(client, home=home or Path.home(), folder=place))
     if not changes:
         typer.echo(f"{client} is connected already.")
     elif _confirm(changes, yes=yes):
@@ -75,7 +75,7 @@ def connect(client: Client, *, yes: Yes = False, home: Home = None, folder: Fold
 @app.command()
 def disconnect(client: Client, *, yes: Yes = False, folder: Folder = None) -> None:
     """Take back what 'connect' wrote: a file that did not change since gets its former bytes."""
-    connections = Connections(_made(folder))
+    connections = Connections(_make_folder(folder))
     changes = connections.plan_disconnect(client)
     if _confirm(changes, yes=yes):
         connections.disconnect(client, changes)
@@ -114,7 +114,7 @@ def status(*, folder: Folder = None, as_json: Json = False) -> None:
 @at_place
 def serve(place: Place, folder: Folder = None, idle_s: float = _IDLE_S) -> None:
     """Serve hooks and clients of this person until nobody calls. Hooks start it; a second one ends at once."""
-    path = _made(folder)
+    path = _make_folder(folder)
     lock = FileLock(path / "server.lock")
     try:
         lock.acquire(blocking=False)
@@ -142,7 +142,7 @@ def serve(place: Place, folder: Folder = None, idle_s: float = _IDLE_S) -> None:
 @app.command("mcp", hidden=True)
 def serve_client(*, folder: Folder = None) -> None:
     """Serve one client on standard streams from the local server, with the memory of the project it was started in."""
-    path = _made(folder)
+    path = _make_folder(folder)
     if not _is_running(path):
         fast_hook.start_server(str(path))
     end = time.monotonic() + _START_S
@@ -162,7 +162,7 @@ def hook(
     folder: Folder = None,
 ) -> None:
     """Answer an event of a coding agent, whose JSON is on standard input. Clients call it; errors go into a log."""
-    fast_hook.main([str(_made(folder)), client, event])
+    fast_hook.main([str(_make_folder(folder)), client, event])
 
 
 def import_sessions(place: Place, client: str, paths: Sequence[Path], *, as_json: bool) -> bool:
@@ -210,7 +210,7 @@ def _confirm(changes: list[Change], *, yes: bool) -> bool:
     return yes or typer.confirm("Write this?")
 
 
-def _made(folder: Path | None) -> Path:
+def _make_folder(folder: Path | None) -> Path:
     """Return the absolute path of the server's folder, which only its owner can read. Create it if it is missing."""
     path = (folder or default_folder()).expanduser().absolute()
     try:

@@ -22,7 +22,7 @@ import typer
 
 from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.doctor import examine
-from memgraph_rag.cli.options import Json, Place, at_place, layers_given
+from memgraph_rag.cli.options import Json, Place, at_place, parse_layers
 from memgraph_rag.cli.sanitize import label as shown
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound
 from memgraph_rag.ingestion.layer_choice import FULL, expand_full
@@ -82,7 +82,7 @@ def serve_agents(
     if http:
         serve(place, port, allow_host, tokens, layers)
         return
-    settings = _checked_settings(place)
+    settings = _check_settings(place)
     with _memories(place, layers, is_shared=False) as memories:
         _transports().serve_stdio(memories, settings.namespace)
 
@@ -96,7 +96,7 @@ def serve(
     ui_write: UiWrite = False,
 ) -> None:
     """Serve the memory over HTTP at 127.0.0.1 to programs (REST) and agents (MCP). Each client needs a token."""
-    settings = _checked_settings(place)
+    settings = _check_settings(place)
     transports = _transports()
     _finish_former_jobs(place, layers, settings)
     with _memories(place, layers, is_shared=True) as memories:
@@ -119,7 +119,7 @@ def ui(
     only.
     """
     shown_place = place if ui_write else replace(place, read_only=True)
-    settings = _checked_settings(shown_place)
+    settings = _check_settings(shown_place)
     if not ui_write:  # else the file is made
         shown_place.check_file()
     transports = _transports()
@@ -152,7 +152,7 @@ def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) ->
     folder = folder_of_jobs(settings.store, settings.neo4j.database)
     if settings.read_only or not folder.is_dir():
         return
-    at_once, _ = _split(layers_given(layers).get("layers"))
+    at_once, _ = _split(parse_layers(layers).get("layers"))
     with closing(Memories(_Openings(place, at_once, shares=True))) as memories:
         try:
             for line in finish_jobs(folder, memories):
@@ -162,7 +162,7 @@ def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) ->
             typer.echo(f"What a former version accepted waits in {folder} for the next start. {shown(why)}", err=True)
 
 
-def _checked_settings(place: Place) -> Settings:
+def _check_settings(place: Place) -> Settings:
     """Return the settings. Raise at once for errors that would fail every request: a missing SDK, a wrong setting."""
     require_sdk()
     return place.settings()
@@ -176,7 +176,7 @@ def _memories(place: Place, layers: str | None, *, is_shared: bool, **settings: 
         is_shared: whether clients of several namespaces reach the server.
         settings: of each memory, in place of the person's.
     """
-    given = layers_given(layers)
+    given = parse_layers(layers)
     at_once, later = _split(given["layers"] if given else _default_layers(place))
     openings = _Openings(place, at_once, shares=is_shared, **settings)
     memories = Memories(openings, later=later, idle_s=IDLE_S if is_shared else None)
@@ -197,7 +197,7 @@ def open_memories(place: Place, **settings: Any) -> AbstractContextManager[Memor
     Raises:
         SettingsError: the SDK is missing, or a setting is wrong.
     """
-    _checked_settings(place)
+    _check_settings(place)
     return _memories(place, None, is_shared=True, **settings)
 
 

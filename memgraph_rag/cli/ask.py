@@ -60,7 +60,7 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Ask a question. The answer cites exact spans of the stored documents."""
-    with Bars() as bars, place.stored(progress=bars) as memory:
+    with Bars() as bars, place.open_existing(progress=bars) as memory:
         items = memory.stream(
             question,
             strategy=strategy,

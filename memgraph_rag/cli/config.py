@@ -23,7 +23,7 @@ def config(place: Place, as_json: Json = False) -> None:
     A secret that is set is shown as three stars.
     """
     settings, origins = place.settings_and_origins()
-    values = {name: _shown_value(settings, name) for name in NAMES}
+    values = {name: _show_value(settings, name) for name in NAMES}
     if as_json:
         json_output.write_json([_form(name, value, origins.get(name)) for name, value in values.items()])
         return
@@ -38,7 +38,7 @@ def config(place: Place, as_json: Json = False) -> None:
     out.print(f"Your file: {render.label(str(user_file()))}{'' if user_file().exists() else ' (not there)'}")
 
 
-def _shown_value(settings: Settings, name: str) -> Any:
+def _show_value(settings: Settings, name: str) -> Any:
     """Return the value of a setting as a JSON value. A secret that is set becomes three stars."""
     value: Any = settings
     for part in name.split("."):

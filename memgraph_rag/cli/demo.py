@@ -18,7 +18,7 @@ import typer
 import memgraph_rag
 from memgraph_rag.cli import render
 from memgraph_rag.cli.ask import replay, show_reading
-from memgraph_rag.cli.options import Place, file_of
+from memgraph_rag.cli.options import Place, find_file
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.errors import SettingsError
 
@@ -112,7 +112,7 @@ def _command(place: Place) -> str:
 
 def _answers_path(place: Place) -> Path:
     """Return the path of the answers file: in the folder of the store's file, or in the user's data folder."""
-    path = file_of(place.store) if place.store else None
+    path = find_file(place.store) if place.store else None
     if path is None:
         return platformdirs.user_data_path("memgraph_rag") / "demo-answers.json"
     return path.with_name(f"{path.stem}-answers.json")

@@ -23,7 +23,7 @@ import typer
 from packaging.requirements import Requirement
 
 from memgraph_rag.cli import json_output, render
-from memgraph_rag.cli.options import Json, Place, file_of
+from memgraph_rag.cli.options import Json, Place, find_file
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.contracts import Progress
 from memgraph_rag.errors import (
@@ -125,7 +125,7 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
         **({"reader": lambda: _reader(settings, progress)} if is_elsewhere else {}),
         "calibration": lambda: _calibration(settings),
         "store": lambda: crash() or _store(place, settings),
-        "graph": lambda: _not_tried(crash()) or _graph(place, settings, repair=repair),
+        "graph": lambda: _make_not_tried(crash()) or _graph(place, settings, repair=repair),
         "local Neo4j": _local_neo4j,
     }
     for part, check in checks.items():
@@ -269,7 +269,7 @@ def _yes_calibration(settings: Settings) -> Finding:
 
 def _crash(settings: Settings) -> Finding | None:
     """Return a failed finding if Ladybug crashes when it reads the store's file, else None."""
-    path = file_of(settings.store)
+    path = find_file(settings.store)
     if path is None or not path.is_file():
         return None
     try:
@@ -279,13 +279,13 @@ def _crash(settings: Settings) -> Finding | None:
     return None
 
 
-def _not_tried(crash: Finding | None) -> Finding | None:
+def _make_not_tried(crash: Finding | None) -> Finding | None:
     return Finding("graph", "fail", "not tried: the store's file is damaged", crash.advice) if crash else None
 
 
 def _store(place: Place, settings: Settings) -> Finding:
     """Check that the store opens and has a fitting schema. A missing file is not created."""
-    path = file_of(settings.store)
+    path = find_file(settings.store)
     if path is not None and not path.exists():
         return Finding("store", "ok", f"{path} is not there yet; the first 'memgraph-rag add' makes it")
     try:
@@ -316,7 +316,7 @@ def _logs_aside(path: Path | None) -> list[str]:
 
 def _graph(place: Place, settings: Settings, *, repair: bool) -> Finding:
     """Check the integrity of the namespace's graph. With ``repair``, repair it first."""
-    path = file_of(settings.store)
+    path = find_file(settings.store)
     if path is not None and not path.exists():
         return Finding("graph", "ok", "nothing is stored yet")
     try:

@@ -296,7 +296,7 @@ class _Evaluation:
                 run = Run(folder, memory, self.outcomes, self.limits, self.bars, memory_layers)
                 run.add()
                 for method in (method for method in methods if method.build.key == key):
-                    found[method.label] = _outcomes_of(run, method)
+                    found[method.label] = _list_outcomes(run, method)
                 buildings += self.outcomes.buildings(memory.namespace)
                 headers.append(_header(memory, self.limits, with_model=any(method.strategy for method in methods)))
         in_order = [outcome for method in methods for outcome in found[method.label]]
@@ -336,7 +336,7 @@ def _layer(name: str, settings: Settings, arguments: Mapping[str, Any]) -> str |
     return make_memory_layer(name, arguments) if is_of_memory else make_layer(name, settings, arguments)
 
 
-def _outcomes_of(run: Run, method: Method) -> list[Outcome]:
+def _list_outcomes(run: Run, method: Method) -> list[Outcome]:
     reader = make_reader(method, run.folder.name)
     return run.ask(method, reader) if method.strategy else run.search(method, reader)  # pyright: ignore[reportArgumentType]
 

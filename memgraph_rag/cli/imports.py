@@ -125,7 +125,7 @@ def _import_export(
     """Store the conversations of an export, print their number, and return the outcomes."""
     name, items = read_export(path, format_name)
     read = list(items)
-    documents = [_owned(item, user) for item in read if isinstance(item, Document)]
+    documents = [_set_owner(item, user) for item in read if isinstance(item, Document)]
     outcomes: list[Receipt | Failure] = [item for item in read if isinstance(item, Failure)]
     for number, outcome in enumerate(memory.add_many(documents), 1):
         outcomes.append(outcome)
@@ -135,7 +135,7 @@ def _import_export(
     return outcomes
 
 
-def _owned(document: Document, user: str | None) -> Document:
+def _set_owner(document: Document, user: str | None) -> Document:
     if user is None:
         return document
     return replace(document, metadata={**document.metadata, USER: user, SESSION: document.key})

@@ -15,7 +15,7 @@ import typer
 import memgraph_rag
 from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.ask import replay
-from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf, metadata_given
+from memgraph_rag.cli.options import Json, Place, SessionOf, UserOf, parse_metadata
 from memgraph_rag.errors import DocumentNotFound, SettingsError
 from memgraph_rag.maintenance.file_replacement import replace_file
 
@@ -60,7 +60,7 @@ def search(
 
     The best comes first. Without --min-relevance, passages that say little about the query fill the list too.
     """
-    with place.stored() as memory:
+    with place.open_existing() as memory:
         evidence_list = memory.search(
             query,
             k=k,
@@ -68,7 +68,7 @@ def search(
             documents=document or None,
             user=user,
             session=session,
-            where=metadata_given(where, "--where"),
+            where=parse_metadata(where, "--where"),
             since=since,
             until=until,
             at=at,
@@ -101,7 +101,7 @@ def brief(
 
     Each line ends with its source and the characters that it rests on. No language model is used.
     """
-    with place.stored() as memory:
+    with place.open_existing() as memory:
         written = memory.brief(max_tokens=max_tokens, about=about, user=user, session=session, at=at)
     if as_json:
         json_output.write_json(written.as_dict())
@@ -130,7 +130,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show the graph around a document, an entity, a kept question or an overview, or the text of one node."""
-    with place.stored() as memory:
+    with place.open_existing() as memory:
         node = _node(memory, name) if kind is None else None
         if node is not None and html is None:
             keys = {record.id: record.key for record in memory.documents()}
@@ -190,7 +190,7 @@ def _write_page(path: Path, memory: Memory, neighbourhood: Neighbourhood) -> Non
 
 def questions(place: Place, as_json: Json = False) -> None:
     """List the kept questions, newest first. For a stale question, list the documents that changed since."""
-    with place.stored() as memory:
+    with place.open_existing() as memory:
         listed = memory.questions()
     if as_json:
         json_output.write_json([question.as_dict() for question in listed])
@@ -213,7 +213,7 @@ def documents(place: Place, as_json: Json = False) -> None:
 
     They are sorted by key.
     """
-    with place.stored() as memory:
+    with place.open_existing() as memory:
         listed = [record.as_dict() for record in memory.documents()]
     if as_json:
         json_output.write_json(listed)
@@ -227,7 +227,7 @@ def documents(place: Place, as_json: Json = False) -> None:
 
 def status(place: Place, as_json: Json = False) -> None:
     """Count nodes and relationships by type, and show the store, its schema, the models and the built layers."""
-    with place.stored() as memory:
+    with place.open_existing() as memory:
         stats, records = memory.status(), memory.documents()
         form = {
             "counts": stats["counts"],

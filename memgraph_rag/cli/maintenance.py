@@ -51,7 +51,7 @@ def export_file(
         raise typer.BadParameter("standard output can take the archive alone", param_hint="--json")
     if file == _STREAM and form not in (None, "jsonl", "graphml"):
         raise typer.BadParameter("name a folder for this form", param_hint="FILE")
-    with place.stored() as memory:
+    with place.open_existing() as memory:
         maintenance = memory.maintenance
         export = maintenance.export_to if form is None else partial(maintenance.export_files, form=cast("Any", form))
         write = partial(export, user=user, session=session)
@@ -82,7 +82,7 @@ def purge(place: Place, as_json: Json = False) -> None:
 
     All namespaces of the file are rewritten. The disk must have room for a second copy. A Neo4j server is refused.
     """
-    with place.stored() as memory:
+    with place.open_existing() as memory:
         store = memory.settings.store
         memory.maintenance.purge()
     if as_json:
@@ -100,7 +100,7 @@ def reembed(place: Place, as_json: Json = False) -> None:
         raise typer.BadParameter("name the new embedder of the store", param_hint="--embedder")
     place.check_file()
     wanted = place.settings().embedder
-    with Bars() as bars, place.stored(embedder=_StoredEmbedder(place), progress=bars) as memory:
+    with Bars() as bars, place.open_existing(embedder=_StoredEmbedder(place), progress=bars) as memory:
         number = memory.maintenance.reembed(wanted)
         schema = memory.status()["schema"]
     result = {"embedder": schema["embedder"], "dimension": schema["dimension"], "documents": number}

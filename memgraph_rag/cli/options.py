@@ -34,9 +34,9 @@ __all__ = [
     "SessionOf",
     "UserOf",
     "at_place",
-    "file_of",
-    "layers_given",
-    "metadata_given",
+    "find_file",
+    "parse_layers",
+    "parse_metadata",
     "start_logging",
 ]
 
@@ -88,9 +88,9 @@ class Place:
 
     def settings_and_origins(self) -> tuple[Settings, dict[str, Origin]]:
         """Return the settings, and the origin of each setting that is not a default, by the setting's name."""
-        return memgraph_rag.Settings.resolve(store=self.store, read_only=self.read_only or None, **self._given())
+        return memgraph_rag.Settings.resolve(store=self.store, read_only=self.read_only or None, **self._list_given())
 
-    def stored(self, **more: Any) -> Memory:
+    def open_existing(self, **more: Any) -> Memory:
         """Open an existing memory. As ``open``, but a missing file of ``--store`` is not created.
 
         Without ``--store`` it is ``open``: a missing file of the settings or of the default is created.
@@ -110,7 +110,7 @@ class Place:
         Raises:
             StoreUnavailable: the file does not exist.
         """
-        path = file_of(self.store) if self.store else None
+        path = find_file(self.store) if self.store else None
         if path is not None and not path.exists():
             raise StoreUnavailable(
                 f"Expected a memory at {show(self.store)}, got no such file. Look at its name, or begin one: "
@@ -126,13 +126,13 @@ class Place:
         """
         if self.read_only:
             more["read_only"] = True
-        return memgraph_rag.Memory(self.store, **self._given() | more)
+        return memgraph_rag.Memory(self.store, **self._list_given() | more)
 
-    def _given(self) -> dict[str, Any]:
+    def _list_given(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("namespace", "model", "reader", "embedder")}
 
 
-def file_of(store: str) -> Path | None:
+def find_file(store: str) -> Path | None:
     """Return the path of a store's file, or None if the store is a server or in memory.
 
     Raises:
@@ -149,7 +149,7 @@ def file_of(store: str) -> Path | None:
         ) from error
 
 
-def layers_given(names: str | None, openie: str | None = None) -> dict[str, Any]:
+def parse_layers(names: str | None, openie: str | None = None) -> dict[str, Any]:
     """Return ``{"layers": …}`` for ``Memory``, or ``{}`` if both options are missing.
 
     Args:
@@ -164,7 +164,7 @@ def layers_given(names: str | None, openie: str | None = None) -> dict[str, Any]
     return {"layers": tuple(layers)} if layers or names else {}
 
 
-def metadata_given(pairs: Sequence[str] | None, option: str) -> dict[str, MetadataValue] | None:
+def parse_metadata(pairs: Sequence[str] | None, option: str) -> dict[str, MetadataValue] | None:
     """Parse NAME=VALUE pairs as metadata, or return None if there are no pairs.
 
     A value that is a JSON number or truth value keeps that type. All other values, and those of ``user`` and

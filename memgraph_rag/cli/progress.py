@@ -48,7 +48,7 @@ class Bars:
         """Draw the progress of one phase; see ``contracts.Progress``."""
         if not self._shown:
             return
-        live = self._started()
+        live = self._get_live()
         if what not in self._phases:
             self._phases[what] = live.add_task(what, total=total)
         live.update(self._phases[what], completed=done, total=total)
@@ -88,7 +88,7 @@ class Bars:
         self._live = None
         self._phases.clear()
 
-    def _started(self) -> Progress:
+    def _get_live(self) -> Progress:
         if self._live is None:
             columns = (TextColumn("{task.description}"), BarColumn(), _Count(), TimeElapsedColumn())
             live = Progress(*columns, console=self._console, redirect_stdout=False)
@@ -99,7 +99,7 @@ class Bars:
     def _pulse(self, what: str) -> None:
         """Show a bar of unknown length on a terminal."""
         if self._shown and self._console.is_terminal:
-            self._phases[what] = self._started().add_task(what, total=None)
+            self._phases[what] = self._get_live().add_task(what, total=None)
 
     def _drop(self, what: str) -> None:
         """Remove the bar of a phase from the screen, if there is one."""

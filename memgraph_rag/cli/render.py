@@ -31,8 +31,8 @@ __all__ = [
     "evidence_lines",
     "facts",
     "failure_line",
+    "format_left_out",
     "label",
-    "left_out_lines",
     "plain",
     "receipt_line",
     "show_grounds",
@@ -118,10 +118,10 @@ def part_line(console: Console, number: int, part: Mapping[str, Any]) -> None:
         number: place of the part in the plan, from 1.
         part: the plain form of a ``Part``.
     """
-    console.print(Text(f"{'':>5}  {_written_part(number, part)}", style="cyan"), soft_wrap=True)
+    console.print(Text(f"{'':>5}  {_format_part(number, part)}", style="cyan"), soft_wrap=True)
 
 
-def _written_part(number: int, part: Mapping[str, Any]) -> str:
+def _format_part(number: int, part: Mapping[str, Any]) -> str:
     return f"{number}. {_line(part['question'])} → {_line(part['value']) or 'nothing found'}"
 
 
@@ -165,7 +165,7 @@ def show_grounds(console: Console, answer: Mapping[str, Any]) -> None:
         for number, part in enumerate(answer["parts"], 1):
             own = [(cited["document_id"], cited["start"]) for cited in part["citations"]]
             marks = "".join(f" [{place}]" for place, cited in enumerate(places, 1) if cited in own)
-            console.print(Text(f"    {_written_part(number, part)}{marks}"), soft_wrap=True)
+            console.print(Text(f"    {_format_part(number, part)}{marks}"), soft_wrap=True)
     if answer["citations"]:
         console.print("\nSources", style="dim")
         for number, citation in enumerate(answer["citations"], 1):
@@ -241,7 +241,7 @@ def failure_line(failure: Mapping[str, Any]) -> Text:
     return line.append(f"  {failure['error']}: {_line(failure['message'])}", style="default")
 
 
-def left_out_lines(folder: Path, left_out: Mapping[Path, str], *, of_kind: str) -> Iterator[Text]:
+def format_left_out(folder: Path, left_out: Mapping[Path, str], *, of_kind: str) -> Iterator[Text]:
     """Yield one line for each reason why files of a folder were skipped: their number and the first names.
 
     Args:

@@ -233,7 +233,7 @@ _GO_WITH = {
 def _check_names(values: Given) -> None:
     for name, value in values.items():
         if name not in NAMES and name not in GROUPS:
-            raise _unknown_name_error(name, value.origin)
+            raise _make_unknown_name_error(name, value.origin)
 
 
 def _check_texts(values: Given) -> None:
@@ -321,7 +321,7 @@ def _list_facts(origin: Origin) -> dict[str, Any]:
     return {name: fact for name, fact in facts.items() if fact}
 
 
-def _unknown_name_error(name: str, origin: Origin) -> SettingsError:
+def _make_unknown_name_error(name: str, origin: Origin) -> SettingsError:
     """Return the error for a name that is not a setting, with a similar name."""
     near = get_close_matches(name[:_MOST_COMPARED], NAMES, n=1)
     hint = f"Did you mean '{near[0]}'?" if near else f"The settings are {', '.join(NAMES)}."
