@@ -70,9 +70,9 @@ class _Transformers(_Timed):
         import torch
         from transformers import AutoModelForCausalLM, GenerationConfig
 
-        from memgraph_rag.models.engine.hardware import best_dtype
+        from memgraph_rag.models.engine.hardware import choose_dtype
 
-        dtype = best_dtype(torch.device("cpu"))
+        dtype = choose_dtype(torch.device("cpu"))
         self._network: Any = AutoModelForCausalLM.from_pretrained(
             weights.folder, dtype=dtype, attn_implementation="sdpa"
         ).eval()

@@ -83,7 +83,7 @@ def print_rows(asked: Sequence[Asked], hands: Mapping[str, Any], penalty: float)
 
 def _outcome(asked: Asked, weights: Weights) -> Outcome:
     order = sorted(range(len(asked.labels)), key=asked.candidates.moments.__getitem__)
-    likely = likeness.probabilities(asked.candidates, *weights)[order]
+    likely = likeness.estimate_probabilities(asked.candidates, *weights)[order]
     return Outcome(asked.size, asked.is_now, likely, asked.labels[order], asked.right[order])
 
 

@@ -23,7 +23,7 @@ from memgraph_rag.models.engine import attention, span_mass
 from memgraph_rag.models.engine.cuda.cuda_graphs import GraphedDecoding, Run, capture_on_gpu
 from memgraph_rag.models.engine.cuda.graphed_reading import GraphedReading
 from memgraph_rag.models.engine.cuda.varlen import varlen_kernel
-from memgraph_rag.models.engine.hardware import best_dtype
+from memgraph_rag.models.engine.hardware import choose_dtype
 from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.models.engine.reference import PlainModel
 from memgraph_rag.types import Generation
@@ -155,7 +155,7 @@ def _in_half_precision(
     And whether steps of it are captured: experts' products, in float32, ask for numbers on the host.
     """
     device = torch.device(options.device)
-    dtype = _short(best_dtype(device)) if device.type == "cuda" else "bfloat16"
+    dtype = _short(choose_dtype(device)) if device.type == "cuda" else "bfloat16"
     half = TransformersModel(folder, dtype=dtype, device=options.device)
     rough = PlainModel(folder, dtype=dtype, device="cpu")
     prompts = [*PROMPTS, *reversed(PROMPTS)]

@@ -25,7 +25,7 @@ from ratios import Ratio, Target, in_turn
 from memgraph_rag.models.engine import shared_writing
 from memgraph_rag.models.engine.cuda.cuda_graphs import GraphedDecoding
 from memgraph_rag.models.engine.cuda.graphed_reading import GraphedReading
-from memgraph_rag.models.engine.hardware import best_dtype
+from memgraph_rag.models.engine.hardware import choose_dtype
 from memgraph_rag.text.splitting import split
 from memgraph_rag.types import as_line
 
@@ -49,7 +49,7 @@ _UNCOUNTED = 2  # runs: one as at first, and one in which what comes again is ca
 def device(options: Options, _: str) -> Iterator[Ratio | Card]:
     """What the card does, and with what bounds are reckoned."""
     there = torch.device(options.device)
-    yield from measure(there, best_dtype(there), size=options.sizes.side)
+    yield from measure(there, choose_dtype(there), size=options.sizes.side)
 
 
 def capture(options: Options, part: str) -> Iterator[Ratio]:

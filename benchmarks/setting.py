@@ -17,7 +17,7 @@ import torch
 from engines import Weights
 
 from memgraph_rag.cli.progress import Bars
-from memgraph_rag.models.engine.hardware import best_dtype
+from memgraph_rag.models.engine.hardware import choose_dtype
 from memgraph_rag.models.engine.language_model import TransformersModel
 
 __all__ = ["FULL", "QUICK", "Say", "Setting", "Sizes", "beginning", "plain_format", "using"]
@@ -68,7 +68,7 @@ QUICK = Sizes(
 
 def plain_format(device: str) -> str:
     """The number format of what the engine is compared with: "auto", which on a CPU may be 8-bit integers, without."""
-    return str(best_dtype(torch.device("cpu"))).removeprefix("torch.") if device == "cpu" else "auto"
+    return str(choose_dtype(torch.device("cpu"))).removeprefix("torch.") if device == "cpu" else "auto"
 
 
 @dataclass(frozen=True)

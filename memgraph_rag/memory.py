@@ -619,7 +619,7 @@ class Memory:
         if question is not None:
             with telemetry.span("forget_question"):
                 return kept_questions.forget(self._parts.store, question)
-        with telemetry.span("forget") as event_fields, self._parts.answers.forgetting():
+        with telemetry.span("forget") as event_fields, self._parts.answers.clear_at_exit():
             receipts = scopes.forget(self._parts.store, self._parts.scopes, document, user=user, session=session)
             self._parts.journal.clear()
             reembed.delete_scratch_files(self._parts.reembedding_dir)

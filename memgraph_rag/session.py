@@ -264,7 +264,7 @@ class Session:
         if first.id in stored:
             return self._replace_turn(first, stored[first.id].page), 1
         page = self._last if self._last.is_open else Page(self._conversation, self._last.number + 1)
-        new = page.fitting(self._assign_ids(turns, stored))
+        new = page.take_fitting(self._assign_ids(turns, stored))
         written = self._write_page(page, (*page.turns, *new))
         stored.update((turn.id, StoredTurn(turn.id, page.number, turn.form)) for turn in new)
         self._last = written

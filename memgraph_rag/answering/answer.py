@@ -401,12 +401,12 @@ class Reading:
             short=written.short if written else "",
         )
 
-    def bearing(self, question: str, trace: Sequence[Step]) -> float:
-        """Return how relevant the nodes of a trace are to a question (``Quotes.bearing``); below 0 ``ask`` abstains.
+    def measure_relevance(self, question: str, trace: Sequence[Step]) -> float:
+        """Return how relevant the nodes of a trace are to a question, as ``Quotes.measure_relevance`` does.
 
-        It is infinite if the embedder cannot tell, and minus infinity if the nodes have no sentences.
+        Below 0 ``ask`` abstains. It is infinite if the embedder cannot tell, minus infinity if the nodes have no words.
         """
-        return self._make_rules(SearchWithin(self._search, Extent())).bearing(
+        return self._make_rules(SearchWithin(self._search, Extent())).measure_relevance(
             question, self._evidence(trace, self._store)
         )[0]
 

@@ -50,7 +50,7 @@ class RefusalRules:
         knowledge. If the evidence is about a similar thing, or another person said it, the text is too similar to the
         question for the model to notice. Speakers are checked only if each segment of the evidence has a speaker.
         """
-        bearing, unnamed = self.bearing(question, evidence)
+        bearing, unnamed = self.measure_relevance(question, evidence)
         if bearing < 0:
             texts = [segment.text for segment in evidence.segments]
             near_names = self._search.find_similar_names(unnamed, texts) if unnamed else []
@@ -64,18 +64,18 @@ class RefusalRules:
                 return Refusal(StopReason.ANOTHER_SPEAKER, _quote_other_speaker(*wanted_and_other, evidence.segments))
         return None
 
-    def bearing(self, question: str, evidence: ReadEvidence) -> tuple[float, list[str]]:
+    def measure_relevance(self, question: str, evidence: ReadEvidence) -> tuple[float, list[str]]:
         """Return the relevance of the evidence to a question, and the names of the question that it does not hold.
 
         The title of a document counts as a part of its segments. The names are empty if they are not checked.
         """
         quotes, titles = evidence.quotes, evidence.titles
         if not self._checks_names or not quotes.can_tell:
-            return quotes.bearing(question), []
+            return quotes.measure_relevance(question), []
         texts = [f"{titles.get(segment.document_id, '')}\n{segment.text}" for segment in evidence.segments]
         is_held = self._search.check_names(question, texts)
         unnamed = [name for name, is_named in is_held.items() if not is_named]
-        return quotes.bearing(question, unnamed=len(unnamed) / len(is_held) if is_held else 0.0), unnamed
+        return quotes.measure_relevance(question, unnamed=len(unnamed) / len(is_held) if is_held else 0.0), unnamed
 
 
 def describe_parts(parts: Sequence[Part], *, is_spent: bool) -> str:

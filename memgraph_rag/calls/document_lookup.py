@@ -62,7 +62,7 @@ def _find_by_paths(store: GraphStore, names: dict[str, str | Path]) -> dict[str,
     files = {key: spellings(Path(name)) for key, name in names.items() if may_be_path(key)}
     if not files:
         return {}
-    stored = store.matching_fingerprints(sources=[path for paths in files.values() for path in paths])
+    stored = store.find_fingerprints(sources=[path for paths in files.values() for path in paths])
     ids = {key: document_id for key, paths in files.items() if (document_id := _find_single(key, paths, stored))}
     records = {record.id: record for record in store.documents(list(ids.values()))}
     return {key: records[document_id] for key, document_id in ids.items() if document_id in records}

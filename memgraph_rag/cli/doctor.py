@@ -157,7 +157,7 @@ def _packages() -> Finding:
 
 
 def _cache(settings: Settings) -> Finding:
-    free = shutil.disk_usage(_existing(settings.cache_dir)).free / 1e9
+    free = shutil.disk_usage(_find_existing(settings.cache_dir)).free / 1e9
     summary = f"{settings.cache_dir}, {free:.1f} GB free"
     if free < _ROOM_GB:
         advice = f"converting a model needs about {_ROOM_GB:.0f} GB once; set MEMGRAPH_RAG_CACHE_DIR to a larger disk"
@@ -165,7 +165,7 @@ def _cache(settings: Settings) -> Finding:
     return Finding("cache", "ok", summary)
 
 
-def _existing(path: Path) -> Path:
+def _find_existing(path: Path) -> Path:
     """Return the path, or its nearest parent folder that exists."""
     return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
 

@@ -119,7 +119,7 @@ class GraphView(GraphReader, Protocol):
         """Return the time at which each kept question was asked (ISO 8601 in UTC), by question id; stale ones too."""
         ...
 
-    def matching_fingerprints(
+    def find_fingerprints(
         self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = (), document_ids: Sequence[str] = ()
     ) -> list[Fingerprint]:
         """Return the documents that were read from one of these files, or have one of these text hashes or ids, by key.

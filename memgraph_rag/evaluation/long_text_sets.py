@@ -115,7 +115,7 @@ def narrativeqa_rows(file: Path) -> list[Row]:
         if row["set"] != _SPLIT:
             continue
         if key not in texts:
-            texts[key] = summaries.get(key, "") if is_summary else _visible_text(home / "tmp" / f"{key}.content")
+            texts[key] = summaries.get(key, "") if is_summary else _strip_tags(home / "tmp" / f"{key}.content")
         if texts[key].strip():
             rows.append({**row, "qid": f"{key}-{number}", "title": titles[key], "text": texts[key]})
     return rows
@@ -133,7 +133,7 @@ def _csv(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def _visible_text(story: Path) -> str:
+def _strip_tags(story: Path) -> str:
     """Return a story as it was downloaded, empty if it was not; scripts of films are web pages, and lose their tags."""
     data = story.read_bytes() if story.is_file() else b""
     try:

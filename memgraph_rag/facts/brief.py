@@ -71,14 +71,14 @@ class Briefs:
         """
         now = (extent.until or datetime.now(timezone.utc)).date()
         known = within(self._search.facts.refresh(), extent)
-        candidates = [*_holding(known), *_list_plans(known, now), *self._last(extent, about)]
+        candidates = [*_list_holding(known), *_list_plans(known, now), *self._last(extent, about)]
         chosen = self._without_repetitions(candidates, about)
         return self._fit(self._place(chosen), max_tokens)
 
     def _last(self, extent: Extent, about: str | None) -> Iterator[_Candidate]:
         """Yield what people said last, or what a search finds; a machine's words if there are no others."""
         if about is None:
-            ids = self._search.newest(extent, _MOST_LAST)
+            ids = self._search.find_newest(extent, _MOST_LAST)
             nodes = {node.id: node for node in self._graph.nodes(ids)}
             segments = [segment for each in ids if isinstance(segment := nodes.get(each), Segment)]
         else:
@@ -146,14 +146,14 @@ class Briefs:
         return brief
 
 
-def _holding(facts: Iterable[Fact]) -> Iterator[_Candidate]:
+def _list_holding(facts: Iterable[Fact]) -> Iterator[_Candidate]:
     """Yield the values that hold, the wishes and the deeds, the newest first, some dozens of each."""
     known = sorted(facts, key=_age)
     values = filter(None, (_value(of) for of in group_by_subject(known).values()))
-    yield from _newest(values)
-    yield from _newest(_make(fact, "wish", fact.value) for fact in known if fact.kind in WISHES)
+    yield from _take_newest(values)
+    yield from _take_newest(_make(fact, "wish", fact.value) for fact in known if fact.kind in WISHES)
     deeds = (fact for fact in known if fact.kind == "event" and fact.value != "never")
-    yield from _newest(_make(fact, "deed", _format_quote(fact)) for fact in deeds)
+    yield from _take_newest(_make(fact, "deed", _format_quote(fact)) for fact in deeds)
 
 
 def _value(facts: Sequence[Fact]) -> _Candidate | None:
@@ -179,11 +179,11 @@ def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
         if due is None or due >= now:
             text = f"{_format_quote(fact)}{f' (due {format_long_day(due)})' if due else ''}"
             tasks.append(_make(fact, "open", text))
-    yield from _newest(tasks)
-    yield from _newest(_make(fact, "decision", _format_quote(fact)) for fact in known if fact.kind == "decision")
+    yield from _take_newest(tasks)
+    yield from _take_newest(_make(fact, "decision", _format_quote(fact)) for fact in known if fact.kind == "decision")
 
 
-def _newest(candidates: Iterable[_Candidate]) -> list[_Candidate]:
+def _take_newest(candidates: Iterable[_Candidate]) -> list[_Candidate]:
     found = [each for each, _ in zip(candidates, range(_MOST_OF_SECTION), strict=False)]
     return sorted(found, key=lambda each: each.said, reverse=True)
 

@@ -12,7 +12,7 @@ from typing import Any
 from memgraph_rag.contracts import MODES, Embedder, EntityRecognizer, SearchedGraph, SearchMode, TurnJudge, cosine_scale
 from memgraph_rag.facts.asked_attributes import asks_for_now
 from memgraph_rag.facts.fact_index import Fact, FactIndex, find_user
-from memgraph_rag.facts.holding import POOL, arrange, stating_segments
+from memgraph_rag.facts.holding import POOL, arrange, find_stating_segments
 from memgraph_rag.facts.told import Told, find_told
 from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.search.segments import SegmentSearch
@@ -91,7 +91,7 @@ class FactSearch(SegmentSearch):
         told = find_told(question, pool, matches, users, judge, contrast=cosine_scale(self._embedder).contrast)
         if told is None or not told.is_judged:
             return told
-        return told.with_certain(stating_segments(question, facts, extent))
+        return told.with_certain(find_stating_segments(question, facts, extent))
 
     def _list_users(self, results: Sequence[Evidence]) -> dict[str, str]:
         """Return the users of the documents with a spoken result, by document id."""

@@ -16,7 +16,7 @@ from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.types import Evidence, Extent
 from memgraph_rag.types.facts import Standing
 
-__all__ = ["POOL", "arrange", "stating_segments"]
+__all__ = ["POOL", "arrange", "find_stating_segments"]
 
 POOL = 50  # results that are ordered, whatever k is
 
@@ -79,7 +79,7 @@ def _may_be_of_now(question: str, asked: AskedAttribute | None) -> bool:
     return asks_for_now(question) or not question.rstrip().endswith("?")
 
 
-def stating_segments(question: str, facts: Iterable[Fact], extent: Extent) -> frozenset[str]:
+def find_stating_segments(question: str, facts: Iterable[Fact], extent: Extent) -> frozenset[str]:
     """Return the ids of the segments with a value of the attribute that a question asks for, within an extent."""
     by_key = group_by_subject(within(facts, extent))
     asked = _find_asked(question, by_key)

@@ -30,9 +30,9 @@ __all__ = [
     "FIGURES",
     "LEAST",
     "Candidates",
+    "estimate_likelihood",
+    "estimate_probabilities",
     "find_candidates",
-    "likely",
-    "probabilities",
     "score_shared_names",
 ]
 
@@ -134,12 +134,12 @@ def find_candidates(
                       _find_shared_names(texts, moments))  # fmt: skip
 
 
-def likely(candidates: Candidates) -> NDArray[np.float64]:
+def estimate_likelihood(candidates: Candidates) -> NDArray[np.float64]:
     """Return (n,) the probability that each candidate states what is asked, by the packaged weights."""
-    return probabilities(candidates, WEIGHTS, BIAS)
+    return estimate_probabilities(candidates, WEIGHTS, BIAS)
 
 
-def probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
+def estimate_probabilities(candidates: Candidates, weights: NDArray[np.float64], bias: float) -> NDArray[np.float64]:
     """Return (n,) the probability that each candidate states what is asked."""
     sums = candidates.figures @ weights[:-1] + bias
     return _logistic(sums + weights[-1] * score_shared_names(candidates, weights, bias))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memgraph_rag.contracts import TurnJudge
-from memgraph_rag.facts.likeness import LEAST, find_candidates, likely
+from memgraph_rag.facts.likeness import LEAST, estimate_likelihood, find_candidates
 from memgraph_rag.search.graph import SegmentMatch
 from memgraph_rag.types import Evidence, Usage
 
@@ -67,7 +67,7 @@ class Told:
         """Whether a turn states what is asked, by a judge."""
         return bool(self.turns) and float(self.likely.max()) >= LEAST_TOLD
 
-    def stating(self, least: float = LEAST_TOLD) -> list[Evidence]:
+    def list_stating(self, least: float = LEAST_TOLD) -> list[Evidence]:
         """Return the turns that state what is asked with at least this probability, in the order of time."""
         return [turn for turn, p in zip(self.turns, self.likely, strict=True) if p >= least]
 
@@ -106,7 +106,7 @@ def find_told(
     order = sorted(range(len(candidates.results)), key=candidates.moments.__getitem__)
     turns = [candidates.results[place] for place in order]
     if judge is None:
-        return Told(turns, likely(candidates)[order])
+        return Told(turns, estimate_likelihood(candidates)[order])
     verdicts = judge.judge_turns(question, [candidates.texts[place] for place in order])
     return Told(
         turns,

@@ -66,7 +66,7 @@ class GivenAnswers:
         return origins
 
     @contextmanager
-    def forgetting(self) -> Iterator[None]:
+    def clear_at_exit(self) -> Iterator[None]:
         """Drop all sentences when the block ends or raises, because it forgets documents that they may come from.
 
         Answers of kept questions that are still stored are read again with the next ``find``.

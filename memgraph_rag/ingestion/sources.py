@@ -174,7 +174,7 @@ class _Keys:
         loaded = [item for item in group if isinstance(item, Loaded)]
         if not loaded:
             return list(group)
-        stored = self._store.matching_fingerprints(
+        stored = self._store.find_fingerprints(
             sources=[file for item in loaded if not item.has_key for file in item.files],
             text_hashes=[item.text_sha256 for item in loaded],
             document_ids=[make_id(self._store.namespace, "document", item.key) for item in loaded],

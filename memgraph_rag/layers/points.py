@@ -27,7 +27,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.layers.batches import Batch, batches, input_tokens, name_step, output_tokens, prompt
 from memgraph_rag.layers.growth import Growth, grow, make_points
-from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
+from memgraph_rag.layers.prose import as_paragraph, check_prose, goes_in_circles
 from memgraph_rag.types import (
     Generation,
     LayerRows,
@@ -197,7 +197,7 @@ class PointsLayer:
         growth.usage += generation.usage
         is_complete = generation.finish != "length"
         if self._has_one_parent:
-            span, notes = usable_prose(generation.text, complete=is_complete)
+            span, notes = check_prose(generation.text, complete=is_complete)
             spans = [span] if span else []
             texts = [as_paragraph(generation.text[start:end]) for start, end in spans]
         else:

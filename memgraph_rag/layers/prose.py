@@ -11,7 +11,7 @@ from collections import Counter
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Prompt, as_line
 
-__all__ = ["as_paragraph", "goes_in_circles", "usable_prose"]
+__all__ = ["as_paragraph", "check_prose", "goes_in_circles"]
 
 _PREAMBLE = re.compile(r"\s*[^\n.!?。！？]{0,120}:[ \t]*\n+")
 _BULLET = re.compile(r"\n[^\S\n]*(?:[*•‣●-]|\d{1,2}[.)])\s+")
@@ -19,14 +19,14 @@ _ENDS = (".", "!", "?", "。", "！", "？", '."', ".”")  # of a whole sentenc
 _MOST_TIMES = 3  # repetitions of a sentence
 
 
-def usable_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, Counter[str]]:
+def check_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, Counter[str]]:
     r"""Return the usable (start, end) of a paragraph, or None, and counts of what is wrong with the text.
 
     The span excludes an opening line such as "Here is a summary:" and everything from the first repeated sentence on.
     With ``complete=False`` (cut at the limit) it ends with the last whole sentence, if there is one. None if no letter
     or digit is left.
 
-    >>> usable_prose("Here it is:\nTom ran. Ann sat. Tom ran.", complete=True)
+    >>> check_prose("Here it is:\nTom ran. Ann sat. Tom ran.", complete=True)
     ((12, 29), Counter({'preamble': 1, 'repeated sentence': 1}))
     """
     notes: Counter[str] = Counter()

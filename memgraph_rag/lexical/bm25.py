@@ -226,7 +226,7 @@ class KeywordIndex:
         Stop words and days are not among them. With a letter, words that begin with another one are left out, except
         that words with a first letter beyond ASCII are all returned.
         """
-        numbers = np.array(self._written.starting(letter), np.int32)
+        numbers = np.array(self._written.find_starting(letter), np.int32)
         terms = self.select_words(numbers)
         return [self._written[number] for number in terms[self.rarity(terms, rows) > 0].tolist()]
 

@@ -57,7 +57,7 @@ class TextList:
         """Add a text with the next number."""
         self._later.append(text)
 
-    def starting(self, letter: str) -> list[int]:
+    def find_starting(self, letter: str) -> list[int]:
         """Return the numbers of the texts that begin with a letter or beyond ASCII, rising; of all without a letter."""
         if not letter:
             return [*range(len(self))]

@@ -70,7 +70,7 @@ def repair(store: GraphStore, embedder: Embedder) -> list[Damage]:
     if not flaws:
         return []
     damages = _describe_flaws(store, flaws)
-    vectors = _missing_vectors(store, embedder, flaws)
+    vectors = _embed_missing(store, embedder, flaws)
     mended = store.mend(vectors)
     return damages if mended == flaws else _describe_flaws(store, mended)
 
@@ -90,7 +90,7 @@ def _describe_flaws(store: GraphStore, flaws: Flaws) -> list[Damage]:
     ]
 
 
-def _missing_vectors(store: GraphStore, embedder: Embedder, flaws: Flaws) -> dict[str, Vector]:
+def _embed_missing(store: GraphStore, embedder: Embedder, flaws: Flaws) -> dict[str, Vector]:
     """Return new embeddings of the nodes without a valid embedding, by node id."""
     texts = {node.id: node.text for node in store.nodes(flaws.unembedded_points)}
     relation_ids = set(flaws.unembedded_relations)

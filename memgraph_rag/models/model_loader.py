@@ -176,9 +176,9 @@ class FoundModels:
 
     @cached_property
     def _checked_recognizer(self) -> CheckedRecognizer:
-        return CheckedRecognizer(self._fitting_recognizer())
+        return CheckedRecognizer(self._open_fitting_recognizer())
 
-    def _fitting_recognizer(self) -> EntityRecognizer:
+    def _open_fitting_recognizer(self) -> EntityRecognizer:
         stored, given = self._stored_recognizer(), self._recognizer
         if given is not None:
             if stored and given.name != stored:

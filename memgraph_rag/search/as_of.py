@@ -13,7 +13,7 @@ from typing import TypeVar
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.types import Extent, Hit, InformationPoint, Node, Segment
 
-__all__ = ["AsOf", "Within", "best_hits", "find_best", "select_period"]
+__all__ = ["AsOf", "Within", "fetch_best", "find_best", "select_period"]
 
 _GROWTH = 4  # factor of the next fetch, after a fetch with too few items that count
 
@@ -84,7 +84,7 @@ def find_best(fetch: Callable[[int], list[Item]], k: int, may_count: Callable[[I
     return _fetch_until_full(fetch, k, lambda items: [item for item in items if may_count(item)])
 
 
-def best_hits(fetch: Callable[[int], list[Hit]], k: int, within: Within | None) -> list[Hit]:
+def fetch_best(fetch: Callable[[int], list[Hit]], k: int, within: Within | None) -> list[Hit]:
     """Return the k best hits whose segment counts, best first; fewer if ``fetch`` has no more.
 
     Without ``within`` all hits count. ``fetch(n)`` returns the n best hits of all. It is called again with a larger n

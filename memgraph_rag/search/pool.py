@@ -25,7 +25,7 @@ from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.names import find_names_by_rules, ngrams
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import keywords
-from memgraph_rag.search.as_of import best_hits
+from memgraph_rag.search.as_of import fetch_best
 from memgraph_rag.search.graph import DAMPING, ENTITIES, KEYWORDS, SHARPNESS
 from memgraph_rag.search.ranking import shares
 from memgraph_rag.search.segment_index import SegmentIndex
@@ -74,14 +74,14 @@ class PoolReader:
     def _draw_pool(self, question: str, background: _Background, extent: Extent) -> SegmentIndex:
         graph, documents = self._graph, extent.documents
         within = partial(find_ids_in_period, graph, extent) if extent.has_time else None
-        words = question if documents is not None else background.rarest_words(question)
+        words = question if documents is not None else background.select_rarest_words(question)
         with ThreadPoolExecutor(1) as executor:
             by_words = executor.submit(
-                best_hits,
+                fetch_best,
                 lambda count: graph.find_matching(words, k=count, documents=documents), LISTED, within,
             )  # fmt: skip
             vector = query_vectors(self._embedder, [question])[0]
-            near = best_hits(lambda count: graph.find_nearest(vector, k=count, documents=documents), LISTED, within)
+            near = fetch_best(lambda count: graph.find_nearest(vector, k=count, documents=documents), LISTED, within)
             matching = by_words.result()
         first = graph.find_linked_segments(
             _start_masses(
@@ -144,7 +144,7 @@ class _Background:
     rows: SegmentIndex
     named_by: NDArray[np.int64]
 
-    def rarest_words(self, question: str) -> str:
+    def select_rarest_words(self, question: str) -> str:
         """Return the question; in a large namespace only its rarest words, which about ``WEIGHED`` segments hold.
 
         The work of the database's word index is then independent of the namespace's size. A question that names a day

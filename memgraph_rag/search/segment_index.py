@@ -413,7 +413,7 @@ class SegmentIndex:
             if len(rows):
                 yield self._documents[document], [self._ids[row] for row in rows.tolist()], len(rows) == stop - first
 
-    def newest(self, extent: Extent, k: int) -> list[str]:
+    def find_newest(self, extent: Extent, k: int) -> list[str]:
         """Return the ids of the k segments of conversations in an extent that were said last, the newest first."""
         rows = self.view(extent).rows
         rows = rows[self._said_by[rows] > 0]

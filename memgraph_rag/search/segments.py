@@ -29,7 +29,7 @@ from memgraph_rag.contracts import (
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.language import kind_of_pair
 from memgraph_rag.lexical.names import find_names
-from memgraph_rag.search.as_of import AsOf, Within, best_hits, select_period
+from memgraph_rag.search.as_of import AsOf, Within, fetch_best, select_period
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import GraphSearch, SegmentMatch, drop_nested_names
 from memgraph_rag.search.index import NamespaceIndex
@@ -138,13 +138,13 @@ class SegmentSearch:
             return find_mode(mode).find(query, context, k=k)[:k]
         return self.search_core(query, k, mode, extent, most_said=k)[0][:k]
 
-    def newest(self, extent: Extent, k: int) -> list[str]:
+    def find_newest(self, extent: Extent, k: int) -> list[str]:
         """Return the ids of the k segments of conversations in an extent that were said last, the newest first.
 
         Empty if the namespace is too large for memory, so that the database searches.
         """
         with self.index.lock:
-            return self.index.newest(extent, k) if self._is_in_memory() else []
+            return self.index.find_newest(extent, k) if self._is_in_memory() else []
 
     def _context(self, extent: Extent) -> ModeContext:
         """Return the context for a system's mode."""
@@ -272,11 +272,11 @@ class SegmentSearch:
         vector = None if mode == "keywords" else query_vectors(self._embedder, [query])[0]
         lists = {}
         if mode != "vector":
-            lists["keywords"] = best_hits(
+            lists["keywords"] = fetch_best(
                 lambda count: self._graph.find_matching(query, k=count, documents=documents), pool, within
             )
         if vector is not None:
-            lists["vector"] = best_hits(
+            lists["vector"] = fetch_best(
                 lambda count: self._graph.find_nearest(vector, k=count, documents=documents), pool, within
             )
         rankings = {name: [hit.node_id for hit in hits] for name, hits in lists.items()}

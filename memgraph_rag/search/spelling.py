@@ -63,13 +63,13 @@ def replace_words(question: str, meant: Mapping[str, str]) -> str:
     'Who lives in Fledhusum?'
     """
 
-    def replaced(word: str) -> str:
+    def replace_word(word: str) -> str:
         other = meant.get(bare(word))
         if not other:
             return word
         return other[0].upper() + other[1:] if word[0].isupper() else other
 
-    return WORD.sub(lambda match: replaced(match.group()), question)
+    return WORD.sub(lambda match: replace_word(match.group()), question)
 
 
 def _count_errors(word: str, other: str) -> int:

@@ -55,14 +55,14 @@ class Traced:
             set_status_on_exception=False,
         ) as span:
 
-            async def sent(message: Message) -> None:
+            async def record_and_send(message: Message) -> None:
                 if message["type"] == "http.response.start":
                     span.set_attribute("http.response.status_code", message["status"])
                     if message["status"] >= _FAILED:
                         span.set_status(Status(StatusCode.ERROR))
                 await send(message)
 
-            await self._app(scope, receive, sent)
+            await self._app(scope, receive, record_and_send)
 
 
 class TracedMessages:

@@ -82,7 +82,7 @@ class BaseStore(GraphStore):
         return next((record.recognizer for record in self.documents() if record.recognizer), "")
 
     @override
-    def matching_fingerprints(
+    def find_fingerprints(
         self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = (), document_ids: Sequence[str] = ()
     ) -> list[Fingerprint]:
         files, hashes, ids = {*sources} - {""}, {*text_hashes} - {""}, {*document_ids}

@@ -335,7 +335,7 @@ def _read_rounds(
         if working_set.is_spent:
             yield tuple(steps)
             return
-        reason = verdict.missing() if left else ""
+        reason = verdict.describe_missing() if left else ""
         findings = guide.find(reason, working_set.read) if left else []
         stop = None
         if not findings or not working_set.can_hold(findings[0]):

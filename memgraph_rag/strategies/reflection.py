@@ -79,7 +79,7 @@ class Reflection:
         """Whether the model has said Yes often enough; a later No takes no Yes back."""
         return self._yes_count >= self._yes_needed
 
-    def missing(self) -> str:
+    def describe_missing(self) -> str:
         """Return the model's reply about what is missing, on one line.
 
         Each call uses up one of ``most_reasons``. Empty if none is left, or if the model's replies say nothing.
@@ -96,7 +96,7 @@ class GeneratedVerdict:
     A reply in another form is requested again, as ``ask`` does. Without a reply in this form reading is not enough.
 
     Args:
-        tells_reason: whether ``missing`` returns the reason.
+        tells_reason: whether ``describe_missing`` returns the reason.
 
     Source: QRMeM, algorithm 1, lines 4 to 7, and appendix E (``Action: -1`` and ``-2``), in our own words.
     """
@@ -117,7 +117,7 @@ class GeneratedVerdict:
         self.is_enough = reply is not None and reply["action"] == "-2"
         self._reason = reply["rest"] if reply is not None else ""
 
-    def missing(self) -> str:
+    def describe_missing(self) -> str:
         """Return what the model said is missing; empty if it said nothing or ``tells_reason`` is off.
 
         If ``is_enough``, it is the model's answer instead.

@@ -12,7 +12,7 @@ from typing import TypeVar
 from memgraph_rag.contracts import ReadingSession
 from memgraph_rag.types import Limits, Node
 
-__all__ = ["START_TOKENS", "cost", "fits", "fitting", "is_spent", "may_ask", "start_set"]
+__all__ = ["START_TOKENS", "cost", "fits", "is_spent", "may_ask", "start_set", "take_fitting"]
 
 START_TOKENS = 1024
 """Most tokens of a start set. The papers' figures give about 1K tokens for a text of 79K."""
@@ -30,7 +30,7 @@ def fits(node: Node, tokens: int) -> bool:
     return cost(node) <= tokens
 
 
-def fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
+def take_fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
     """Return the first nodes that fit together, in order.
 
     From the first node that does not fit on, all are left out, also smaller ones.

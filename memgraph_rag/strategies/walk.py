@@ -159,7 +159,7 @@ def _read_nodes(
 
 def _ask_next_search(p_yes: float, reflection: Reflection) -> str:
     """Return what the model wants to search for next if its No is certain, else an empty text."""
-    return reflection.missing() if p_yes < _SURE_OF_NO * reflection.yes_threshold else ""
+    return reflection.describe_missing() if p_yes < _SURE_OF_NO * reflection.yes_threshold else ""
 
 
 def _trust_weights(weights: Weights, session: ReadingSession) -> Weights:

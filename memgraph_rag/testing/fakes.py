@@ -276,12 +276,12 @@ class FakeSession:
         self.usage += Usage(prompt_tokens=1, model_calls=1)
         if self._yes:
             return self._yes.popleft()
-        return self._share_read(self._question)
+        return self._measure_share(self._question)
 
     def judge(self, request: str) -> float:
         """Return the next scripted value, else the share of the request's words that occur in the nodes read."""
         self.usage += Usage(len(_TOKEN.findall(request)), 0, 1)
-        return self._judged.popleft() if self._judged else self._share_read(_content_tokens(request))
+        return self._judged.popleft() if self._judged else self._measure_share(_content_tokens(request))
 
     def take_back(self, calls: int) -> None:
         """Remove the nodes of the last ``calls`` calls of ``append``; ``usage`` stays.
@@ -304,7 +304,7 @@ class FakeSession:
         if len(self._answers) > 1:
             text = self._answers.popleft()
         else:
-            text = self._answers[0] if self._answers else self._best_sentence(self._question)
+            text = self._answers[0] if self._answers else self._find_best_sentence(self._question)
         for _, match in zip(range(max_tokens), _WRITTEN_TOKEN.finditer(text), strict=False):
             self.usage += Usage(generated_tokens=1)
             yield match.group()
@@ -314,16 +314,16 @@ class FakeSession:
 
         The text is cut at ``max_tokens``. It is empty if no sentence shares a word.
         """
-        text = self._said.popleft() if self._said else self._best_sentence(_content_tokens(request))
+        text = self._said.popleft() if self._said else self._find_best_sentence(_content_tokens(request))
         pieces = [match.group() for match in _WRITTEN_TOKEN.finditer(text)][:max_tokens]
         self.usage += Usage(len(_TOKEN.findall(request)), len(pieces), 1)
         return "".join(pieces)
 
-    def _share_read(self, wanted: frozenset[str]) -> float:
+    def _measure_share(self, wanted: frozenset[str]) -> float:
         seen = {token for text in self._read for token in _split_tokens(text)}
         return len(wanted & seen) / len(wanted) if wanted else 0.0
 
-    def _best_sentence(self, wanted: frozenset[str]) -> str:
+    def _find_best_sentence(self, wanted: frozenset[str]) -> str:
         """Return the first read sentence that shares most words with ``wanted``; empty if no sentence shares one."""
         best, most = "", 0
         for text in self._read:
@@ -393,9 +393,9 @@ class FakeRecognizer:
 
     def recognize(self, texts: Sequence[str]) -> list[list[Named]]:
         """Return the names in each text, by start."""
-        return [[self._named(match) for match in self._pattern.finditer(text)] for text in texts]
+        return [[self._make_named(match) for match in self._pattern.finditer(text)] for text in texts]
 
-    def _named(self, match: re.Match[str]) -> Named:
+    def _make_named(self, match: re.Match[str]) -> Named:
         return Named(*match.span(), self._kinds[match.group()] if self._kinds else "NAME")
 
 

@@ -63,7 +63,7 @@ class Quotes:
         """Whether the embedder can tell that two texts are about different things."""
         return self._floor > -math.inf
 
-    def bearing(self, question: str, *, unnamed: float = 0.0) -> float:
+    def measure_relevance(self, question: str, *, unnamed: float = 0.0) -> float:
         """Return how far the nearest sentence's cosine to the question is above the needed one; 0 or more is related.
 
         Infinite if the embedder cannot tell, minus infinity without sentences.

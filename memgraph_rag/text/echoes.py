@@ -133,7 +133,9 @@ def _sentences(text: str) -> list[tuple[str, ...]]:
     for start, end in sentences(unmarked):
         sentence = unmarked[start:end]
         forms = dict.fromkeys((_normal(sentence), _normal(_without_label(sentence))))
-        sentence_forms.append(tuple(filter(_is_long_enough, forms)))
+        sentence_forms.append(
+            tuple(form for form in forms if form.count(" ") + 1 >= _FEWEST_WORDS or len(form) >= _FEWEST_CHARACTERS)
+        )
     return [forms for forms in sentence_forms if forms]
 
 
@@ -144,10 +146,6 @@ def _without_label(sentence: str) -> str:
 
 def _normal(text: str) -> str:
     return " ".join(_WORD.findall(_MARK.sub("", text).casefold()))
-
-
-def _is_long_enough(normal: str) -> bool:
-    return normal.count(" ") + 1 >= _FEWEST_WORDS or len(normal) >= _FEWEST_CHARACTERS
 
 
 def _id(namespace: str, normal: str) -> str:

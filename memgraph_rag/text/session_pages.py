@@ -151,7 +151,7 @@ class Page:
         layers = self.record.layers if self.record else ()
         return _takes_turns(len(self.turns), sum(len(turn.text) for turn in self.turns), layers)
 
-    def fitting(self, turns: Iterable[PageTurn]) -> list[PageTurn]:
+    def take_fitting(self, turns: Iterable[PageTurn]) -> list[PageTurn]:
         """Return the first of these turns that still fit the page's size, at least the first one.
 
         Empty without turns, or if the page has ``MOST_TURNS``. Whether the page is open is not checked. An iterator may

@@ -11,7 +11,7 @@ from fit_turns import hands_of
 from histories import TUNED, read_histories
 from logistic import fit_logistic
 
-from memgraph_rag.facts.likeness import BIAS, FIGURES, WEIGHTS, Candidates, probabilities
+from memgraph_rag.facts.likeness import BIAS, FIGURES, WEIGHTS, Candidates, estimate_probabilities
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer
 
 FAKES = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
@@ -34,7 +34,7 @@ def test_weights_of_all_figures_are_found() -> None:
         earlier = np.tri(12, k=-1, dtype=bool) & (rng.random((12, 12)) < 0.2)
         figures = rng.normal(size=(12, len(FIGURES) - 1))
         candidates = Candidates([], [], [], figures, earlier)
-        labels = (rng.random(12) < probabilities(candidates, WEIGHTS, BIAS)).astype(float)
+        labels = (rng.random(12) < estimate_probabilities(candidates, WEIGHTS, BIAS)).astype(float)
         asked.append(fit_likeness.Asked("ann", "one", True, candidates, labels, labels))
     weights, bias = fit_likeness.fit(asked, 0.0)
     assert [*weights, bias] == pytest.approx([*WEIGHTS, BIAS], abs=1.2)

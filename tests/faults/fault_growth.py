@@ -21,7 +21,7 @@ from memgraph_rag.errors import DocumentError
 from memgraph_rag.layers.extraction import parse_extraction
 from memgraph_rag.layers.extracts import first_sentence
 from memgraph_rag.layers.points import bullets
-from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
+from memgraph_rag.layers.prose import as_paragraph, check_prose, goes_in_circles
 from memgraph_rag.lexical.replies import parse_numbers, parse_questions
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.models.endpoints.json_check import extract_json
@@ -186,7 +186,7 @@ def _cited(text: str) -> object:
 
 
 def _read_as_prose(reply: str) -> None:
-    usable_prose(reply, complete=False)
+    check_prose(reply, complete=False)
     as_paragraph(f"a{reply}b")
     goes_in_circles(Prompt("", ()), reply)
     first_sentence(reply)

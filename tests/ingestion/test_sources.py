@@ -179,10 +179,8 @@ def test_a_receipt_names_a_bounded_number(memory: Memory) -> None:
 
 def test_a_group_takes_one_look_into_the_store(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
-    look = memory._parts.store.matching_fingerprints
-    monkeypatch.setattr(
-        memory._parts.store, "matching_fingerprints", lambda **wanted: (looks.append(1), look(**wanted))[1]
-    )
+    look = memory._parts.store.find_fingerprints
+    monkeypatch.setattr(memory._parts.store, "find_fingerprints", lambda **wanted: (looks.append(1), look(**wanted))[1])
     list(memory.add_many(Document(f"Text {number} of the fox.", str(number)) for number in range(100)))
     assert len(looks) == 1
 

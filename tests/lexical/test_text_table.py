@@ -41,5 +41,5 @@ def test_replaced_text_is_read_before_and_after_packing() -> None:
     texts[0] = "house"
     assert ([*texts], [*copied]) == (["house", "hut", "\udc80", "élan"], ["houses", "hut", "\udc80", "élan"])
     texts.pack()
-    assert [texts[number] for number in texts.starting("h")] == ["house", "hut", "\udc80", "élan"]
-    assert texts.starting("x") == [2, 3]
+    assert [texts[number] for number in texts.find_starting("h")] == ["house", "hut", "\udc80", "élan"]
+    assert texts.find_starting("x") == [2, 3]

@@ -110,8 +110,8 @@ def test_thresholds_hold_for_readings() -> None:
     raw.scale, raw.unrelated_below = CosineScale(), 0.25  # pyright: ignore[reportAttributeAccessIssue]
     for embedder, is_related in ((raw, True), (read, False)):
         quotes = Quotes([(segment, 1.0)], embedder=CheckedEmbedder(embedder), **given)
-        assert (quotes.bearing("Capital cities?") >= 0) == is_related
-        assert quotes.bearing("The red fox built a box in the wood?") >= 0
+        assert (quotes.measure_relevance("Capital cities?") >= 0) == is_related
+        assert quotes.measure_relevance("The red fox built a box in the wood?") >= 0
 
 
 def test_search_reads_relevance_on_the_scale() -> None:

@@ -11,7 +11,7 @@ from tables import table
 
 from memgraph_rag.errors import ModelError, SettingsError
 from memgraph_rag.models.engine import hardware
-from memgraph_rag.models.engine.hardware import best_dtype, find_device, find_dtype, free_bytes, memory_errors
+from memgraph_rag.models.engine.hardware import choose_dtype, find_device, find_dtype, free_bytes, memory_errors
 from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.models.engine.reference import PlainModel
 
@@ -68,14 +68,14 @@ def test_a_format_that_is_not_served_is_refused(name: str) -> None:
 
 def test_formats_by_name() -> None:
     device = torch.device("cpu")
-    assert find_dtype("auto", device) == best_dtype(device)
+    assert find_dtype("auto", device) == choose_dtype(device)
     assert find_dtype("float16", device) == torch.float16
 
 
 @pytest.mark.parametrize(("name", "device"), [("int8", "cpu"), ("int8", "cuda"), ("int4", "cpu"), ("int4", "cuda")])
 def test_integers_leave_the_rest_in_the_best_format(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
-    monkeypatch.setattr(hardware, "best_dtype", lambda _: torch.bfloat16)
+    monkeypatch.setattr(hardware, "choose_dtype", lambda _: torch.bfloat16)
     assert find_dtype(name, torch.device(device)) == torch.bfloat16
 
 

@@ -214,7 +214,7 @@ def test_network_without_linear_layers_stays():
 @pytest.fixture
 def in_float32(monkeypatch) -> None:
     """Between the layers: what differs then is no rounding of bfloat16."""
-    monkeypatch.setattr(hardware, "best_dtype", lambda _: torch.float32)
+    monkeypatch.setattr(hardware, "choose_dtype", lambda _: torch.float32)
 
 
 def test_capture_agrees_with_the_plain_twin(checkpoint: Path, in_float32):

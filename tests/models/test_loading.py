@@ -51,7 +51,7 @@ def test_a_question_too_long_loads_nothing(model: TransformersModel, monkeypatch
 @pytest.mark.skipif(not Path("/proc/self/maps").is_file(), reason="a system that does not list what is mapped")
 def test_int8_network_maps_checkpoint_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only one mapping of the file remains, and its pages were not read yet."""
-    monkeypatch.setattr(hardware, "best_dtype", lambda _: torch.float32)  # the checkpoint's own
+    monkeypatch.setattr(hardware, "choose_dtype", lambda _: torch.float32)  # the checkpoint's own
     network = TransformersModel(write_checkpoint("qwen2", tmp_path), dtype="int8", device="cpu").network
     gc.collect()
     views = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(tmp_path) in line]

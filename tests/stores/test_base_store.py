@@ -58,9 +58,9 @@ def reads(store: GraphStore) -> dict[str, list[Any]]:
         "document_ids": [ids],
         "count_documents": [store.count_documents()],
         "recognizer": [store.recognizer()],
-        "matching_fingerprints": [
-            store.matching_fingerprints(sources=["/books/bare", ""]),
-            store.matching_fingerprints(sources=["/books/bare"], text_hashes=[ANNOTATED], document_ids=ids[:2]),
+        "find_fingerprints": [
+            store.find_fingerprints(sources=["/books/bare", ""]),
+            store.find_fingerprints(sources=["/books/bare"], text_hashes=[ANNOTATED], document_ids=ids[:2]),
         ],
         "list_segments_by_document": [store.list_segments_by_document(ids)],
         "list_sections_by_document": [store.list_sections_by_document(ids)],

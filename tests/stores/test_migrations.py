@@ -93,8 +93,7 @@ def test_migration_keeps_content_of_old_store(
     ]
     assert store.list_indexed_segments(since=0) == []
     assert (
-        store.matching_fingerprints(text_hashes=["", text_hash("Die alten Häuser am Hafen gehören den Fischern.")])
-        == []
+        store.find_fingerprints(text_hashes=["", text_hash("Die alten Häuser am Hafen gehören den Fischern.")]) == []
     ), "not known"
     graph = make_graph(old_store["namespace"], title="Alice")
     assert store.write(graph).action is Action.ADDED

@@ -100,7 +100,7 @@ def test_the_sentences_are_embedded_once():
     embedder = WordVectors()
     quotes = Quotes(list_segments(PETER), keys={"d": "p"}, embedder=embedder)
     assert embedder.texts == 0
-    quotes.bearing("Who?")
+    quotes.measure_relevance("Who?")
     quotes.cite("Who?", "Peter")
     first = embedder.texts
     quotes.cite("Who?", "Peter Rabbit")
@@ -117,14 +117,14 @@ class KnownVectors(WordVectors):
 def test_an_embedder_that_knows_when_texts_are_unrelated_rules_them_out():
     asked = {"keys": {"d": "p"}, "embedder": KnownVectors()}
     quotes = Quotes(list_segments(PETER), **asked)
-    assert quotes.bearing("What did Peter's mother give him?") >= 0
-    assert quotes.bearing("Capital France?") < 0
-    assert quotes.bearing("What did Peter's mother give him?", unnamed=1.0) < 0
+    assert quotes.measure_relevance("What did Peter's mother give him?") >= 0
+    assert quotes.measure_relevance("Capital France?") < 0
+    assert quotes.measure_relevance("What did Peter's mother give him?", unnamed=1.0) < 0
     assert quotes.cite("Capital France?", "Paris.") == ()
     assert all("camomile" in citation.quote for citation in quotes.cite("Camomile tea?", "A dose of camomile tea."))
-    assert Quotes([], **asked).bearing("Peter?") < 0
+    assert Quotes([], **asked).measure_relevance("Peter?") < 0
     unknown = Quotes(list_segments(PETER), keys={"d": "p"}, embedder=WordVectors())
-    assert unknown.bearing("Capital France?", unnamed=1.0) >= 0
+    assert unknown.measure_relevance("Capital France?", unnamed=1.0) >= 0
     assert unknown.cite("Capital France?", "Paris.")
 
 

@@ -158,7 +158,7 @@ def fit_yes(verdicts: Sequence[Verdicts | None], rng: np.random.Generator) -> Ye
     columns = _make_columns(verdicts)
     enough, lacking = columns.gold, columns.others
     yes_auc = _yes_auc(enough, lacking, rng)
-    threshold = _best_threshold(enough, lacking) if yes_auc.low > _CHANCE else _CHANCE
+    threshold = _find_best_threshold(enough, lacking) if yes_auc.low > _CHANCE else _CHANCE
     return YesFit(
         threshold,
         {
@@ -252,7 +252,7 @@ def _yes_auc(enough: Array, lacking: Array, rng: np.random.Generator) -> Measure
     return _resample(lambda some: float(wins[np.ix_(some, some)].mean()), len(wins), rng)
 
 
-def _best_threshold(enough: Array, lacking: Array) -> float:
+def _find_best_threshold(enough: Array, lacking: Array) -> float:
     """Return the threshold with the best balanced accuracy; the middle one if several are equally good."""
     values = np.unique(np.concatenate([enough, lacking]))
     between = (values[1:] + values[:-1]) / 2

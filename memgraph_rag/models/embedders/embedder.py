@@ -45,7 +45,7 @@ class SentenceEmbedder:
         folder: the folder of a sentence-transformers model.
         name: the embedder's name in the store.
         device: "auto" takes a GPU if there is one.
-        dtype: the format of the large products. "auto" is ``best_dtype``: bfloat16 if the hardware computes in it,
+        dtype: the format of the large products. "auto" is ``choose_dtype``: bfloat16 if the hardware computes in it,
             which halves the time; the cosine to the exact vectors stays over 0.9999. Few texts are always embedded in
             float32.
         prompts: the texts before questions and before passages.

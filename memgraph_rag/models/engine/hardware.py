@@ -18,7 +18,7 @@ from memgraph_rag.errors import ModelError, SettingsError
 __all__ = [
     "INT4",
     "INT8",
-    "best_dtype",
+    "choose_dtype",
     "find_device",
     "find_dtype",
     "free_bytes",
@@ -66,7 +66,7 @@ def find_device(name: str) -> torch.device:
 def find_dtype(name: str, device: torch.device) -> torch.dtype:
     """Return the number format with this name.
 
-    "auto" is ``best_dtype``. For "int8" and "int4" the result is the format between the layers, also ``best_dtype``.
+    "auto" is ``choose_dtype``. For "int8" and "int4" it is the format between the layers: ``choose_dtype``, too.
 
     Raises:
         SettingsError: the format does not exist. For "int8" and "int4" also: the device does not support it, or a
@@ -79,7 +79,7 @@ def find_dtype(name: str, device: torch.device) -> torch.dtype:
         )
     if name in (INT8, INT4):
         _check_integers(name, device)
-    return best_dtype(device) if name in ("auto", INT8, INT4) else getattr(torch, name)
+    return choose_dtype(device) if name in ("auto", INT8, INT4) else getattr(torch, name)
 
 
 def _check_integers(name: str, device: torch.device) -> None:
@@ -108,7 +108,7 @@ def multiplies_integers() -> bool:
     return torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
 
 
-def best_dtype(device: torch.device) -> torch.dtype:
+def choose_dtype(device: torch.device) -> torch.dtype:
     """Return bfloat16 if the hardware computes in it, else float16 on a GPU and float32 on other devices."""
     if device.type == "cuda":
         with torch.cuda.device(device):

@@ -59,8 +59,8 @@ class TransformersModel:
         window: the largest number of tokens in the cache; the model's own limit if that is smaller.
         device: "auto" takes a GPU if there is one.
         dtype: "int8" lets linear layers compute with 8-bit integers, and "int4" keeps their weights in 4 bits. The
-            other layers compute in the format of ``best_dtype``. "auto" is "int8" on a CPU that is faster with
-            integers, else ``best_dtype``.
+            other layers compute in the format of ``choose_dtype``. "auto" is "int8" on a CPU that is faster with
+            integers, else ``choose_dtype``.
         calibration: the heads to measure and the meaning of P(Yes); without it, sessions return the mean of all heads.
         turn_calibration: the weights by which ``judge_turns`` reads the model's states; without it, P(Yes) decides.
         journal: stores finished results of ``generate``; its owner clears it.

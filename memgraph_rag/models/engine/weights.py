@@ -51,7 +51,7 @@ def count_operations(config: PretrainedConfig) -> Operations:
 def find_number_format(name: str, device: torch.device, config: PretrainedConfig) -> str:
     """Return the number format for ``read_weights``.
 
-    "auto" is 8-bit integers on a CPU that a measurement shows to be faster with them, else ``best_dtype``.
+    "auto" is 8-bit integers on a CPU that a measurement shows to be faster with them, else ``choose_dtype``.
 
     Args:
         name: as for ``find_dtype``.
@@ -74,7 +74,7 @@ def read_weights(folder: str, number_format: str, *, device: torch.device, atten
     While it loads, the default dtype of torch is the network's dtype, in all threads.
 
     Args:
-        number_format: the result of ``find_number_format``; "auto" is ``best_dtype``.
+        number_format: the result of ``find_number_format``; "auto" is ``choose_dtype``.
         attention: the name of an attention function of transformers.
 
     Raises:

@@ -25,7 +25,7 @@ from memgraph_rag.models.endpoints.address import Address, is_address
 from memgraph_rag.models.files.gguf_header import check_gguf
 from memgraph_rag.models.files.model_files import model_files, require_all_weights
 from memgraph_rag.models.files.packaged_e5 import MULTILINGUAL_E5, find_packaged_e5, is_e5_installed
-from memgraph_rag.models.files.scratch import publish, remove_abandoned, scratch_folder, sha256, usable_cache
+from memgraph_rag.models.files.scratch import check_cache, publish, remove_abandoned, scratch_folder, sha256
 
 if TYPE_CHECKING:
     from memgraph_rag.models.calibration.calibration import HeadCalibration, TurnCalibration, YesCalibration
@@ -136,13 +136,13 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
     if name == "auto":
         name = _find_best_installed()
     if name in CATALOGUE:
-        with usable_cache(cache_dir):
+        with check_cache(cache_dir):
             return name, str(_unpack(CATALOGUE[name], cache_dir, progress))
     path = _expand_path(name)
     if path.is_dir():
         return path.name, str(path)
     if path.is_file() and path.suffix == ".gguf":
-        with usable_cache(cache_dir):
+        with check_cache(cache_dir):
             made = cache_dir / "models" / f"{path.stem}-{sha256(path)[:12]}"
             return path.stem, str(_convert(path, made, progress))
     if name.count("/") == 1 and not name.startswith((".", "/", "~")):

@@ -20,7 +20,7 @@ import numpy as np
 
 from memgraph_rag.errors import ModelError, ModelNotFound
 from memgraph_rag.models.files.model_files import model_files
-from memgraph_rag.models.files.scratch import publish, remove_abandoned, scratch_folder, sha256, usable_cache
+from memgraph_rag.models.files.scratch import check_cache, publish, remove_abandoned, scratch_folder, sha256
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -70,7 +70,7 @@ def find_packaged_e5(cache_dir: Path) -> Path:
         ModelError: the package holds other bytes, or the cache cannot be written.
     """
     folder = cache_dir / "models" / f"{MULTILINGUAL_E5}-{_SHA256[:12]}"
-    with usable_cache(cache_dir):
+    with check_cache(cache_dir):
         remove_abandoned(folder.parent)
         if (folder / "config.json").is_file():
             return folder

@@ -17,13 +17,13 @@ from pathlib import Path
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError
 
-__all__ = ["publish", "remove_abandoned", "scratch_folder", "sha256", "usable_cache"]
+__all__ = ["check_cache", "publish", "remove_abandoned", "scratch_folder", "sha256"]
 
 _MAKING = ".making-"  # begins the names of unfinished folders
 
 
 @contextmanager
-def usable_cache(cache_dir: Path) -> Iterator[None]:
+def check_cache(cache_dir: Path) -> Iterator[None]:
     """Turn the system's error for a closed or full folder into an error of this library."""
     try:
         yield

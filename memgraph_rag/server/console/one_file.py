@@ -95,7 +95,7 @@ def _as_function(path: str, number: Any) -> str:
         wanted = f"default: {whole}" if whole else names.replace(" as ", ": ")
         return f"const {{ {' '.join(wanted.split())} }} = m{at(source)};\n"
 
-    def pass_on(match: re.Match[str]) -> str:
+    def rewrite_export(match: re.Match[str]) -> str:
         return f"return m{at(match[2])};"
 
     def keep(match: re.Match[str]) -> str:
@@ -104,7 +104,7 @@ def _as_function(path: str, number: Any) -> str:
         return "const standard =" if kind == "default" else f"{kind}{name}"
 
     exported: list[str] = []
-    body = _PASSED_ON.sub(pass_on, _IMPORT.sub(take, _asset(path)))
+    body = _PASSED_ON.sub(rewrite_export, _IMPORT.sub(take, _asset(path)))
     if last := _LIST.search(body):
         pairs = (each.strip().rpartition(" as ") for each in last[1].split(","))
         exported += [f"{name}: {own}" if own else name for own, _, name in pairs]

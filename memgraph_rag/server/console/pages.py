@@ -46,14 +46,14 @@ def console_routes(allowed_hosts: tuple[str, ...], *, may_write: bool, is_owner:
     async def to_folder(request: Request) -> Response:  # noqa: ARG001 - Starlette's signature
         return RedirectResponse(f"{CONSOLE}/")
 
-    def gated(app: ASGIApp) -> Gate:
+    def make_gate(app: ASGIApp) -> Gate:
         return Gate(_Guarded(app), allowed_hosts)
 
     return [
-        Route(CONSOLE, gated(request_response(to_folder)), methods=["GET"]),
-        Route(f"{CONSOLE}/settings.json", gated(request_response(settings)), methods=["GET"]),
-        Mount(f"{CONSOLE}/vendor", gated(StaticFiles(directory=_ASSETS / "vendor"))),
-        Mount(CONSOLE, gated(StaticFiles(directory=_ASSETS / "console", html=True))),
+        Route(CONSOLE, make_gate(request_response(to_folder)), methods=["GET"]),
+        Route(f"{CONSOLE}/settings.json", make_gate(request_response(settings)), methods=["GET"]),
+        Mount(f"{CONSOLE}/vendor", make_gate(StaticFiles(directory=_ASSETS / "vendor"))),
+        Mount(CONSOLE, make_gate(StaticFiles(directory=_ASSETS / "console", html=True))),
     ]
 
 

@@ -356,14 +356,14 @@ class LadybugStore(graph_writes.WrittenGraph):
         with self._file.lock:  # while this thread waited, another may have closed the file or embedded it anew
             self._require_open()
 
-            def begun(execute: Execute) -> T:
+            def begin_and_work(execute: Execute) -> T:
                 run = self._runner(execute)
                 if first == graph_writes.COUNTED and self._file.place != IN_MEMORY:
                     self._file.kept.remove()
                 graph_writes.begin(run, first)
                 return work(run, self._creator(execute))
 
-            return self._file.transaction(begun, row_bytes=row_bytes)
+            return self._file.transaction(begin_and_work, row_bytes=row_bytes)
 
     @override
     def _find_near(self, run: graph_reads.Run, columns: rows.Columns) -> list[Similar]:

@@ -416,7 +416,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         self._require_open()
         self._require_writable()
 
-        def checked(execute: Execute) -> T:
+        def check_and_work(execute: Execute) -> T:
             run = self._runner(execute)
             graph_writes.begin(run, first)
             if not self._has_written and run("read/find_namespace_version")[0]["version"] <= 1:
@@ -425,7 +425,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
             self._check_embedder(run)  # while it waited, another process may have replaced all embeddings
             return work(run, self._creator(execute))
 
-        result = self._connection.write(operation, checked)
+        result = self._connection.write(operation, check_and_work)
         self._has_written = True
         return result
 

@@ -102,7 +102,7 @@ class StoredGraph(BaseStore):
         return [by_id.get(name) or by_key.get(name) for name in names]
 
     @override
-    def matching_fingerprints(
+    def find_fingerprints(
         self, *, sources: Sequence[str] = (), text_hashes: Sequence[str] = (), document_ids: Sequence[str] = ()
     ) -> list[Fingerprint]:
         files, texts, ids = sorted({*sources} - {""}), sorted({*text_hashes} - {""}), sorted({*document_ids})

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers.batches import AROUND_TOKENS, HEAD, name_step
-from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
+from memgraph_rag.layers.prose import as_paragraph, check_prose, goes_in_circles
 from memgraph_rag.types import Annotation, Generation, LayerRows, Prompt, Segment, Usage, as_line
 
 __all__ = ["MEMORY_TREE", "MemoryTreeLayer", "even_groups", "first_words"]
@@ -56,7 +56,7 @@ class _Tree:
 
     def add(self, inputs: Sequence[str], generation: Generation, level: int) -> int:
         """Append the node that a generation sums up, and return its place."""
-        span, notes = usable_prose(generation.text, complete=generation.finish != "length")
+        span, notes = check_prose(generation.text, complete=generation.finish != "length")
         self.notes.update(notes)
         self.usage += generation.usage
         self.notes["part without a summary"] += span is None

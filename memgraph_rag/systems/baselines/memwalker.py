@@ -25,7 +25,7 @@ from memgraph_rag.errors import WindowExceeded
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import GeneratedVerdict, ask
 from memgraph_rag.strategies.scope import documents_to_walk
-from memgraph_rag.strategies.token_budget import fitting
+from memgraph_rag.strategies.token_budget import take_fitting
 from memgraph_rag.systems.baselines.memory_tree import MEMORY_TREE, even_groups, first_words
 from memgraph_rag.types import Segment, Step, StopReason
 
@@ -91,7 +91,7 @@ class MemWalker:
         roots = [_tree(document_id, context.graph) for document_id in documents_to_walk(question, context)]
         for part in self._walk(_Part("", [root for root in roots if root is not None]), context.session):
             nodes = [node for node in context.graph.nodes(part.segment_ids) if isinstance(node, Segment)]
-            nodes = fitting(nodes, context.session.tokens_left)
+            nodes = take_fitting(nodes, context.session.tokens_left)
             if not nodes:
                 continue
             attention = context.session.append(lines.of(nodes, after=before)).tolist()

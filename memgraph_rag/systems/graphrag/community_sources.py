@@ -125,7 +125,7 @@ class Sources:
             if places and not any(weights):
                 yield self._source(segment_id, *places[0][0], 0.0)
 
-    def best_span(self, text: str, segment_id: str) -> Span | None:
+    def find_best_span(self, text: str, segment_id: str) -> Span | None:
         """Return the span of the sentence of a segment that shares most words with a text.
 
         None if the segment is not among the segments of this object, or is blank.

@@ -65,12 +65,12 @@ class Statements:
         if not community.children:
             segments = read_segments(self.graph, self.tree, place)
             own = self.sources.of_segments(segments, community.members)
-            return self._fitting(sorted(own, key=lambda statement: -statement.weight))
+            return self._take_fitting(sorted(own, key=lambda statement: -statement.weight))
         largest_first = sorted(community.children, key=lambda child: -len(self.tree.communities[child].members))
         in_turn = chain.from_iterable(zip_longest(*(report_sources(reports[child]) for child in largest_first)))
-        return self._fitting([source for source in in_turn if source is not None])
+        return self._take_fitting([source for source in in_turn if source is not None])
 
-    def _fitting(self, statements: Sequence[Source]) -> list[Source]:
+    def _take_fitting(self, statements: Sequence[Source]) -> list[Source]:
         distinct = list({statement.text.casefold(): statement for statement in reversed(statements)}.values())[::-1]
         counts = self.count_tokens([f"99. {statement.text}\n" for statement in distinct[:_MOST_SHOWN]])
         fitting: list[Source] = []

@@ -53,7 +53,7 @@ def grow_tree(
         seed: seed of Leiden.
     """
     communities = _with_top(hierarchy(graph.edges, most_members=most_members, seed=seed))
-    lowest = _lowest(communities)
+    lowest = _find_lowest(communities)
     return CommunityTree(
         communities,
         _group_segments(lowest, graph, segments),
@@ -77,7 +77,7 @@ def _with_top(communities: list[Community]) -> list[Community]:
     return [*communities, Community(tuple(members), tuple(roots), level)]
 
 
-def _lowest(communities: Sequence[Community]) -> dict[int, int]:
+def _find_lowest(communities: Sequence[Community]) -> dict[int, int]:
     """Return the place of the lowest community of each entity, by the entity's place."""
     return {
         member: place

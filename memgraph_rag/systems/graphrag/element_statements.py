@@ -117,7 +117,7 @@ class ElementStatements:
             replaced.append(child)
             total += reports[child].tokens - sizes[child]
         room = self.room - sum(reports[child].tokens for child in replaced)
-        bundles = self._fitting(self._relations(place, without=replaced), room)
+        bundles = self._take_fitting(self._relations(place, without=replaced), room)
         fitting = [item for bundle in bundles for item in bundle if item.text != item.title]
         kinds = {
             kind: [item for item in fitting if ends_of_title(item.title)[0] == kind]
@@ -145,7 +145,7 @@ class ElementStatements:
                     bundle += [self.elements.overviews[end], *self.elements.claims.get(end, ())]
             yield [*bundle, self.elements.overviews[relation.id]]
 
-    def _fitting(self, relations: Iterable[Relation], room: int) -> Iterator[list[Overview]]:
+    def _take_fitting(self, relations: Iterable[Relation], room: int) -> Iterator[list[Overview]]:
         for number, bundle in enumerate(self._bundles(relations)):
             room -= _tokens(bundle)
             if room < 0 and number:

@@ -164,7 +164,7 @@ class DescriptionMerger:
 
     def _write(self, language: LanguageModel, mergings: Sequence[_Merging]) -> None:
         """Let the model replace the first descriptions of each element, as many as fit, by one."""
-        read = [self._fitting(item.left) for item in mergings]
+        read = [self._take_fitting(item.left) for item in mergings]
         prompts = [
             Prompt(
                 _HEAD, tuple(sorted(lines)), _TASK.format(names=" and ".join(item.element.ends), words=self._most_words)
@@ -180,7 +180,7 @@ class DescriptionMerger:
                 summary = " ".join(" ".join(lines).split()[: self._most_words])
             item.left = [summary, *item.left[len(lines) :]]
 
-    def _fitting(self, descriptions: Sequence[str]) -> list[str]:
+    def _take_fitting(self, descriptions: Sequence[str]) -> list[str]:
         """Return the first descriptions up to the one that exceeds the room, at least two: as released."""
         room, lines = self._room, list[str]()
         for description, tokens in zip(descriptions, self._count_tokens(descriptions), strict=True):
@@ -213,7 +213,7 @@ def _overview(
 ) -> Overview:
     """Return the summary as an overview, with the best sentence of each segment as its support."""
     segment_ids = _segment_ids(element)
-    spans = (sources.best_span(f"{element.title} {text}", segment_id) for segment_id in segment_ids)
+    spans = (sources.find_best_span(f"{element.title} {text}", segment_id) for segment_id in segment_ids)
     of_segments = {entity for segment_id in segment_ids for entity in mentioned.get(segment_id, ())}
     ends = {entity_id(namespace, normalise(end)) for end in element.ends}
     return Overview(

@@ -116,12 +116,12 @@ def _by_information(pairs: NDArray[np.int64], named: Mapping[str, Sequence[int]]
     joint = counts / counts.sum()
     information = joint * np.log2(joint / shares[ends].prod(axis=1))
     kept = (information > 0) & (information >= np.quantile(information, _PRUNED))
-    kept[_heaviest(ends, information)] = True
+    kept[_find_heaviest(ends, information)] = True
     weights = np.maximum(information[kept] / information.max(), 0.0) if information.max() > 0 else np.zeros(kept.sum())
     return _edges(codes[kept], np.maximum(weights, 1e-6), entities)
 
 
-def _heaviest(ends: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.int64]:
+def _find_heaviest(ends: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the places of the edges that are the heaviest edge of a node, the first one if several are equal."""
     nodes, edges = ends.T.ravel(), np.tile(np.arange(len(ends)), 2)
     order = np.lexsort((edges, -weights[edges], nodes))

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memgraph_rag.contracts import ReadingContext, query_vectors
-from memgraph_rag.strategies.token_budget import cost, fitting
+from memgraph_rag.strategies.token_budget import cost, take_fitting
 from memgraph_rag.systems.graphrag.element_context import ElementContext
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
 from memgraph_rag.types import Neighbour, Node, Overview, Step, StopReason
@@ -110,7 +110,7 @@ def choose_around(
     _take(chosen, _reports(tree, entity_ids), int(budget.report_share * budget.tokens))
     neighbours = context.graph.expand(entity_ids, vector=vector, k=_CANDIDATES, documents=context.documents)
     stating_share = 1 - budget.text_share - budget.report_share
-    _take(chosen, _stating(neighbours, context), int(stating_share * budget.tokens))
+    _take(chosen, _list_stating(neighbours, context), int(stating_share * budget.tokens))
     hits = context.graph.segments_naming(entity_ids, vector=vector, k=_CANDIDATES, documents=context.documents)
     nodes = {node.id: node for node in context.graph.nodes([hit.node_id for hit in hits])}
     naming = (Chosen(nodes[hit.node_id], hit.score, "entry") for hit in hits if hit.node_id in nodes)
@@ -125,9 +125,9 @@ def _around_elements(
     scored = elements.rank_entities(question, k=budget.entities)
     scores = {entity.id: max(cosine, 0.0) for entity, cosine in scored}
     entities = [entity for entity, _ in scored]
-    reports = _fitting(elements.list_reports(entities, tree), int(budget.report_share * budget.tokens))
+    reports = _take_fitting(elements.list_reports(entities, tree), int(budget.report_share * budget.tokens))
     room = int((1 - budget.report_share - budget.text_share) * budget.tokens)
-    described = _fitting([entity for entity in entities if entity.text != entity.title], room)
+    described = _take_fitting([entity for entity in entities if entity.text != entity.title], room)
     room -= sum(map(cost, described))
     related: list[Overview] = []
     for number in range(1, len(entities) + 1):
@@ -137,7 +137,7 @@ def _around_elements(
             break
         related = more
     nodes = context.graph.nodes(elements.list_segment_ids(entities))
-    texts = fitting(nodes, int(budget.text_share * budget.tokens))
+    texts = take_fitting(nodes, int(budget.text_share * budget.tokens))
     return [
         *(Chosen(report, 0.0, "report", via=report.title) for report in reports),
         *(Chosen(entity, scores[entity.id], "similarity", via=entity.title) for entity in described),
@@ -146,8 +146,8 @@ def _around_elements(
     ]
 
 
-def _fitting(overviews: Sequence[Overview], tokens: int) -> Sequence[Overview]:
-    return overviews[: len(fitting(overviews, tokens))]
+def _take_fitting(overviews: Sequence[Overview], tokens: int) -> Sequence[Overview]:
+    return overviews[: len(take_fitting(overviews, tokens))]
 
 
 def entities_near(question: str, context: ReadingContext, *, most: int) -> list[str]:
@@ -179,7 +179,7 @@ def _reports(tree: ReportTree, entity_ids: Sequence[str]) -> Iterator[Chosen]:
             yield Chosen(report, score, "report", via=report.title)
 
 
-def _stating(neighbours: Sequence[Neighbour], context: ReadingContext) -> Iterator[Chosen]:
+def _list_stating(neighbours: Sequence[Neighbour], context: ReadingContext) -> Iterator[Chosen]:
     """Yield the segments that state these relations."""
     nodes: dict[str, Node] = {
         node.id: node for node in context.graph.nodes([item.relation.segment_id for item in neighbours])

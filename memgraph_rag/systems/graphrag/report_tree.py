@@ -82,13 +82,13 @@ class ReportTree:
         returned.
         """
         level = self.tops
-        kept = self._fitting(question, level, lambda report: report.tokens, most_tokens)
+        kept = self._take_fitting(question, level, lambda report: report.tokens, most_tokens)
         if len(kept) < len(level):
             return kept
         cut = {report.id: report for report in level}
         room = most_tokens - _tokens(level)
         while level:
-            split = self._fitting(question, [report for report in level if self.below(report)], self._gain, room)
+            split = self._take_fitting(question, [report for report in level if self.below(report)], self._gain, room)
             room -= sum(map(self._gain, split))
             level = [lower for report in split for lower in self.below(report)]
             for report in split:
@@ -100,7 +100,7 @@ class ReportTree:
         """Return how many more tokens the children of a report have than the report."""
         return _tokens(self.below(report)) - report.tokens
 
-    def _fitting(
+    def _take_fitting(
         self, question: str, reports: Sequence[Overview], tokens: Callable[[Overview], int], room: int
     ) -> list[Overview]:
         """Return the reports if they fit together, else those that fit, the nearest to the question first."""

@@ -114,7 +114,7 @@ class HippoSearch:
         if relations is None or len(relations):
             chosen = {place: score for place, score in _nearest_facts(graph, vector).items()
                       if relations is None or graph.facts.ids[place] in relations}  # fmt: skip
-            seeds = _best_names(chosen, graph)
+            seeds = _choose_best_names(chosen, graph)
             if relations is None or chosen:
                 seeds |= dict.fromkeys(self._list_unjoined_names(question, graph), 1.0)
         if not seeds:
@@ -230,7 +230,7 @@ def _nearest_facts(graph: NameGraph, vector: Vector) -> dict[int, float]:
     return {place: float(scores[place]) for place in nearest.values()}
 
 
-def _best_names(facts: Mapping[int, float], graph: NameGraph) -> dict[int, float]:
+def _choose_best_names(facts: Mapping[int, float], graph: NameGraph) -> dict[int, float]:
     """Return the mean score of each name's facts, for the five names with the largest mean × specificity above 0."""
     of_name: dict[int, list[float]] = {}
     for place, score in facts.items():

@@ -23,7 +23,7 @@ from memgraph_rag.contracts import Models, Progress, SplitDocument
 from memgraph_rag.layers.batches import AROUND_TOKENS, name_step
 from memgraph_rag.layers.growth import Growth, grow, make_points
 from memgraph_rag.layers.points import SIMILARITY, edge_weights, similarity_weights
-from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
+from memgraph_rag.layers.prose import as_paragraph, check_prose, goes_in_circles
 from memgraph_rag.systems.raptor.soft_clusters import Clustering, require_clustering, soft_clusters
 from memgraph_rag.types import (
     Generation,
@@ -192,7 +192,7 @@ class ClustersLayer:
             elif splits < _MOST_SPLITS and (not splits or level.sum_tokens(members) < tokens):
                 yield from self._pieces(level, members, most, splits=splits + 1)
             else:
-                yield from _consecutive(level, members, most)
+                yield from _cut_consecutive(level, members, most)
 
     def _grow(
         self, growth: _Growth, written: list[tuple[_Task, Generation]], level: int, namespace: str, models: Models
@@ -201,7 +201,7 @@ class ClustersLayer:
         kept: list[tuple[_Task, str, np.ndarray]] = []
         for task, generation in written:
             growth.usage += generation.usage
-            span, notes = usable_prose(generation.text, complete=generation.finish != "length")
+            span, notes = check_prose(generation.text, complete=generation.finish != "length")
             growth.notes.update(notes)
             text = "" if span is None else as_paragraph(generation.text[slice(*span)])
             if span is None or as_line(text) in task.prompt.inputs:
@@ -246,7 +246,7 @@ class ClustersLayer:
         return np.repeat(of_inputs / alike, alike)
 
 
-def _consecutive(level: _Level, members: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
+def _cut_consecutive(level: _Level, members: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
     """Yield the members in document order, in pieces of at most ``most`` tokens. A longer member is its own piece."""
     piece: list[int] = []
     for place in members:

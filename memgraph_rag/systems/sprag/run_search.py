@@ -17,7 +17,7 @@ from memgraph_rag.contracts import NodeReader
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.systems.sprag.parameters import RunParameters
 from memgraph_rag.systems.sprag.ranking import Ranked
-from memgraph_rag.systems.sprag.runs import Run, best_runs, segment_values
+from memgraph_rag.systems.sprag.runs import Run, choose_best_runs, segment_values
 from memgraph_rag.types import Evidence, Segment
 
 __all__ = ["MetaDocument", "build_meta_document", "join_runs"]
@@ -73,7 +73,7 @@ def join_runs(
     if not meta.ids:
         return []
     values = _values(rankings, meta, parameters)
-    runs = best_runs(values, meta.stretches, parameters=parameters)
+    runs = choose_best_runs(values, meta.stretches, parameters=parameters)
     runs = runs or _choose_run(rankings, meta, values, parameters)
     best: dict[str, tuple[int, Evidence]] = {}
     for rank, item in ((rank, item) for ranked in rankings for rank, (item, _) in enumerate(ranked)):
@@ -92,7 +92,7 @@ def _choose_run(
 ) -> list[Run]:
     """Return the most valuable run, whatever it is worth; without any, the best ranked segment of ``meta`` alone."""
     any_value = replace(parameters, minimum_value=-np.inf)
-    runs = best_runs(values, meta.stretches, parameters=any_value)[:1]
+    runs = choose_best_runs(values, meta.stretches, parameters=any_value)[:1]
     first = next((item.segment.id for ranked in rankings for item, _ in ranked if item.segment.id in meta.ids), None)
     if runs or first is None:
         return runs

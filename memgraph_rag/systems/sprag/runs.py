@@ -22,7 +22,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.systems.sprag.parameters import RUN_PRESETS, RunParameters, RunPreset
 
-__all__ = ["Run", "best_runs", "check_parameters", "segment_values"]
+__all__ = ["Run", "check_parameters", "choose_best_runs", "segment_values"]
 
 _DIGITS = 9  # of sums that are compared: prefix sums differ from plain ones in the last digits
 _LARGEST = 1_000_000  # of whole numbers, as for k
@@ -56,7 +56,7 @@ def segment_values(
     return values * np.where(is_ranked, longer, 1.0)
 
 
-def best_runs(
+def choose_best_runs(
     values: Sequence[NDArray[np.float64]], stretches: NDArray[np.int64], *, parameters: RunParameters
 ) -> list[Run]:
     """Choose runs greedily: the queries take turns, each takes its most valuable run that is still possible.
@@ -70,7 +70,7 @@ def best_runs(
         values: for each query (n,) the values of the segments.
         stretches: (n,) the number of the contiguous stretch to which each segment belongs, grouped.
     """
-    waiting = [_best_first(of_query, stretches, parameters) for of_query in values]
+    waiting = [_list_best(of_query, stretches, parameters) for of_query in values]
     is_taken = np.zeros(len(stretches), bool)
     left = parameters.overall_max_length + max(len(waiting) - 1, 0) * parameters.overall_max_length_extension
     chosen = list[Run]()
@@ -87,9 +87,9 @@ def best_runs(
     return chosen
 
 
-def _best_first(values: NDArray[np.float64], stretches: NDArray[np.int64], parameters: RunParameters) -> Iterator[Run]:
+def _list_best(values: NDArray[np.float64], stretches: NDArray[np.int64], parameters: RunParameters) -> Iterator[Run]:
     """Yield the runs of one query that are worth ``minimum_value``, the most valuable first."""
-    starts, ends = _possible(values, stretches, parameters.max_length)
+    starts, ends = _list_possible(values, stretches, parameters.max_length)
     sums = np.concatenate([[0.0], np.cumsum(values)])
     worths = np.round(sums[ends] - sums[starts], _DIGITS)
     for pair in np.lexsort((ends, starts, -worths)):
@@ -98,7 +98,7 @@ def _best_first(values: NDArray[np.float64], stretches: NDArray[np.int64], param
         yield Run(int(starts[pair]), int(ends[pair]), float(worths[pair]))
 
 
-def _possible(
+def _list_possible(
     values: NDArray[np.float64], stretches: NDArray[np.int64], max_length: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return starts and ends of all runs of at most ``max_length`` whose first and last segments have values >= 0."""

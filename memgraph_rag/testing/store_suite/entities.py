@@ -341,23 +341,25 @@ def test_reader_sees_only_later_changes(make_store: MakeStore) -> None:
         other.write(graph)
         versions.append(store.version())
 
-    def changed(since: int) -> set[str]:
+    def list_changed(since: int) -> set[str]:
         return {segment.document_id for segment in store.list_indexed_segments(since=since)}
 
     assert versions == sorted(set(versions))
-    assert [changed(since) for since in versions] == [{graph.document.id for graph in graphs[n:]} for n in range(4)]
+    assert [list_changed(since) for since in versions] == [
+        {graph.document.id for graph in graphs[n:]} for n in range(4)
+    ]
     assert store.document_ids() == sorted(graph.document.id for graph in graphs)
     assert store.count_documents() == 3
     last = store.version()
     other.write(graphs[0])
-    assert changed(last) == {graphs[0].document.id}
+    assert list_changed(last) == {graphs[0].document.id}
     last = store.version()
     other.extend(name_graph(store.namespace, graph=graphs[1]), layers=["entities"])
-    assert changed(last) == {graphs[1].document.id}
+    assert list_changed(last) == {graphs[1].document.id}
     last = store.version()
     other.forget(graphs[2].document.id)
     assert store.version() > last
-    assert changed(last) == set()
+    assert list_changed(last) == set()
     assert store.document_ids() == sorted(graph.document.id for graph in graphs[:2])
 
 

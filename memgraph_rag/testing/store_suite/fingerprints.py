@@ -18,7 +18,7 @@ def test_a_document_has_the_hash_of_its_whole_text(store: GraphStore) -> None:
     graph = make_graph(store.namespace, "a", TEXTS)
     store.write(graph)
     fingerprint = Fingerprint(graph.document.id, "a", "/books/a", HASH)
-    assert store.matching_fingerprints(sources=["/books/a", "/books/none", "/books/a"]) == [fingerprint]
+    assert store.find_fingerprints(sources=["/books/a", "/books/none", "/books/a"]) == [fingerprint]
 
 
 def test_documents_are_matched_by_text_or_by_file(store: GraphStore) -> None:
@@ -27,7 +27,7 @@ def test_documents_are_matched_by_text_or_by_file(store: GraphStore) -> None:
     store.write_many([first, second, other])
 
     def keys(**wanted: list[str]) -> list[str]:
-        return [fingerprint.key for fingerprint in store.matching_fingerprints(**wanted)]
+        return [fingerprint.key for fingerprint in store.find_fingerprints(**wanted)]
 
     assert keys(text_hashes=[HASH]) == ["a", "b"]
     assert keys(sources=["/books/b", "/books/none"]) == ["b"]
@@ -39,22 +39,22 @@ def test_new_text_changes_hash(store: GraphStore) -> None:
     store.write(make_graph(store.namespace, "a", TEXTS))
     graph = make_graph(store.namespace, "a", TEXTS[:1])
     store.write(graph)
-    stored = store.matching_fingerprints(sources=["/books/a"])
+    stored = store.find_fingerprints(sources=["/books/a"])
     assert [fingerprint.text_sha256 for fingerprint in stored] == [text_hash(TEXTS[0])]
     store.forget(graph.document.id)
-    assert store.matching_fingerprints(sources=["/books/a"], text_hashes=[HASH, text_hash(TEXTS[0])]) == []
+    assert store.find_fingerprints(sources=["/books/a"], text_hashes=[HASH, text_hash(TEXTS[0])]) == []
 
 
 def test_text_without_file_matches_no_file(store: GraphStore) -> None:
     graph = make_graph(store.namespace, "a", TEXTS)
     store.write(replace(graph, document=replace(graph.document, source="")))
-    assert store.matching_fingerprints(sources=[""]) == []
-    assert [item.key for item in store.matching_fingerprints(document_ids=[*store.document_ids(), "x"])] == ["a"]
-    assert [fingerprint.source for fingerprint in store.matching_fingerprints(text_hashes=[HASH])] == [""]
+    assert store.find_fingerprints(sources=[""]) == []
+    assert [item.key for item in store.find_fingerprints(document_ids=[*store.document_ids(), "x"])] == ["a"]
+    assert [fingerprint.source for fingerprint in store.find_fingerprints(text_hashes=[HASH])] == [""]
 
 
 def test_another_namespace_matches_nothing(make_store: MakeStore) -> None:
     mine, yours = make_store(), make_store()
     graph = make_graph(yours.namespace, "a", TEXTS)
     yours.write(graph)
-    assert mine.matching_fingerprints(sources=["/books/a"], text_hashes=[HASH]) == []
+    assert mine.find_fingerprints(sources=["/books/a"], text_hashes=[HASH]) == []

@@ -11,7 +11,7 @@ from tables import table
 
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.layers.points import SIMILARITY
-from memgraph_rag.layers.prose import as_paragraph, goes_in_circles, usable_prose
+from memgraph_rag.layers.prose import as_paragraph, check_prose, goes_in_circles
 from memgraph_rag.systems.raptor import clusters
 from memgraph_rag.systems.raptor.clusters import ClustersLayer
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels, FakeRecognizer
@@ -212,7 +212,7 @@ def test_a_real_clustering_of_several_documents_is_the_same_each_time() -> None:
     ],
 )
 def test_what_of_a_paragraph_is_kept(text, complete, kept, notes) -> None:
-    span, counted = usable_prose(text, complete=complete)
+    span, counted = check_prose(text, complete=complete)
     assert (text[slice(*span)] if span else None) == kept
     assert counted == notes
 

@@ -14,7 +14,7 @@ from tables import table
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.systems.sprag.parameters import RUN_PRESETS, RunParameters
-from memgraph_rag.systems.sprag.runs import Run, best_runs, check_parameters, segment_values
+from memgraph_rag.systems.sprag.runs import Run, check_parameters, choose_best_runs, segment_values
 
 SIXTEENTHS = st.integers(-16, 16).map(lambda number: number / 16)
 """Sums of these are exact, so that equal runs are equal to the last digit."""
@@ -32,7 +32,7 @@ PARAMETERS = st.one_of(
 
 
 def chosen(values: list[float], sizes: list[int], parameters: RunParameters) -> list[Run]:
-    return best_runs([np.array(values)], np.repeat(np.arange(len(sizes)), sizes), parameters=parameters)
+    return choose_best_runs([np.array(values)], np.repeat(np.arange(len(sizes)), sizes), parameters=parameters)
 
 
 @given(st.lists(st.integers(1, 10), min_size=1, max_size=4), st.integers(1, 3), PARAMETERS, st.data())
@@ -50,7 +50,7 @@ def test_runs_equal_those_of_the_released_code(
         minimum_value=parameters.minimum_value,
     )
     stretches = np.repeat(np.arange(len(sizes)), sizes)
-    runs = best_runs([np.array(own) for own in values], stretches, parameters=parameters)
+    runs = choose_best_runs([np.array(own) for own in values], stretches, parameters=parameters)
     assert [tuple(run) for run in runs] == expected
 
 
