@@ -122,7 +122,7 @@ class _LastWrite:
         return cls(sha256, vectors, facts)
 
     def matches(self, page: Page) -> bool:
-        """Whether the record belongs to this page with its stored content."""
+        """Return whether the record belongs to this page with its stored content."""
         return bool(page.segments) and page.sha256 == self.sha256
 
 

@@ -100,7 +100,7 @@ class _Asked:
         return None
 
     def has_stored(self, trace: Sequence[Step]) -> bool:
-        """Whether all nodes of a trace, each once in it, are still stored: a forgotten one must not be quoted.
+        """Return whether all nodes of a trace, each once in it, are still stored: a forgotten one must not be quoted.
 
         The snapshot is renewed for it.
         """
@@ -267,7 +267,7 @@ class Reading:
             )
 
     def _may_plan(self, asked: _Asked) -> bool:
-        """Whether a question may be taken apart: if its strategy plans, and it has a usual length."""
+        """Return whether a question may be taken apart: if its strategy plans, and it has a usual length."""
         is_usual = len(asked.question) <= _MOST_PLANNED
         return self._find_phrases is not None and is_usual and bool(getattr(asked.strategy, "plans", False))
 
@@ -492,7 +492,7 @@ def _warn_ungraded(session: ReadingSession, trace: Sequence[Step], model: str) -
 
 
 def _supports(session: ReadingSession, trace: Sequence[Step]) -> bool:
-    """Whether the model's P(Yes) allows an answer from the nodes that were read.
+    """Return whether the model's P(Yes) allows an answer from the nodes that were read.
 
     The largest P(Yes) of all steps counts, because P(Yes) falls with the number of texts around the evidence. Without a
     calibration the result is True.

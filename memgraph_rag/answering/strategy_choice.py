@@ -34,7 +34,7 @@ def choose_strategy(question: str, counts: Mapping[str, int], embedder: Embedder
 
 
 def is_about_a_whole(question: str, embedder: Embedder) -> bool:
-    """Whether a question asks about the whole memory, by its words or, if the embedder has ``breadth``, its vector."""
+    """Return whether a question asks about the whole memory, by its words or, with ``breadth``, its vector."""
     breadth: QuestionBreadth | None = getattr(embedder, "breadth", None)
     return asks_about_the_whole(question) or (
         breadth is not None and breadth.is_whole(query_vectors(embedder, [question])[0])

@@ -93,7 +93,7 @@ class WillingLayer(Layer, Protocol):
     """
 
     def uses_language(self, document: SplitDocument) -> bool:
-        """Whether the layer would use the language model for this document."""
+        """Return whether the layer would use the language model for this document."""
         ...
 
 

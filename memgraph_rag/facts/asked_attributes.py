@@ -116,7 +116,7 @@ _PRESENT = re.compile(
 
 
 def asks_for_now(question: str) -> bool:
-    """Whether a question asks how something is at present, whatever it is; English only.
+    """Return whether a question asks how something is at present, whatever it is; English only.
 
     >>> asks_for_now("How many hens do I have?"), asks_for_now("Who feeds the cat?")
     (True, True)

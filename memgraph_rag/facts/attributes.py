@@ -89,7 +89,7 @@ def attribute_form(name: str) -> str:
 
 
 def is_family(attribute: str) -> bool:
-    """Whether it is a known attribute of people, by its form, whose value may be any noun.
+    """Return whether an attribute is a known one of people, whose value may be any noun, by the form of the attribute.
 
     >>> is_family("favourite lunch"), is_family("password manager"), is_family("cork board")
     (True, True, False)
@@ -99,7 +99,7 @@ def is_family(attribute: str) -> bool:
 
 
 def has_many_values(attribute: str) -> bool:
-    """Whether several values may hold at a time ("friend"), or none does ("way"), by its form."""
+    """Return whether an attribute may have several values at a time ("friend"), or has none ("way"), by its form."""
     last = attribute.rsplit(" ", 1)[-1]
     is_plural = bool(re.search(r"[^su'i]s$", last)) and last not in _FAMILIES
     return is_plural or (last in _MANY and not attribute.startswith("favourite "))

@@ -155,7 +155,7 @@ def normalise_deed(words: str) -> str:
 
 
 def denies(never: str, done: str) -> bool:
-    """Whether what was never done, in its form, is part of what was done: the same verb, and all of its object.
+    """Return whether what was never done, in its form, is part of what was done: the same verb, and all of its object.
 
     >>> denies("eat oyster", "eat fresh oyster"), denies("eat oyster tart", "eat oyster")
     (True, False)

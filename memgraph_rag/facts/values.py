@@ -78,13 +78,13 @@ def until_end(words: str) -> str:
 
 
 def is_name_like(value: str) -> bool:
-    """Whether it is written as a name, a number, an address or a quotation."""
+    """Return whether a value is written as a name, a number, an address or a quotation."""
     plain = re.sub(r"^(?:a|an|the|my|our|some)\s+(?:\w+\s+){0,1}?(?=[A-Z0-9])", "", value)
     return bool(_NAME_LIKE.match(plain))
 
 
 def is_value(value: str, *, is_family: bool) -> bool:
-    """Whether words can be the value of an attribute: a name, a number or a noun phrase, no quality and no clause.
+    """Return whether words can be the value of an attribute: a name, a number or a noun phrase, not a quality.
 
     Args:
         is_family: the attribute is a known one ("diet"), whose values may be any noun.

@@ -228,7 +228,7 @@ def _phases(layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
 
 
 def _waits_for_context(document: PendingDocument) -> bool:
-    """Whether the segments are embedded only after the layer ``context`` is built, together with its texts."""
+    """Return whether the segments are embedded only after the layer ``context`` is built, together with its texts."""
     return document.lacks(CONTEXT)
 
 

@@ -66,7 +66,7 @@ class PendingDocument:
     stored_names: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def lacks(self, layer: str) -> bool:
-        """Whether the layer with this name has to be built."""
+        """Return whether the layer with this name has to be built."""
         return any(missing.name == layer for missing in self.missing_layers)
 
     @property
@@ -311,12 +311,12 @@ def find_summaries(graph: GraphReader, document_ids: Sequence[str]) -> dict[str,
 
 
 def takes(layer: Layer, name: str) -> bool:
-    """Whether a layer requires or uses the layer with this name."""
+    """Return whether a layer requires or uses the layer with this name."""
     return name in {*layer.requires, *getattr(layer, "uses", ())}
 
 
 def _needs_stored(pending: PendingDocument, name: str) -> bool:
-    """Whether the layer with this name is stored and a missing layer requires or uses it."""
+    """Return whether the layer with this name is stored and a missing layer requires or uses it."""
     is_stored = name in pending.record.layers and not pending.lacks(name)
     return is_stored and any(takes(layer, name) for layer in pending.missing_layers)
 
@@ -328,7 +328,7 @@ def _with_pending(plans: Sequence[Plan], changed: Sequence[PendingDocument]) -> 
 
 
 def _differ_in_metadata_only(document: Document, record: DocumentRecord) -> bool:
-    """Whether a document differs from its record only in metadata that do not change its segments."""
+    """Return whether a document differs from its record only in metadata that do not change its segments."""
     return (
         document.sha256 != record.sha256
         and timestamps.find_metadata_time(document.metadata) == timestamps.find_metadata_time(record.metadata)

@@ -267,7 +267,7 @@ def hash_changed(document: Document, title: str, metadata: Mapping[str, Metadata
 
 
 def is_elsewhere(stored: DocumentRecord, files: Sequence[str]) -> bool:
-    """Whether a stored document was read from a file that is not among ``files``."""
+    """Return whether a stored document was read from a file that is not among ``files``."""
     return bool(stored.source and files and stored.source not in files)
 
 

@@ -43,7 +43,7 @@ def store_message(
     """
     if not text.strip() or items.get(list(message_id)) is not None:
         return False
-    time = _readable(time)
+    time = _parse_time(time)
     items.put(
         list(message_id),
         text,
@@ -95,8 +95,8 @@ def write_brief(memory: Memory, *, max_tokens: int, **scope: Unpack[ScopeFields]
     return f"{_BRIEF}\n{brief.text}" if brief and brief.lines else ""
 
 
-def _readable(time: str) -> str:
-    """The time, if it is ISO 8601, else none: a framework's own may be anything."""
+def _parse_time(time: str) -> str:
+    """Return a framework's time in ISO 8601; empty if it has another form."""
     try:
         return datetime.fromisoformat(time.replace("Z", "+00:00")).isoformat()
     except ValueError:

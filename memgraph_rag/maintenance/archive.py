@@ -294,7 +294,7 @@ def _convert_os_errors(path: Path) -> Iterator[None]:
 
 
 def are_equal(graph: DocumentGraph, other: DocumentGraph) -> bool:
-    """Whether two documents of one namespace and all their rows are equal."""
+    """Return whether two documents of one namespace and all their rows are equal."""
     return _encode_document(graph) == _encode_document(other)
 
 

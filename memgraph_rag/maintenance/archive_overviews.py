@@ -179,7 +179,7 @@ class ArchivedIds:
         self._database.close()
 
     def has_document(self, document_id: str) -> bool:
-        """Whether the document with this id was added before; False for an id of another kind."""
+        """Return whether the document with this id was added before; False for an id of another kind."""
         return self._characters(document_id, _DOCUMENT) is not None
 
     def add(self, graph: DocumentGraph) -> None:

@@ -132,7 +132,7 @@ class FoundModels:
             return False
 
     def _has_small_files(self) -> bool:
-        """Whether the files are too small for a large model in 4 bits. Then transformers need not be imported."""
+        """Return whether the files are too small for a large model in 4 bits, so that transformers is not imported."""
         if self._is_elsewhere or (weights := self._found_weights) is None or not Path(weights[1]).is_dir():
             return False
         return sum(path.stat().st_size for path in Path(weights[1]).iterdir()) < _LARGE / 2

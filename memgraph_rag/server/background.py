@@ -124,7 +124,7 @@ class Deepener:
             )
 
     def uses(self, memory: Memory) -> bool:
-        """Whether documents of this memory wait or are being built."""
+        """Return whether documents of this memory wait or are being built."""
         with self._changed:
             return memory is self._memory or any(task.memory is memory for task in self._waiting)
 

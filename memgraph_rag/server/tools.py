@@ -481,7 +481,7 @@ def _services(call: Call) -> Services:
 
 
 def _can_elicit(call: Call) -> bool:
-    """Whether the client can show forms. Older clients declare this by an empty ``elicitation: {}``."""
+    """Return whether the client can show forms. Older clients declare this by an empty ``elicitation: {}``."""
     capabilities = call.client_capabilities
     elicitation = capabilities.elicitation if capabilities is not None else None
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)

@@ -92,7 +92,7 @@ def list_required_layers(reader: object) -> Sequence[str]:
 
 
 def follows_paper(strategy: Strategy) -> bool:
-    """Whether the strategy alone decides to answer, as in its paper, without the library's rules of refusal."""
+    """Return whether the strategy alone decides to answer, as in its paper, without the library's rules of refusal."""
     return bool(getattr(strategy, "follows_paper", False))
 
 

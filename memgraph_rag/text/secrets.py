@@ -102,7 +102,7 @@ _LONG_WITHOUT_DIGIT = 24  # characters of a value without a digit that may still
 
 
 def _is_card(text: str) -> bool:
-    """Whether the digits have a length of their brand, and Luhn's check digit."""
+    """Return whether the digits have a length of their brand, and Luhn's check digit."""
     digits = [int(character) for character in text if character.isdigit()]
     if len(digits) not in _CARD_LENGTHS[str(digits[0])] or len(set(digits)) == 1:
         return False
@@ -111,7 +111,7 @@ def _is_card(text: str) -> bool:
 
 
 def _is_iban(text: str) -> bool:
-    """Whether the account number has the length of its country, and the remainder 1 by 97."""
+    """Return whether the account number has the length of its country, and the remainder 1 by 97."""
     plain = text.replace(" ", "")
     if len(plain) != _IBAN_LENGTHS.get(plain[:2]):
         return False
@@ -119,7 +119,7 @@ def _is_iban(text: str) -> bool:
 
 
 def _is_value(text: str) -> bool:
-    """Whether a value behind a name such as "password" is a secret, and no word, call or place holder."""
+    """Return whether a value behind a name such as "password" is a secret, and no word, call or place holder."""
     if _PLACEHOLDER.search(text):
         return False
     kinds = sum(any(test(character) for character in text) for test in (str.isdigit, str.islower, str.isupper))

@@ -132,7 +132,7 @@ def _parse_quantity(text: str) -> float | None:
 
 
 def is_same(first: str, second: str) -> bool:
-    """Whether two values share a word that says something: "an American poet" and "American".
+    """Return whether two values share a word that says something: "an American poet" and "American".
 
     >>> is_same("British", "United Kingdom"), is_same("the United States", "United States of America")
     (False, True)

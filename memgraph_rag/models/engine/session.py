@@ -112,7 +112,7 @@ class KVSession:
         return self._calibration
 
     def ignore_calibration(self) -> None:
-        """From now on, have no calibration: return the mean attention of all heads, as the papers do."""
+        """Drop the calibration: ``append`` then returns the mean attention of all heads, as the papers do."""
         self._calibration = None
 
     def append(self, texts: Sequence[str]) -> Vector:

@@ -247,7 +247,7 @@ def _cosines(view: View, vector: Vector) -> Scores:
 
 
 def _scale(scores: Scores) -> Scores:
-    """From 0 to 1; all 1 where they are equal."""
+    """Return the scores scaled to 0 … 1; all 1 if they are equal."""
     low, high = scores.min(initial=np.inf), scores.max(initial=-np.inf)
     return (scores - low) / (high - low) if high > low else np.ones(len(scores))
 

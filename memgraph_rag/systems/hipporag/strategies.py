@@ -72,7 +72,7 @@ class HippoRag:
 
         If the model finds no name in the question, or cannot be asked, the recognizer finds the names.
         """
-        mode = NameWalk(_names(question, context) or None, edges=self._edges)
+        mode = NameWalk(_ask_names(question, context) or None, edges=self._edges)
         yield from _read(question, context, mode, self._k)
 
 
@@ -117,8 +117,8 @@ class HippoRag2:
             yield (replace(step, via=descriptions.get(step.node.id, "")),)
 
 
-def _names(question: str, context: ReadingContext) -> tuple[str, ...]:
-    """The names that the model finds in the question; none where it finds none, so that the recognizer is asked."""
+def _ask_names(question: str, context: ReadingContext) -> tuple[str, ...]:
+    """Return the names that the model finds in the question; empty if it finds none, and the recognizer is asked."""
     held = set(ngrams(question, _LONGEST_NAME))
 
     def parse_names(reply: str) -> list[str]:
@@ -130,7 +130,7 @@ def _names(question: str, context: ReadingContext) -> tuple[str, ...]:
 
 
 def _recognize_facts(facts: Sequence[Relation], context: ReadingContext) -> tuple[str, ...] | None:
-    """The ids of the facts whose numbers the model replies with; None, for all, where it cannot be asked."""
+    """Return the ids of the facts whose numbers the model replies; None, which means all, if it cannot be asked."""
     lines = (f"{number}. {as_line(fact.description)[:_LONGEST_FACT]}" for number, fact in enumerate(facts, 1))
 
     def parse_choice(reply: str) -> list[int] | None:
@@ -143,7 +143,7 @@ def _recognize_facts(facts: Sequence[Relation], context: ReadingContext) -> tupl
 
 
 def _ask_model(context: ReadingContext, request: str, is_usable: Callable[[str], bool]) -> str | None:
-    """A usable reply, empty where there is none; None where no budget or no room is left to ask."""
+    """Return the first usable reply, or an empty text; None if no budget or no room is left to ask."""
     most = context.limits.tokens
     if most is not None and context.session.usage.prompt_tokens > most // 2:  # the rest is for what will be read
         return None
@@ -154,7 +154,7 @@ def _ask_model(context: ReadingContext, request: str, is_usable: Callable[[str],
 
 
 def _read(question: str, context: ReadingContext, mode: SearchMode, k: int) -> Iterator[tuple[Step, ...]]:
-    """One step a segment; its source says by what the search knew it."""
+    """Yield a step for each segment. Its source says how the search found the segment."""
     hits = context.search.find(question, k=k, mode=mode, documents=context.documents)
     sources = {
         hit.segment.id: "relation" if "relations" in hit.why else "names" if "names" in hit.why else "similarity"

@@ -153,7 +153,7 @@ class ClustersLayer:
     def _add_level(
         self, growing: list[_Growth], level: int, *, namespace: str, models: Models, progress: Progress | None
     ) -> None:
-        tasks = [list(self._tasks(growth, models)) for growth in growing]
+        tasks = [list(self._list_tasks(growth, models)) for growth in growing]
 
         prompts = [task.prompt for of_document in tasks for task in of_document]
         generations = models.language.generate(
@@ -166,8 +166,8 @@ class ClustersLayer:
         for growth, of_document in zip(growing, tasks, strict=True):
             self._grow(growth, [(task, next(written)) for task in of_document], level, namespace, models)
 
-    def _tasks(self, growth: _Growth, models: Models) -> Iterator[_Task]:
-        """The clusters of one level, small enough to be read; without those that the model could not sum up before."""
+    def _list_tasks(self, growth: _Growth, models: Models) -> Iterator[_Task]:
+        """Yield the clusters of one level, small enough to be read, without clusters that the model refused before."""
         level = _Level(growth.nodes, models)
         window = models.language.window - self._summary_tokens - AROUND_TOKENS
         most = max(1, min(self._cluster_tokens, window))

@@ -28,7 +28,7 @@ def _names(files: ExportFiles) -> list[str]:
 
 
 def matches(files: ExportFiles) -> bool:
-    """Whether the files are an export of ChatGPT."""
+    """Return whether the files are an export of ChatGPT."""
     return any(b'"mapping"' in files.head(name) or _begins_with_tree(files, name) for name in _names(files))
 
 

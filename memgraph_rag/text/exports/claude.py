@@ -24,7 +24,7 @@ def _name(files: ExportFiles) -> str | None:
 
 
 def matches(files: ExportFiles) -> bool:
-    """Whether the files are an export of Claude."""
+    """Return whether the files are an export of Claude."""
     name = _name(files)
     content = files.json(name) if name else None
     return isinstance(content, list) and any(isinstance(item, dict) and "chat_messages" in item for item in content[:9])

@@ -22,7 +22,7 @@ def _names(files: ExportFiles) -> list[str]:
 
 
 def matches(files: ExportFiles) -> bool:
-    """Whether the files are channels that DiscordChatExporter wrote."""
+    """Return whether the files are channels that DiscordChatExporter wrote."""
     return any(b'"channel"' in files.head(name) for name in _names(files))
 
 

@@ -24,7 +24,7 @@ _PROMPTED = "Prompted "  # in English; in other languages the title is kept whol
 
 
 def matches(files: ExportFiles) -> bool:
-    """Whether the files hold Takeout's activity of Gemini."""
+    """Return whether the files hold Takeout's activity of Gemini."""
     return any(_entries(files, name) for name in _names(files))
 
 

@@ -45,7 +45,7 @@ def _names(files: ExportFiles) -> list[str]:
 
 
 def matches(files: ExportFiles) -> bool:
-    """Whether the files are mails."""
+    """Return whether the files are mails."""
     return bool(_names(files))
 
 

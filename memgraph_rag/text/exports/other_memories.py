@@ -75,7 +75,7 @@ def _mem0_records(files: ExportFiles) -> list[Any]:
 
 
 def is_mem0(files: ExportFiles) -> bool:
-    """Whether the file is mem0's history database, or what its ``get_all`` returned, as JSON."""
+    """Return whether the file is mem0's history database, or what its ``get_all`` returned, as JSON."""
     records = _mem0_records(files)
     return _has_tables(files, "history", "messages") or (
         bool(records) and isinstance(records[0], dict) and "memory" in records[0]
@@ -109,7 +109,7 @@ def _convert_mem0(record: Mapping[str, Any]) -> Iterator[Document]:
 
 
 def is_langgraph(files: ExportFiles) -> bool:
-    """Whether the file is a ``SqliteStore`` of LangGraph."""
+    """Return whether the file is a ``SqliteStore`` of LangGraph."""
     return _has_tables(files, "store", "store_migrations")
 
 
@@ -141,7 +141,7 @@ def _find_text(value: Any) -> str:
 
 
 def is_graphiti(files: ExportFiles) -> bool:
-    """Whether the file is an object with lists of Graphiti's episodes and edges."""
+    """Return whether the file is an object with lists of Graphiti's episodes and edges."""
     return _has_lists(_parse_json(files), "episodes", "edges")
 
 
@@ -178,7 +178,7 @@ def _convert_edge(edge: Mapping[str, Any], origin: str = "graphiti") -> Iterator
 
 
 def is_letta(files: ExportFiles) -> bool:
-    """Whether the file is an agent file (``.af``) of Letta, of one agent (older) or of several."""
+    """Return whether the file is an agent file (``.af``) of Letta, of one agent (older) or of several."""
     content = _parse_json(files)
     return _has_lists(content, "agents", "blocks") or _has_lists(content, "core_memory", "messages")
 
@@ -250,7 +250,7 @@ _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
 def is_lightrag(files: ExportFiles) -> bool:
-    """Whether the files are a working folder of LightRAG, or its graph as JSON with "nodes" and "edges"."""
+    """Return whether the files are a working folder of LightRAG, or its graph as JSON with "nodes" and "edges"."""
     return bool(files.find_files(_DOCUMENTS) or files.find_files(_GRAPH)) or _has_lists(
         _parse_json(files), "nodes", "edges"
     )
@@ -303,7 +303,7 @@ def _read_graphml(content: bytes) -> tuple[list[dict[str, Any]], list[dict[str, 
 
 
 def is_agent_memory(files: ExportFiles) -> bool:
-    """Whether the file has what the query in docs/coming-from.md returns of neo4j-agent-memory."""
+    """Return whether the file has what the query in docs/coming-from.md returns of neo4j-agent-memory."""
     return _has_lists(_parse_json(files), "messages", "facts", "preferences")
 
 

@@ -25,7 +25,7 @@ _LINK = re.compile(r"<([@#!]?)([^|>]*)(?:\|([^>]*))?>")
 
 
 def matches(files: ExportFiles) -> bool:
-    """Whether the files are an export of Slack."""
+    """Return whether the files are an export of Slack."""
     return bool(files.find_files("users.json")) and any(files.find_files(name) for name in _LISTS)
 
 

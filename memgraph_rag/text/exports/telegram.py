@@ -29,7 +29,7 @@ def _chats(files: ExportFiles) -> list[Any]:
 
 
 def matches(files: ExportFiles) -> bool:
-    """Whether the files are an export of Telegram."""
+    """Return whether the files are an export of Telegram."""
     return bool(_chats(files))
 
 

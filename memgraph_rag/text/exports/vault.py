@@ -23,7 +23,7 @@ _SLASH = "___"  # of a name, in a file name of Logseq
 
 
 def matches(files: ExportFiles) -> bool:
-    """Whether the files are a folder with a vault's settings."""
+    """Return whether the files are a folder with a vault's settings."""
     return files.path.is_dir() and any((files.path / mark).is_dir() for mark in _MARKS)
 
 

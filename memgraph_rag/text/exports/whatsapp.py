@@ -53,7 +53,7 @@ def _names(files: ExportFiles) -> list[str]:
 
 
 def matches(files: ExportFiles) -> bool:
-    """Whether the files are a chat of WhatsApp: several lines begin with a time."""
+    """Return whether the files are a chat of WhatsApp: several lines begin with a time."""
     for name in _names(files):
         lines = _clean(files.head(name).decode("utf-8", "replace")).splitlines()
         if sum(_LINE.match(line) is not None for line in lines) >= max(1, min(2, len(lines))):
