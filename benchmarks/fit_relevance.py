@@ -102,7 +102,7 @@ def fit(pairs: Pairs) -> RelevanceCurve:
 
 def told(pairs: Pairs, curve: RelevanceCurve) -> list[str]:
     """What a row of the table says of one set."""
-    relevance, gold = np.array([curve.at(cosine) for cosine in pairs[:, 0]]), pairs[:, 1]
+    relevance, gold = np.array([curve.read(cosine) for cosine in pairs[:, 0]]), pairs[:, 1]
     bins = np.digitize(relevance, BOUNDS[1:-1])
     shares = [f"{100 * gold[bins == place].mean():.0f} of {(bins == place).sum()}" if (bins == place).any() else "–"
               for place in range(len(BOUNDS) - 1)]  # fmt: skip

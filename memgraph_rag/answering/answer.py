@@ -424,7 +424,7 @@ class Reading:
             extract=self._extract,
         )
         if remarks := self._remarks:
-            return replace(context, remark=lambda nodes: remarks.of(nodes, extent))
+            return replace(context, remark=lambda nodes: remarks.write(nodes, extent))
         return context
 
     def _evidence(self, trace: Sequence[Step], graph: GraphReader) -> ReadEvidence:

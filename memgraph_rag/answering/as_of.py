@@ -145,7 +145,7 @@ class SearchWithin:
         self, query: str, *, k: int, mode: str | SearchMode = "graph", documents: Sequence[str] | None = None
     ) -> list[Evidence]:
         """Return at most k most relevant segments of the extent, best first. ``Search`` describes all methods."""
-        return self._search.find(query, k=k, mode=mode, extent=self._extent.within(documents))
+        return self._search.find(query, k=k, mode=mode, extent=self._extent.narrow(documents))
 
     def find_named_entities(self, question: str) -> list[str]:
         """Return the ids of the stored entities that the question names, in its order, inside the extent or not."""

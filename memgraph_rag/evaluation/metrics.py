@@ -129,7 +129,7 @@ def ratio_interval(above: ArrayLike, below: ArrayLike) -> Interval:
 def ratio_difference(first: tuple[ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike]) -> Interval:
     """Return the first ratio minus the second with its 95 % interval. Each resample draws the same questions for both.
 
-    A ratio is 0 if the sum of its denominators is 0.
+    A ratio is given as (numerators, denominators), with a pair for each question. It is 0 if its denominators sum to 0.
 
     Raises:
         ValueError: fewer than two questions.

@@ -167,7 +167,7 @@ class Run:
         for done, question in enumerate(questions, 1):
             asked = [question.id, write_prompt(question), question.documents]
             told = [method.list_identity(self.folder.name), *settings]
-            key = hash_inputs(__version__, _REVISION, self.folder.name, asked, told, content.of(question.documents))
+            key = hash_inputs(__version__, _REVISION, self.folder.name, asked, told, content.hash(question.documents))
             outcome = self.outcomes.find(key)
             if outcome is None:
                 outcome = give(question, Outcome(key, self.folder.name, question.id, method.label, ()))
@@ -194,7 +194,7 @@ class _Content:
         }
         self._hashes: dict[tuple[str, ...] | None, str] = {}
 
-    def of(self, documents: tuple[str, ...] | None) -> str:
+    def hash(self, documents: tuple[str, ...] | None) -> str:
         if documents not in self._hashes:
             wanted: Iterable[str] = self._rows if documents is None else documents
             self._hashes[documents] = hash_inputs([self._rows[key] for key in sorted(wanted)])

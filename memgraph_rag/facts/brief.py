@@ -14,7 +14,7 @@ from datetime import date, datetime, timezone
 from itertools import zip_longest
 
 from memgraph_rag.contracts import Embedder, GraphReader, TokenCounter, cosine_scale, query_vectors
-from memgraph_rag.facts.fact_index import Fact, group_by_subject, standings, within
+from memgraph_rag.facts.fact_index import Fact, group_by_subject, select_within, standings
 from memgraph_rag.facts.fact_search import FactSearch
 from memgraph_rag.facts.phrase_vectors import PhraseVectors
 from memgraph_rag.facts.plans import due_day, finishes
@@ -70,7 +70,7 @@ class Briefs:
                 search for the subject finds.
         """
         now = (extent.until or datetime.now(timezone.utc)).date()
-        known = within(self._search.facts.refresh(), extent)
+        known = select_within(self._search.facts.refresh(), extent)
         candidates = [*_list_holding(known), *_list_plans(known, now), *self._last(extent, about)]
         chosen = self._without_repetitions(candidates, about)
         return self._fit(self._place(chosen), max_tokens)

@@ -21,7 +21,7 @@ from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.types import Annotation, DocumentRecord, Extent
 from memgraph_rag.types.facts import DAYS, FACTS, Rival, Standing
 
-__all__ = ["Fact", "FactIndex", "FactKey", "find_user", "group_by_subject", "standings", "within"]
+__all__ = ["Fact", "FactIndex", "FactKey", "find_user", "group_by_subject", "select_within", "standings"]
 
 _MOST_RIVALS = 8
 _MOST_COMPARED = 256  # attributes that share a word with a former value
@@ -139,7 +139,7 @@ def _make_fact(annotation: Annotation, record: DocumentRecord) -> Fact:
     )
 
 
-def within(facts: Iterable[Fact], extent: Extent) -> list[Fact]:
+def select_within(facts: Iterable[Fact], extent: Extent) -> list[Fact]:
     """Return the facts that were said within the documents and the time of an extent, in order.
 
     The begin of the time counts, its end does not. A fact without a time counts with the time at which its document was

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from memgraph_rag.facts.asked_attributes import AskedAttribute, asks_for_now, find_asked_attribute
 from memgraph_rag.facts.deeds import denies, find_asked_deed
-from memgraph_rag.facts.fact_index import Fact, FactKey, group_by_subject, standings, within
+from memgraph_rag.facts.fact_index import Fact, FactKey, group_by_subject, select_within, standings
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.types import Evidence, Extent
 from memgraph_rag.types.facts import Standing
@@ -51,7 +51,7 @@ def arrange(
         is_judged: whether a judge found ``newest``. It then comes first; by likeness only if no fact is about what the
             question asks.
     """
-    known = within(facts, extent)
+    known = select_within(facts, extent)
     if not known and newest is None:
         return list(results[:k])
     by_key = group_by_subject(known)
@@ -81,7 +81,7 @@ def _may_be_of_now(question: str, asked: AskedAttribute | None) -> bool:
 
 def find_stating_segments(question: str, facts: Iterable[Fact], extent: Extent) -> frozenset[str]:
     """Return the ids of the segments with a value of the attribute that a question asks for, within an extent."""
-    by_key = group_by_subject(within(facts, extent))
+    by_key = group_by_subject(select_within(facts, extent))
     asked = _find_asked(question, by_key)
     return frozenset(
         fact.segment_id

@@ -7,7 +7,7 @@ its document now.
 from __future__ import annotations
 
 from memgraph_rag.contracts import GraphReader
-from memgraph_rag.facts.fact_index import Fact, FactIndex, group_by_subject, standings, within
+from memgraph_rag.facts.fact_index import Fact, FactIndex, group_by_subject, select_within, standings
 from memgraph_rag.facts.wishes import WISHES
 from memgraph_rag.types import Extent, Segment
 from memgraph_rag.types.facts import Standing, Statement
@@ -21,7 +21,7 @@ def list_statements(index: FactIndex, graph: GraphReader, extent: Extent) -> lis
     A statement that gives up a value appears twice, as in ``group_by_subject``. Values that their speaker denies later
     and deeds that nobody denies are left out.
     """
-    known = within(index.refresh(), extent)
+    known = select_within(index.refresh(), extent)
     listed: list[tuple[Fact, Standing | None]] = []
     for _, facts in sorted(group_by_subject(known).items()):
         by_place = standings(facts)

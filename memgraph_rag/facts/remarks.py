@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from memgraph_rag.calls.record_list import RecordList
-from memgraph_rag.facts.fact_index import FactIndex, group_by_subject, standings, within
+from memgraph_rag.facts.fact_index import FactIndex, group_by_subject, select_within, standings
 from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.types import Evidence, Extent, Node, RelativeDays, Segment, Standing
@@ -24,7 +24,7 @@ class Remarks:
     def __init__(self, facts: FactIndex) -> None:
         self._facts = facts
 
-    def of(self, nodes: Sequence[Node], extent: Extent) -> list[str]:
+    def write(self, nodes: Sequence[Node], extent: Extent) -> list[str]:
         """Return a remark for each node, in order, whether its statement still holds and which days its words name.
 
         Empty for a node that is no segment with a speaker, and if there is nothing to say: a statement gets a remark
@@ -43,7 +43,7 @@ class Remarks:
 
     def _find_standings(self, wanted: Collection[str], extent: Extent) -> dict[str, Standing]:
         """Return the standings of these segments that have rivals, by segment id."""
-        known = within(self._facts.refresh(), extent)
+        known = select_within(self._facts.refresh(), extent)
         standing_by_id: dict[str, Standing] = {}
         for facts in group_by_subject(known).values():
             if len(facts) < 2 or not any(fact.segment_id in wanted for fact in facts):

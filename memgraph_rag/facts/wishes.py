@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from memgraph_rag.contracts import Embedder, GraphReader, cosine_scale, query_vectors
-from memgraph_rag.facts.fact_index import Fact, FactIndex, within
+from memgraph_rag.facts.fact_index import Fact, FactIndex, select_within
 from memgraph_rag.facts.phrase_vectors import PhraseVectors
 from memgraph_rag.lexical.language import kind_of_pair, kind_of_text
 from memgraph_rag.types import Evidence, Extent, Segment, Standing
@@ -51,7 +51,7 @@ class Wishes:
         is 0. An instruction without a condition ("when I ask about dates") matters for every query. A wish about the
         same as a newer one is left out.
         """
-        known = within(self._facts.refresh(), extent)
+        known = select_within(self._facts.refresh(), extent)
         wishes = [fact for fact in known if fact.kind in WISHES]
         wishes = sorted(wishes, key=lambda fact: (fact.at, fact.document_id, fact.index), reverse=True)[:_MOST_COMPARED]
         if not wishes:

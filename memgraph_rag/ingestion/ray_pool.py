@@ -316,7 +316,7 @@ def _read_together(requests: Iterable[Request]) -> Iterator[list[_Asked]]:
     batch: list[_Asked] = []
     size = 0
     for request in requests:
-        file = SharedFile.at(request.source) if isinstance(request.source, Path) else None
+        file = SharedFile.find(request.source) if isinstance(request.source, Path) else None
         batch.append(_Asked(request, file))
         size += file.size if file else 0
         if len(batch) >= _READ_TOGETHER or size >= _BYTES_TOGETHER:

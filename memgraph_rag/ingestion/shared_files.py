@@ -33,7 +33,7 @@ class SharedFile:
     changed_ns: int
 
     @classmethod
-    def at(cls, path: Path) -> Self | None:
+    def find(cls, path: Path) -> Self | None:
         """Return the file at a path; None if no regular file is there."""
         absolute = spellings(path)[0]
         try:
@@ -45,7 +45,7 @@ class SharedFile:
     def read(self) -> tuple[str, str] | None:
         """Return its text and title; None if this process sees another file, or cannot read it."""
         path = Path(self.path)
-        if self.at(path) != self:
+        if self.find(path) != self:
             return None
         loaded = load_request(Request(path))
         return (loaded.document.text, loaded.document.title) if isinstance(loaded, Loaded) else None

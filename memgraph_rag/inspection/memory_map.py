@@ -124,7 +124,7 @@ def _settle(ends: _Ends, weights: NDArray[np.float64], count: int) -> _Places:
     forces = _Repulsion(charges, grid=256 if count > _LARGE else 128)
     chance = np.random.default_rng(0)
     for step in np.geomspace(_FIRST_STEP, 1 / np.sqrt(count), _ROUNDS):
-        moves = forces.at(places) - places + _PULL * (to_mean @ places - places)
+        moves = forces.compute(places) - places + _PULL * (to_mean @ places - places)
         kicks = chance.normal(size=(count, 2)) @ np.array([1, 1j])  # part nodes that are pulled alike
         places = places + step * (moves / np.maximum(np.abs(moves), 1) + kicks / 2)
     return places
@@ -158,7 +158,7 @@ class _Repulsion:
         forces = (vectors / (np.abs(vectors) ** 2 + 0.25) / self._cell).astype(np.complex64)
         self._kernel = np.asarray(fft.fft2(forces))
 
-    def at(self, places: _Places) -> _Places:
+    def compute(self, places: _Places) -> _Places:
         """Return the force at the place of each node."""
         grid = self._grid
         columns, rows = (np.clip((axis + _SPREAD) / self._cell, 0, grid - 1.001) for axis in (places.real, places.imag))

@@ -24,7 +24,6 @@ from memgraph_rag.types import Prompt, as_line
 __all__ = [
     "Extraction",
     "Triple",
-    "about",
     "as_list",
     "clean",
     "goes_in_circles",
@@ -34,6 +33,7 @@ __all__ = [
     "reply_schema",
     "strings",
     "task",
+    "write_background",
     "write_directed_task",
 ]
 
@@ -111,19 +111,19 @@ def _find_limits(segments: int) -> tuple[int, int]:
 
 def task(title: str) -> str:
     """Return the task that asks for names and relations in a text with that title, which may be empty."""
-    return about(as_line(title)[:_LONGEST_TITLE]) + _TASK
+    return write_background(as_line(title)[:_LONGEST_TITLE]) + _TASK
 
 
 def write_directed_task(background: str, questions: Sequence[str]) -> str:
     """Return the task that asks for names and relations that help to answer the questions.
 
     Args:
-        background: as for ``about``.
+        background: as for ``write_background``.
     """
-    return about(background) + _DIRECTED_TASK + " ".join(map(as_line, questions))
+    return write_background(background) + _DIRECTED_TASK + " ".join(map(as_line, questions))
 
 
-def about(background: str) -> str:
+def write_background(background: str) -> str:
     """Return a line with the title or summary of a text, because "it" often means the title; empty without one.
 
     A long text is cut after 600 characters. The line ends with a newline.

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.layers.extraction import Extraction, about, strings
+from memgraph_rag.layers.extraction import Extraction, strings, write_background
 from memgraph_rag.types import as_line
 
 __all__ = ["Pool", "pool_schema", "pool_task", "read_questions", "require_rouge"]
@@ -83,7 +83,7 @@ def pool_task(background: str, most: int, extracted: Extraction) -> str:
     names = "; ".join(extracted.names[:_SHOWN])
     relations = " ".join(description for *_, description in extracted.relations[:_SHOWN])[:_LONGEST_SHOWN]
     return (
-        f"{about(background)}Known of the text above are the names {names or 'of nobody'}. {relations}\n"
+        f"{write_background(background)}Known of the text above are the names {names or 'of nobody'}. {relations}\n"
         f"Write up to {most} short questions that the text answers and that ask for what is not known yet. "
         'Answer in this form:\n{"questions": ["...?", "...?"]}'
     )

@@ -16,7 +16,7 @@ from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Progress, SplitDocument
 from memgraph_rag.layers.batches import AROUND_TOKENS, Batch, batches, output_tokens, prompt
-from memgraph_rag.layers.extraction import about, clean, holds_name, read_reply
+from memgraph_rag.layers.extraction import clean, holds_name, read_reply, write_background
 from memgraph_rag.layers.grounded_relations import BORNE_OUT, Account, find_place
 from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.surfaces import words
@@ -133,7 +133,7 @@ def _find_groups(
 def _make_task(background: str, names: tuple[str, str], relations: Sequence[Relation], question: str) -> str:
     said = "\n".join(f"* {text}" for text in dict.fromkeys(relation.description for relation in relations))
     asked = f"Keep what helps to answer this question: {as_line(question)}\n" if question else ""
-    return f"{about(background)}The text above says of {names[0]} and {names[1]}:\n{said}\n{asked}{_TASK}"
+    return f"{write_background(background)}The text above says of {names[0]} and {names[1]}:\n{said}\n{asked}{_TASK}"
 
 
 def _fuse(group: _Group, text: str, notes: Counter[str], namespace: str) -> Iterator[tuple[Relation, Relation]]:

@@ -210,7 +210,7 @@ class GraphSearch:
         """Return the match at position ``at`` of an order."""
         place = order.places[at]
         return SegmentMatch(
-            order.view.ids.at(place),
+            order.view.ids.get_id(place),
             float(score),
             {name: places_to_ranks[place] for name, places_to_ranks in order.ranks.items() if place in places_to_ranks},
             self._find_carriers(order.view, order.walk, place, order.seeds),
@@ -221,7 +221,7 @@ class GraphSearch:
     def _prepare(self, question: str, names: Mapping[str, str], vector: Vector, view: View) -> _Asked:
         """Return what a question with these names gives to the walks over a view."""
         terms = self.index.keywords.terms(question, view.rows)
-        knowledge = cosine_scale(self._embedder).knowledge(kind_of_text(question))
+        knowledge = cosine_scale(self._embedder).rate_kind(kind_of_text(question))
         return _Asked(vector, terms, self._find_seed_columns(names, view), self._match_days(view, terms), knowledge)
 
     def _second_step(
@@ -366,7 +366,7 @@ class GraphSearch:
         places, weights = view.entity_edges(entity)
         flows = np.where(places == place, -1.0, weights * walk.on_segments[places] / view.segment_degrees[places])
         most = int(np.argmax(flows))
-        return "" if flows[most] < 0 else view.ids.at(int(places[most]))
+        return "" if flows[most] < 0 else view.ids.get_id(int(places[most]))
 
 
 def _merge_kinds(kinds: Sequence[_Order], scale: CosineScale) -> list[tuple[_Order, int, float]]:
@@ -381,7 +381,7 @@ def _merge_kinds(kinds: Sequence[_Order], scale: CosineScale) -> list[tuple[_Ord
 
     def rank(item: tuple[_Order, int, float]) -> tuple[float, str]:
         order, at, score = item
-        return -round(score, 9), order.view.ids.at(order.places[at])
+        return -round(score, 9), order.view.ids.get_id(order.places[at])
 
     return sorted(weighted, key=rank)
 

@@ -114,8 +114,8 @@ def features(
     """Return (c, len(FEATURES)) the features of the candidates, which are places in the view.
 
     Args:
-        titles: (c + 2,) titles of the candidates' documents, then of the two starts' documents.
-        scale: reads the cosine to the second start.
+        titles: (c + 2,) titles of the candidates' documents, then of the documents of ``start.starts``.
+        scale: reads the cosine of each candidate to the second of ``start.starts``.
     """
     rows = view.rows[[*candidates, *start.starts]]
     heads = [keywords.find_word_numbers(_head(title), row) for title, row in zip(titles, rows.tolist(), strict=True)]

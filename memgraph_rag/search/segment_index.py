@@ -48,7 +48,7 @@ class RowIds:
     def __iter__(self) -> Iterator[str]:
         return (self._ids[int(row)] for row in self._rows)
 
-    def at(self, place: int) -> str:
+    def get_id(self, place: int) -> str:
         """Return the id at a place."""
         return self._ids[int(self._rows[place])]
 

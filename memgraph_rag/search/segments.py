@@ -349,7 +349,7 @@ class SegmentSearch:
             cosines |= {hit.node_id: hit.score for hit in self._graph.similarities(vector, documents=missing)}
         scale = cosine_scale(self._embedder)
         kinds = {match.id: kind_of_pair(query, segments[match.id].text) for match in matches if match.id in cosines}
-        return {node_id: curve.at(scale.read(cosines[node_id], kind)) for node_id, kind in kinds.items()}
+        return {node_id: curve.read(scale.read(cosines[node_id], kind)) for node_id, kind in kinds.items()}
 
 
 def _find_spelling(name: str, question: str) -> str:

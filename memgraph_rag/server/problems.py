@@ -59,7 +59,7 @@ class Failures:
                 Failure(at=now, operation=operation, title=problem.title, detail=problem.detail)
             )
 
-    def of(self, namespace: str) -> list[Failure]:
+    def list_failures(self, namespace: str) -> list[Failure]:
         """Return the failures of a namespace, newest first."""
         return list(reversed(self._by_namespace.get(namespace, ())))
 

@@ -218,7 +218,7 @@ class Forgotten(BaseModel):
     questions: int = Field(description="The number of removed kept questions, including those of removed documents.")
 
     @classmethod
-    def of(
+    def make(
         cls, name: str, kind: Literal["document", "question", "user"], receipts: Sequence[Receipt] = ()
     ) -> Forgotten:
         """Return the result for the receipts of removed documents. A kept question has no receipts.
@@ -318,7 +318,7 @@ class Status(BaseModel):
     background: BackgroundWork
 
     @classmethod
-    def of(cls, counts: Mapping[str, int], backlog: Backlog, **facts: Any) -> Status:
+    def make(cls, counts: Mapping[str, int], backlog: Backlog, **facts: Any) -> Status:
         """Return the status for counts by label (0 if missing) and the background work; ``facts`` are other fields."""
         return cls(
             documents=counts.get("Document", 0),

@@ -372,12 +372,12 @@ def forget(
         refused_kind = "user" if user else kind
         return Forgotten(name=name or user, kind=refused_kind, forgotten=False, documents=0, segments=0, questions=0)
     if user:
-        return Forgotten.of(user, "user", memory.forget(user=user, session=session or None))
+        return Forgotten.make(user, "user", memory.forget(user=user, session=session or None))
     if kind == "question":
         memory.forget(question=name)
-        return Forgotten.of(name, kind)
+        return Forgotten.make(name, kind)
     receipt = memory.forget(name)
-    return Forgotten.of(receipt.key, kind, [receipt])
+    return Forgotten.make(receipt.key, kind, [receipt])
 
 
 def list_documents(
@@ -445,7 +445,7 @@ def status(*, call: Call) -> Status:
     stats, backlog = memory.status(), services.memories.backlog(memory.namespace)
     records = memory.documents() if backlog.layers else []
     following = {layer: sum(layer not in record.layers for record in records) for layer in backlog.layers}
-    return Status.of(
+    return Status.make(
         stats["counts"],
         backlog,
         documents_without=following | stats.get("documents_without", {}),

@@ -38,7 +38,7 @@ def read_in_order(
     following = next(remaining, None)
     while following is not None and fits(following[0], session.tokens_left):
         (node, score), following = following, next(remaining, None)
-        (attention,) = session.append(lines.of([node], after=before)).tolist()
+        (attention,) = session.append(lines.write([node], after=before)).tolist()
         before = node
         p_yes = None
         if reflection is not None:

@@ -30,7 +30,9 @@ class NodeLines:
         self._titles: dict[str, str] = {}
         self._remark = context.remark
 
-    def of(self, nodes: Sequence[Node], *, after: Node | None = None, texts: Sequence[str] | None = None) -> list[str]:
+    def write(
+        self, nodes: Sequence[Node], *, after: Node | None = None, texts: Sequence[str] | None = None
+    ) -> list[str]:
         """Return one line for each of these nodes, in order.
 
         The form is "Title: text" for a passage, a point or an overview, and "speaker, day: text" for a later part of a

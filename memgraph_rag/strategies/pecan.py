@@ -105,7 +105,7 @@ class Pecan:
         start = _start_set(top, walk.cosines, context, self._start_tokens, nodes=_count_start_nodes(count, top))
         if not start:
             return
-        lines = NodeLines(context).of if self._titles else _plain_lines
+        lines = NodeLines(context).write if self._titles else _plain_lines
         attention = context.session.append(lines(start)).tolist()
         p_yes = context.session.probability_of_yes()
         steps = [Step(node, 0.0, attended) for node, attended in zip(start, attention, strict=True)]

@@ -110,7 +110,7 @@ class Walk:
         if not start:
             return
         first = start[: self._first_nodes]
-        read = lines.of(first)
+        read = lines.write(first)
         steps = _read_nodes(first, read, candidates, context.session)
         segments_left = self._most_segments - sum(not node.level for node in first)
         tokens_left = self._more_tokens + sum(map(cost, start[self._first_nodes :]))
@@ -130,7 +130,7 @@ class Walk:
             yield (*steps[:-1], replace(steps[-1], reason=reason, stop=stop))
             if stop is not None or best is None:
                 return
-            line = lines.of([best], after=steps[-1].node)
+            line = lines.write([best], after=steps[-1].node)
             read += line
             steps = _read_nodes([best], line, candidates, context.session)
             segments_left -= not best.level

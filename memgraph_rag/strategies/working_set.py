@@ -59,7 +59,7 @@ class WorkingSet:
 
         P(Yes) is on the last of the steps.
         """
-        attention = self._session.append(self._lines.of(segments)).tolist()
+        attention = self._session.append(self._lines.write(segments)).tolist()
         self.read |= dict.fromkeys(segment.id for segment in segments)
         steps = [Step(segment, 0.0, attended) for segment, attended in zip(segments, attention, strict=True)]
         return [*steps[:-1], replace(steps[-1], p_yes=self._session.probability_of_yes())]
@@ -81,7 +81,7 @@ class WorkingSet:
         assert dropped is not None
         self._drop(dropped)
         before = self._session.tokens_left
-        lines = self._lines.of([finding.segment])
+        lines = self._lines.write([finding.segment])
         (attention,) = self._session.append(lines).tolist()
         self._added.append(_Added(finding.segment, lines[0], finding.score, before - self._session.tokens_left))
         self.read[finding.segment.id] = None

@@ -60,7 +60,7 @@ class RelevanceCurve:
     half: float
     slope: float
 
-    def at(self, cosine: float) -> float:
+    def read(self, cosine: float) -> float:
         """Return the share of passages with this cosine that are evidence, from 0 to 1."""
         return 1.0 / (1.0 + math.exp(self.slope * (self.half - cosine)))
 

@@ -62,13 +62,13 @@ class CosineScale:
         """Return the cosine between two names that has this reading."""
         return _interpolate(reading, tuple((plain, raw) for raw, plain in self.names))
 
-    def knowledge(self, kind: str) -> float:
+    def rate_kind(self, kind: str) -> float:
         """Return how well the embedder tells related texts of a kind from unrelated ones, from 0 to 1.
 
-        1 is as well as MiniLM tells them in English, 0 is not at all. It is the part of the way from unrelated to
-        related texts that few unrelated texts reach, relative to the same part of the reference.
+        1 is as well as MiniLM tells them in English, 0 is not at all. It is the share of the
+        range from unrelated to related texts that few unrelated texts reach, divided by that share for MiniLM.
 
-        >>> CosineScale().knowledge("english"), CosineScale({"cjk": ((0.48, 0.03), (0.67, 0.25))}).knowledge("cjk")
+        >>> CosineScale().rate_kind("english"), CosineScale({"cjk": ((0.48, 0.03), (0.67, 0.25))}).rate_kind("cjk")
         (1.0, 0.0)
         """
         knots = self._knots(kind)

@@ -62,7 +62,7 @@ class Extent:
     since: datetime | None = None
     until: datetime | None = None
 
-    def within(self, documents: Sequence[str] | None) -> Extent:
+    def narrow(self, documents: Sequence[str] | None) -> Extent:
         """Return the part of the extent in these documents (ids; None for all). The bounds of time stay.
 
         If no document is in both, the result allows none.

@@ -16,7 +16,7 @@ def test_the_curve_that_made_the_data_is_found() -> None:
     rng = np.random.default_rng(1)
     curve = RelevanceCurve(half=0.5, slope=8.0)
     cosines = rng.uniform(-0.1, 0.9, 4000)
-    pairs = np.stack([cosines, rng.random(4000) < [curve.at(cosine) for cosine in cosines]], axis=1).astype(float)
+    pairs = np.stack([cosines, rng.random(4000) < [curve.read(cosine) for cosine in cosines]], axis=1).astype(float)
     fitted = fit_relevance.fit(pairs)
     assert fitted.half == pytest.approx(0.5, abs=0.03)
     assert fitted.slope == pytest.approx(8.0, abs=1.0)

@@ -51,13 +51,13 @@ def test_days_are_stored_beside_the_turn(memory: Memory) -> None:
 
 def test_the_model_reads_remarks_behind_the_text(memory: Memory) -> None:
     asked = memory._parts.store.list_segments(memory.documents()[0].id)
-    lines = Remarks(memory._parts.search.facts).of(asked, Extent())
+    lines = Remarks(memory._parts.search.facts).write(asked, Extent())
     assert lines == [
         "home: until 12 May 2024: Paris; since then: Berlin",
         "home: since 12 May 2024: Berlin; before: Paris; last week: 29 April 2024 to 5 May 2024",
         "",
     ]
-    assert Remarks(memory._parts.search.facts).of(asked, Extent([])) == [
+    assert Remarks(memory._parts.search.facts).write(asked, Extent([])) == [
         "",
         "last week: 29 April 2024 to 5 May 2024",
         "",

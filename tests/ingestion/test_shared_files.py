@@ -17,7 +17,7 @@ from memgraph_rag.ingestion.sources import Loaded, Request, load_request
 def test_same_file_is_read_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = written(tmp_path, "fox.html", f"<html><title>A fox</title><p>{FOX}</p></html>")
     monkeypatch.chdir(tmp_path)
-    file = SharedFile.at(Path(page.name))
+    file = SharedFile.find(Path(page.name))
     monkeypatch.chdir("/")
     assert file is not None
     here = load_request(Request(page))
@@ -27,7 +27,7 @@ def test_same_file_is_read_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
 
 def test_another_file_of_that_path_is_not_read(tmp_path: Path) -> None:
     path = written(tmp_path, "fox.txt", FOX)
-    file = SharedFile.at(path)
+    file = SharedFile.find(path)
     assert file is not None
     assert replace(file, size=file.size + 1).read() is None
     os.utime(path, ns=(0, file.changed_ns + 1))
@@ -37,7 +37,7 @@ def test_another_file_of_that_path_is_not_read(tmp_path: Path) -> None:
 
 
 def test_unreadable_shared_file_returns_none(tmp_path: Path) -> None:
-    file = SharedFile.at(written(tmp_path, "broken.pdf", b"%PDF-1.7 of no use"))
+    file = SharedFile.find(written(tmp_path, "broken.pdf", b"%PDF-1.7 of no use"))
     assert file is not None
     assert file.read() is None
 
@@ -46,4 +46,4 @@ def test_unreadable_shared_file_returns_none(tmp_path: Path) -> None:
 def test_missing_file_gives_none(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    assert SharedFile.at(tmp_path / name) is None
+    assert SharedFile.find(tmp_path / name) is None

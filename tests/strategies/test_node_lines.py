@@ -31,7 +31,7 @@ def lines_context(nodes: list[Node], *, window: int, limits: Limits | None = Non
 
 def test_node_is_read_under_its_title_on_one_line() -> None:
     nodes = [BARN, point("p0", "b"), segment("s2", "c", text="No title.")]
-    assert lines_over(nodes).of(nodes) == [
+    assert lines_over(nodes).write(nodes) == [
         "The Barn: A fox slept there. It was red.",
         "The River: text of p0",
         "No title.",
@@ -42,25 +42,25 @@ def test_adjacent_nodes_of_document_share_one_title() -> None:
     nodes = [BARN, point("p0", "a"), segment("s2", "b", text="Water."), segment("s3", "a", text="Hay.")]
     lines = lines_over(nodes)
     expected = ["The Barn: A fox slept there. It was red.", "text of p0", "The River: Water.", "The Barn: Hay."]
-    assert lines.of(nodes) == expected
-    one_by_one = [lines.of([node], after=before)[0] for before, node in zip([None, *nodes], nodes, strict=False)]
+    assert lines.write(nodes) == expected
+    one_by_one = [lines.write([node], after=before)[0] for before, node in zip([None, *nodes], nodes, strict=False)]
     assert one_by_one == expected
 
 
 def test_shorter_text_is_read_under_the_same_title() -> None:
-    assert lines_over([BARN]).of([BARN], texts=["A fox\nslept."]) == ["The Barn: A fox slept."]
+    assert lines_over([BARN]).write([BARN], texts=["A fox\nslept."]) == ["The Barn: A fox slept."]
 
 
 @table("text", ["The Barn\n\nA fox.", "# The barn\nA fox.", "**The Barn** is old."])
 def test_text_that_begins_with_its_title_gets_no_second_one(text: str) -> None:
     node = segment("s0", "a", text=text)
-    assert lines_over([node]).of([node]) == [" ".join(text.replace("**", "").split())]
+    assert lines_over([node]).write([node]) == [" ".join(text.replace("**", "").split())]
 
 
 @table("text", ["The Barnacle is old.", "In The Barn.", "The"])
 def test_text_that_begins_otherwise_gets_its_title(text: str) -> None:
     node = segment("s0", "a", text=text)
-    assert lines_over([node]).of([node]) == [f"The Barn: {text}"]
+    assert lines_over([node]).write([node]) == [f"The Barn: {text}"]
 
 
 @table(
@@ -72,24 +72,24 @@ def test_text_that_begins_otherwise_gets_its_title(text: str) -> None:
 )
 def test_rest_of_a_long_turn_is_read_under_speaker_and_day(text: str, line: str) -> None:
     node = replace(segment("s0", "a", text=text), speaker="Ann", time="2023-05-08T13:56:00")
-    assert lines_over([node]).of([node]) == [line]
+    assert lines_over([node]).write([node]) == [line]
 
 
 def test_title_is_left_out_if_window_or_budget_is_full() -> None:
     needed = cost(BARN) + len("The Barn: ")
     bare = ["A fox slept there. It was red."]
     titled = ["The Barn: " + bare[0]]
-    assert lines_over([BARN], window=needed).of([BARN]) == titled
-    assert lines_over([BARN], window=needed - 1).of([BARN]) == bare
+    assert lines_over([BARN], window=needed).write([BARN]) == titled
+    assert lines_over([BARN], window=needed - 1).write([BARN]) == bare
     before = HandMadeSession({}).usage.prompt_tokens
-    assert lines_over([BARN], limits=Limits(tokens=before + needed)).of([BARN]) == titled
-    assert lines_over([BARN], limits=Limits(tokens=before + needed - 1)).of([BARN]) == bare
+    assert lines_over([BARN], limits=Limits(tokens=before + needed)).write([BARN]) == titled
+    assert lines_over([BARN], limits=Limits(tokens=before + needed - 1)).write([BARN]) == bare
 
 
 def test_remarks_follow_text_if_they_fit() -> None:
     def lines(window: int) -> list[str]:
         context = lines_context([BARN], window=window)
-        return NodeLines(replace(context, remark=lambda nodes: ["last\nweek: May"] * len(nodes))).of([BARN])
+        return NodeLines(replace(context, remark=lambda nodes: ["last\nweek: May"] * len(nodes))).write([BARN])
 
     needed = cost(BARN) + len("The Barn: ")
     behind = " [last week: May]"
@@ -102,7 +102,7 @@ def test_titles_are_looked_up_once_a_document() -> None:
     graph = HandMadeGraph(nodes, titles=TITLES)
     lines = NodeLines(ReadingContext(graph, HandMadeSearch([]), HandMadeSession({}), OneVector()))
     for _ in range(3):
-        lines.of(nodes)
+        lines.write(nodes)
     assert graph.calls["documents"] == 1
 
 
@@ -114,7 +114,7 @@ def test_lines_hold_the_whole_nodes_and_fit(contents: list[tuple[str, str]], win
         segment(f"s{number}", document_id, text=text, tokens=len(text.encode()))
         for number, (document_id, text) in enumerate(contents)
     ]
-    lines = lines_over(nodes, window=window).of(nodes)
+    lines = lines_over(nodes, window=window).write(nodes)
     assert all(line.endswith(" ".join(node.text.split())) for node, line in zip(nodes, lines, strict=True))
     bytes_of_bullets = 3
     if sum(map(cost, nodes)) <= window:

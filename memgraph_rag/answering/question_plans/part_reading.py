@@ -160,7 +160,7 @@ def cite_value(quotes: Quotes, question: str, value: str) -> tuple[Citation, ...
 
 
 def finish(writing: Generator[str, None, WrittenAnswer]) -> WrittenAnswer:
-    """Return the whole answer. Its pieces are dropped: the caller may give another answer."""
+    """Run the writing of an answer to its end, and return the answer. Its pieces are dropped."""
     while True:
         try:
             next(writing)

@@ -61,7 +61,7 @@ class LibraryLayer:
             yield OverviewRows(notes={"too few documents for a library": 1})
         if _is_whole(overviews, ids):
             return
-        shelf = Shelf.of(graph)
+        shelf = Shelf.read(graph)
         tree = shelf.tree(overviews)
         torn = [overview.id for overview in overviews if overview.id not in tree.below]
         texts = {overview.id: overview.text for overview in overviews}

@@ -39,7 +39,7 @@ class Shelf:
     segments: dict[str, Vector]
 
     @classmethod
-    def of(cls, graph: MemoryGraph) -> Shelf:
+    def read(cls, graph: MemoryGraph) -> Shelf:
         """Read all documents with at least one segment that is not an echo."""
         segments = defaultdict[str, list[IndexedSegment]](list)
         for segment in graph.list_indexed_segments(since=-1):

@@ -181,7 +181,7 @@ def _decode(content: str) -> bytes:
 def failures(*, call: Call) -> FailureList:
     """Return the last calls over REST that failed by the server's fault since its start, newest first."""
     services = call.request_context.lifespan_context
-    return FailureList(failures=services.failures.of(services.caller_namespace()))
+    return FailureList(failures=services.failures.list_failures(services.caller_namespace()))
 
 
 def checks(*, call: Call) -> Checks:

@@ -40,7 +40,8 @@ class SectionRows(RowKind):
         if not sections:
             return
         length = max((segment.end for segment in graph.segments if not segment.echo), default=0)
-        expected = make_sections(namespace, document_id, map(_heading, sections), length=length)
+        headings = (Heading(item.start, item.level, item.title, item.is_abstract) for item in sections)
+        expected = make_sections(namespace, document_id, headings, length=length)
         require(
             graph,
             {
@@ -101,10 +102,6 @@ class SectionRows(RowKind):
         headings = [Heading(start, level, title, is_abstract) for start, _, level, title, is_abstract in encoded]
         length = max((end for _, end, *_ in encoded), default=0)
         return {"sections": make_sections(ids.namespace, ids.document, headings, length=length)}
-
-
-def _heading(section: Section) -> Heading:
-    return Heading(section.start, section.level, section.title, section.is_abstract)
 
 
 def _leaves(graph: DocumentGraph) -> list[Leaf]:

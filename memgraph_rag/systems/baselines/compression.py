@@ -132,7 +132,7 @@ def read_compressed(texts: Iterable[tuple[float, Segment, str]], context: Readin
     waiting = [item for item in texts if item[2]]
     for place, (score, segment, text) in enumerate(waiting, 1):
         try:
-            (attention,) = context.session.append(lines.of([segment], after=before, texts=[text])).tolist()
+            (attention,) = context.session.append(lines.write([segment], after=before, texts=[text])).tolist()
         except WindowExceeded:  # marks of many lines take room, too
             return
         before = segment

@@ -57,9 +57,9 @@ class LLMLingua:
         """
         losses, target = TokenLosses(context.session, self.name), limit_target(self._target, context)
         segments = segments_to_compress(question, context)
-        scored = [(mean_loss(losses.of(segment.text)[1]), segment) for segment in segments]
+        scored = [(mean_loss(losses.measure(segment.text)[1]), segment) for segment in segments]
         kept = {segment.id for _, segment in select_best(scored, int(self._coarse * target))}
         chosen = [(score, segment) for score, segment in scored if segment.id in kept]
         shares = divide_tokens([segment.tokens for _, segment in chosen], target)
-        texts = compress_in_order(chosen, shares, lambda text, before: losses.of(text, after=before))
+        texts = compress_in_order(chosen, shares, lambda text, before: losses.measure(text, after=before))
         yield from read_compressed(texts, context)

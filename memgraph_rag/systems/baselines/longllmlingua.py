@@ -67,11 +67,11 @@ class LongLLMLingua:
         asked = question + _TIE
 
         def measure_worth(text: str, before: str) -> tuple[NDArray[np.int64], Vector]:
-            offsets, alone = losses.of(text, after=before)
-            return offsets, alone - losses.of(text, after=before, question=asked)[1]
+            offsets, alone = losses.measure(text, after=before)
+            return offsets, alone - losses.measure(text, after=before, question=asked)[1]
 
         segments = segments_to_compress(question, context)
-        scored = [(-mean_loss(losses.of(asked, after=segment.text)[1]), segment) for segment in segments]
+        scored = [(-mean_loss(losses.measure(asked, after=segment.text)[1]), segment) for segment in segments]
         chosen = select_best(scored, int(self._coarse * target))
         shares = divide_tokens([segment.tokens for _, segment in chosen], target, self._spread)
         yield from read_compressed(compress_in_order(chosen, shares, measure_worth), context)

@@ -94,7 +94,7 @@ class MemWalker:
             nodes = take_fitting(nodes, context.session.tokens_left)
             if not nodes:
                 continue
-            attention = context.session.append(lines.of(nodes, after=before)).tolist()
+            attention = context.session.append(lines.write(nodes, after=before)).tolist()
             p_yes = context.session.probability_of_yes()
             verdict.judge()
             before, count = nodes[-1], count + 1

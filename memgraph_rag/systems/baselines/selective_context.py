@@ -88,7 +88,7 @@ def _units(
     values: list[float] = []
     counts: list[int] = []
     for first, last in sentences(text):
-        offsets, of_tokens = losses.of(text[first:last], after="\n")  # as after a mark of the beginning
+        offsets, of_tokens = losses.measure(text[first:last], after="\n")  # as after a mark of the beginning
         units = offsets.tolist() if split is None else split(text[first:last])
         owners = np.searchsorted([end for _, end in units], offsets[:, 0], side="right")
         for place, (start, end) in enumerate(units):

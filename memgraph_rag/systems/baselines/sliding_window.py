@@ -50,13 +50,13 @@ class SlidingWindow:
             if best and not _holds(context, [*window, *max(window, best, key=_tokens)]):
                 stop = StopReason.MAX_TOKENS
                 break
-            session.append(lines.of(window))
+            session.append(lines.write(window))
             p_yes = session.probability_of_yes()
             session.take_back(1)
             if p_yes > best_p_yes:
                 best, best_p_yes = window, p_yes
         if best:
-            attention = session.append(lines.of(best)).tolist()
+            attention = session.append(lines.write(best)).tolist()
             steps = [Step(node, best_p_yes, attended) for node, attended in zip(best, attention, strict=True)]
             yield (*steps[:-1], Step(best[-1], best_p_yes, attention[-1], best_p_yes, stop))
 

@@ -40,7 +40,7 @@ class TokenLosses:
     def __init__(self, session: ReadingSession, strategy: str) -> None:
         self._session = _require_weights(session, strategy)
 
-    def of(self, text: str, *, after: str = "", question: str = "") -> tuple[NDArray[np.int64], Vector]:
+    def measure(self, text: str, *, after: str = "", question: str = "") -> tuple[NDArray[np.int64], Vector]:
         """Score each token of a text that follows a question and another text.
 
         Of ``after`` the end is read, as far as the window holds it with the rest.

@@ -168,7 +168,7 @@ class CommunitiesLayer:
 
     def _begin_with_elements(self, graph: MemoryGraph, summaries: Sequence[Overview], models: Models) -> _Work:
         keys = {record.id: record.key for record in graph.documents()}
-        elements = SummarizedElements.of(gather(graph.layer_annotations(ELEMENTS), keys), summaries)
+        elements = SummarizedElements.make(gather(graph.layer_annotations(ELEMENTS), keys), summaries)
         of_entities = self._component(elements.graph)
         tree = grow_tree(of_entities, relations=elements.relations, most_members=self._most_members, seed=self._seed)
         documents = {key: overview.documents for key, overview in elements.overviews.items()}
@@ -213,7 +213,7 @@ class CommunitiesLayer:
     def _rows(self, work: _Work, statements: Statements | ElementStatements, places: Sequence[int]) -> OverviewRows:
         """Return the overviews of these communities, which must be of one level, and their edges."""
         notes: Counter[str] = Counter()
-        shown = {place: statements.of(place, work.overviews) for place in places}
+        shown = {place: statements.list_sources(place, work.overviews) for place in places}
         reports, usage = self._reports(work, statements.sources, shown, notes)
         texts = [f"{report.title}: {report.text}" for report in reports]
         counts = (work.language or work.models.embedder).count_tokens(texts)

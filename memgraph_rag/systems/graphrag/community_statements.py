@@ -50,7 +50,7 @@ class Statements:
     count_tokens: TokenCounter
     room: int
 
-    def of(self, place: int, reports: Mapping[int, Overview]) -> list[Source]:
+    def list_sources(self, place: int, reports: Mapping[int, Overview]) -> list[Source]:
         """Return the statements for the report on a community, in reading order.
 
         These are the findings of the reports below it, in turns, the largest first, or the sentences that name the

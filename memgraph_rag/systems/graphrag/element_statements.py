@@ -49,7 +49,7 @@ class SummarizedElements:
     outdated: int
 
     @classmethod
-    def of(cls, table: ElementTable, summaries: Iterable[Overview]) -> SummarizedElements:
+    def make(cls, table: ElementTable, summaries: Iterable[Overview]) -> SummarizedElements:
         """Join elements and their summaries by title; claims also by their text."""
         overviews = {overview.id: overview for overview in summaries}
         by_title = {item.title: item for item in overviews.values() if ends_of_title(item.title)[0] != CLAIM}
@@ -97,7 +97,7 @@ class ElementStatements:
             for number, item in enumerate(self.elements.relations)
         }
 
-    def of(self, place: int, reports: Mapping[int, Overview]) -> list[Source]:
+    def list_sources(self, place: int, reports: Mapping[int, Overview]) -> list[Source]:
         """Return the statements for the report on a community: reports below it, entities, claims, relations.
 
         An entity without a description makes none.

@@ -165,7 +165,7 @@ def read_chosen(
     for number, item in enumerate(waiting, 1):
         texts = None if item.text is None else [item.text]
         try:
-            (attention,) = context.session.append(lines.of([item.node], after=before, texts=texts)).tolist()
+            (attention,) = context.session.append(lines.write([item.node], after=before, texts=texts)).tolist()
         except WindowExceeded:
             return
         before = item.node

@@ -171,7 +171,7 @@ def name_graph(view: View, index: SegmentIndex, relations: RelationIndex, edges:
     """Build the graph of a view's segments. The caller must hold the lock of the index."""
     place_of = {segment_id: place for place, segment_id in enumerate(view.ids)}
     places = np.array([place_of.get(segment_id, -1) for segment_id in relations.relations.segments], np.int64)
-    facts, places = relations.relations.at(places >= 0), places[places >= 0]
+    facts, places = relations.relations.select(places >= 0), places[places >= 0]
     mentions = index.mentions(view)
     columns = _columns(facts, index)
     ends = np.array(

@@ -51,7 +51,7 @@ class Relations:
     vectors: Matrix
 
     @classmethod
-    def of(cls, facts: Sequence[Fact], vectors: Matrix) -> Relations:
+    def make(cls, facts: Sequence[Fact], vectors: Matrix) -> Relations:
         """Build the arrays from facts and their embeddings, in the given order."""
         relations = [fact.relation for fact in facts]
         return cls(
@@ -67,7 +67,7 @@ class Relations:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def at(self, places: NDArray[Any]) -> Relations:
+    def select(self, places: NDArray[Any]) -> Relations:
         """Return the relations at these places, in the order of ``places``, or where a mask is true."""
         return Relations(*(getattr(self, field.name)[places] for field in fields(self)))
 
@@ -80,7 +80,7 @@ class Relations:
         """Return these and the other relations together, in the order of their ids. An id of both comes twice."""
         parts = (np.concatenate([getattr(self, field.name), getattr(others, field.name)]) for field in fields(self))
         both = Relations(*parts)
-        return both.at(np.argsort(both.ids, kind="stable"))
+        return both.select(np.argsort(both.ids, kind="stable"))
 
 
 class RelationIndex:
@@ -102,7 +102,7 @@ class RelationIndex:
 
     def _clear(self) -> None:
         self._version = -1
-        self.relations = Relations.of((), np.zeros((0, self._dimension), np.float32))
+        self.relations = Relations.make((), np.zeros((0, self._dimension), np.float32))
         self.names: dict[str, Phrase] = {}
 
     @property
@@ -135,11 +135,11 @@ class RelationIndex:
         if len(self.relations):
             written = {record.id for record in self._graph.list_written_documents(since=self._version)}
             left = set(self._graph.document_ids()) - written
-            self.relations = self.relations.at(np.array([name in left for name in self.relations.documents], bool))
+            self.relations = self.relations.select(np.array([name in left for name in self.relations.documents], bool))
         if facts:
             self._add_phrases(facts)
             vectors = np.asarray(self._embedder.embed([fact.text for fact in facts]), np.float32)
-            self.relations = self.relations.with_others(Relations.of(facts, vectors))
+            self.relations = self.relations.with_others(Relations.make(facts, vectors))
         joined = {*self.relations.sources, *self.relations.targets}
         self.names = {name: self.names[name] for name in sorted(joined & self.names.keys())}
 

@@ -191,7 +191,7 @@ class HippoSearch:
         rest = [place for place in near if place not in there][: k - len(walked)]
         return [
             SegmentMatch(
-                view.ids.at(int(place)),
+                view.ids.get_id(int(place)),
                 float(scores[place]) if place in there else 0.0,
                 ({"relations" if graph.has_relations[place] else "names": rank} if place in there else {})
                 | {"vector": near[place]},
@@ -255,6 +255,6 @@ def _scale(scores: Scores) -> Scores:
 def _by_cosine(cosines: Scores, view: View, k: int) -> list[SegmentMatch]:
     places = rank_places(cosines, view, count=max(k, 1))[:k]
     return [
-        SegmentMatch(view.ids.at(int(place)), float(cosines[place]), {"vector": rank}, cosine=float(cosines[place]))
+        SegmentMatch(view.ids.get_id(int(place)), float(cosines[place]), {"vector": rank}, cosine=float(cosines[place]))
         for rank, place in enumerate(places, 1)
     ]

@@ -18,7 +18,7 @@ from typing import Any
 
 from memgraph_rag.contracts import LanguageModel, Models, Progress, SplitDocument
 from memgraph_rag.layers.batches import name_step, output_tokens, prompt
-from memgraph_rag.layers.extraction import about, as_list, clean, read_reply, strings
+from memgraph_rag.layers.extraction import as_list, clean, read_reply, strings, write_background
 from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.openie import NOT_NAMED, OpenIE, Passage
 from memgraph_rag.layers.surfaces import words
@@ -145,13 +145,13 @@ def _extract(accounts: Sequence[_Account], language: LanguageModel, progress: Pr
     asked = [
         (account, segment) for account in accounts for segment in account.document.segments if segment.text.strip()
     ]
-    tasks = [about(account.document.title) + _NAMES_TASK for account, _ in asked]
+    tasks = [write_background(account.document.title) + _NAMES_TASK for account, _ in asked]
     replies = list(_write(asked, tasks, _NAMES_SCHEMA, language, progress))
     tasks = []
     for (account, _), reply in zip(asked, replies, strict=True):
         names, notes = strings(reply, "names")
         account.notes.update(notes)
-        tasks.append(about(account.document.title) + _TRIPLES_TASK + json.dumps(names, ensure_ascii=False))
+        tasks.append(write_background(account.document.title) + _TRIPLES_TASK + json.dumps(names, ensure_ascii=False))
     replies = list(_write(asked, tasks, _TRIPLES_SCHEMA, language, progress))
     for (account, segment), reply in zip(asked, replies, strict=True):
         account.triples[segment.id] = list(_parse(reply, words(segment.text), account.notes))

@@ -241,7 +241,7 @@ def _read(
     for number, places in enumerate(groups, 1):
         passages = [tree.passages[place] for place in places]
         segment = passages[0].segment
-        line = lines.of([segment], after=before, texts=[_join_passages(passages)])
+        line = lines.write([segment], after=before, texts=[_join_passages(passages)])
         try:
             (attention,) = context.session.append(line).tolist()
         except WindowExceeded:

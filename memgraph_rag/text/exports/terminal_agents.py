@@ -132,7 +132,7 @@ ORDER BY message.time_created, message.id, part.id
 
 
 def find_opencode(home: Path) -> Iterator[Path]:
-    """Yield the database ``~/.local/share/opencode/opencode.db``, which OpenCode has since version 1.2."""
+    """Yield the database of OpenCode since version 1.2, ``~/.local/share/opencode/opencode.db``, if it exists."""
     path = home / ".local" / "share" / "opencode" / "opencode.db"
     yield from [path] if path.is_file() else []
 

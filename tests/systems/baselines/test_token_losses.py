@@ -38,7 +38,7 @@ def test_losses_are_those_of_the_plain_twin(checkpoint: Path, model: Transformer
     logs = twin.log_probabilities(ids)
     expected = [-float(logs[place - 1, ids[place]]) if place else 0.0 for place in range(len(before.ids), len(ids))]
     with model.open_session(QUESTION) as session:
-        offsets, losses = TokenLosses(session, "llmlingua").of(TEXT, after=after)
+        offsets, losses = TokenLosses(session, "llmlingua").measure(TEXT, after=after)
     np.testing.assert_array_equal(offsets, own.offsets)
     np.testing.assert_allclose(losses, expected, rtol=2e-4, atol=2e-4)
     assert (losses[0] == 0) == (not after)
@@ -49,7 +49,7 @@ def test_session_pays_and_reads_nothing(model: TransformersModel) -> None:
     with model.open_session(QUESTION) as session:
         session.append([TEXT])
         left, used = session.tokens_left, session.usage
-        TokenLosses(session, "llmlingua").of(TEXT, after=QUESTION)
+        TokenLosses(session, "llmlingua").measure(TEXT, after=QUESTION)
         assert session.tokens_left == left
         paid = replace(session.usage, seconds=0)
         tokens = sum(model.count_tokens([QUESTION, TEXT]))
@@ -65,27 +65,27 @@ def test_earlier_text_is_cut_to_the_window_and_the_question_is_not(checkpoint: P
     assert room > 4
     with model.open_session("Who?") as session:
         losses = TokenLosses(session, "longllmlingua")
-        whole, cut = (losses.of(TEXT, after=after, question=QUESTION)[1] for after in ("word " * 600, end))
+        whole, cut = (losses.measure(TEXT, after=after, question=QUESTION)[1] for after in ("word " * 600, end))
         np.testing.assert_allclose(whole, cut, rtol=1e-4, atol=1e-5)
-        assert not np.allclose(whole, losses.of(TEXT, after="word " * 600)[1])
+        assert not np.allclose(whole, losses.measure(TEXT, after="word " * 600)[1])
 
 
 def test_text_without_tokens_has_no_losses(model: TransformersModel) -> None:
     with model.open_session(QUESTION) as session:
-        assert TokenLosses(session, "llmlingua").of("")[0].shape == (0, 2)
+        assert TokenLosses(session, "llmlingua").measure("")[0].shape == (0, 2)
 
 
 def test_texts_beyond_the_window_are_refused(model: TransformersModel) -> None:
     with model.open_session(QUESTION) as session, pytest.raises(WindowExceeded, match="at once"):
-        TokenLosses(session, "llmlingua").of("word " * 9_000)
+        TokenLosses(session, "llmlingua").measure("word " * 9_000)
 
 
 def test_reader_beside_an_endpoint_gives_the_losses(model: TransformersModel) -> None:
     pair = PenAndEye(FakeLanguageModel(attends=False), model)
     with pair.open_session(QUESTION) as session, model.open_session(QUESTION) as alone:
         before = session.usage
-        _, losses = TokenLosses(session, "llmlingua").of(TEXT)
-        np.testing.assert_array_equal(losses, TokenLosses(alone, "llmlingua").of(TEXT)[1])
+        _, losses = TokenLosses(session, "llmlingua").measure(TEXT)
+        np.testing.assert_array_equal(losses, TokenLosses(alone, "llmlingua").measure(TEXT)[1])
         assert session.usage.prompt_tokens > before.prompt_tokens
 
 

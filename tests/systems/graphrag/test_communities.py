@@ -280,14 +280,14 @@ def test_without_a_model_reports_are_made_of_sentences(memory: Memory) -> None:
 
 def test_reports_stand_for_what_lies_below(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: dict[int, list[str]] = {}
-    whole = Statements.of
+    whole = Statements.list_sources
 
     def spy(statements: Statements, place: int, reports: dict[int, Overview]) -> Any:
         sources = whole(statements, place, reports)
         shown[place] = [source.text for source in sources]
         return sources
 
-    monkeypatch.setattr(Statements, "of", spy)
+    monkeypatch.setattr(Statements, "list_sources", spy)
     text = reply(["Someone gave away a wooden box.", EIGHT])
     deepen(memory, CommunitiesLayer(source_tokens=60), FakeModels(FakeLanguageModel([text] * 50)))
     assert "Someone gave away a wooden box." in shown[max(shown)]

@@ -47,7 +47,7 @@ class _Shape(NamedTuple):
     by_head: bool
 
     @classmethod
-    def of(cls, wanted: Pass) -> _Shape:
+    def make(cls, wanted: Pass) -> _Shape:
         """Return the smallest shape that fits a pass."""
         count = len(wanted.ids)
         tokens = 1 if count == 1 else power_of_two(max(count, _SHORTEST))
@@ -91,7 +91,7 @@ class GraphedReading(Graphed):
 
         The tokens are added to the cache of the pass, and their attention to its meter.
         """
-        past, shape = wanted.past, _Shape.of(wanted)
+        past, shape = wanted.past, _Shape.make(wanted)
         past.make_room(1, shape.slots)
         steps = self._steps.setdefault(past, {})
         if any(not step.is_part_of(past) for step, _ in steps.values()):
