@@ -64,7 +64,7 @@ def trace_turns(question: str, told: Told) -> tuple[Step, ...]:
     newest = told.newest
     if newest is None:
         return ()
-    turns = _list_values(told) if asks_for_several(question) else [*told.before(newest)[:1], newest]
+    turns = _list_changing(told) if asks_for_several(question) else [*told.before(newest)[:1], newest]
     places = [told.turns.index(turn) for turn in turns]
     holding = told.holding
     return tuple(
@@ -111,7 +111,7 @@ def _copy_newest(
 
 def _list_values(model: LanguageModel, question: str, told: Told) -> tuple[list[Evidence], list[str], Usage] | None:
     """Return the turn and the name of each value that no later turn ends; None if no turn adds one."""
-    turns = _list_values(told)
+    turns = _list_changing(told)
     changes, usage = copy_changes(model, question, [own_words([turn.segment])[0] for turn in turns])
     held: list[tuple[Evidence, str]] = []
     for turn, (now, over) in zip(turns, changes, strict=True):
@@ -121,7 +121,7 @@ def _list_values(model: LanguageModel, question: str, told: Told) -> tuple[list[
     return ([turn for turn, _ in held], [value for _, value in held], usage) if held else None
 
 
-def _list_values(told: Told) -> list[Evidence]:
+def _list_changing(told: Told) -> list[Evidence]:
     """Return the newest turns that may add or end one of several values, in the order of time."""
     return told.list_stating(LEAST_LISTED)[-_MOST_CHANGES:]
 
