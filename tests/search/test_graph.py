@@ -417,7 +417,7 @@ def test_replaced_segments_do_not_count_in_limit() -> None:
         assert find(search, "Oslo")[0].id == "other0-0"
 
 
-@pytest.mark.parametrize("place", ["_index_texts", "_seconds", "_append_rows", "unaccented"])
+@pytest.mark.parametrize("place", ["_index_texts", "_seconds", "_append_rows", "remove_accents"])
 def test_index_is_rebuilt_after_interrupted_refresh(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = films()
     search = search_of(shelf)
