@@ -68,7 +68,10 @@ def append(run: Run, create: Create, write: DocumentWrite, graph: DocumentGraph,
     run("write/revise_document", document_id=document.id, **_content(graph))
     create("write/create_segments", rows.segment_columns([added]))
     create("write/link_segments", rows.next_columns([last]))
-    places = sorted({max(_places(graph, kept, echo=echo), default=kept - 1) for echo in (False, True)})
+    echoes = [segment.echo for segment in graph.segments[:kept]]
+    places = sorted(
+        {max((at for at, echo in enumerate(echoes) if echo is kind), default=kept - 1) for kind in (False, True)}
+    )
     vectors = [np.asarray(graph.segment_embeddings[place]) for place in places]
     create(
         "write/embed_segments", relation_rows.make_embedding_columns([segments[place].id for place in places], vectors)
@@ -78,10 +81,6 @@ def append(run: Run, create: Create, write: DocumentWrite, graph: DocumentGraph,
     for kind in KINDS:
         if "annotations" in kind.fields:
             kind.create(write, [replace(added, annotations=annotations)])
-
-
-def _places(graph: DocumentGraph, kept: int, *, echo: bool) -> list[int]:
-    return [place for place, segment in enumerate(graph.segments[:kept]) if segment.echo is echo]
 
 
 def _content(graph: DocumentGraph) -> dict[str, Any]:
