@@ -24,16 +24,16 @@ from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.doctor import examine
 from memgraph_rag.cli.options import Json, Place, at_place, parse_layers
 from memgraph_rag.cli.sanitize import label as shown
-from memgraph_rag.errors import MemgraphRagError, ModelNotFound
+from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.ingestion.layer_choice import FULL, expand_full
-from memgraph_rag.models.model_loader import FoundModels, open_language_model
+from memgraph_rag.models.model_loader import FoundModels, SharedModel
 from memgraph_rag.server import require_sdk
 from memgraph_rag.server.memories import IDLE_S, Memories
 from memgraph_rag.server.tokens import OneToken, TokenFolder
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory, Settings
-    from memgraph_rag.contracts import Embedder, LanguageModel
+    from memgraph_rag.contracts import Embedder
 __all__ = ["app", "open_memories", "serve", "ui"]
 
 app = typer.Typer(
@@ -330,8 +330,7 @@ class _Openings:
         if not self._shares:
             return place.open(**more)
         with self._sharing:  # two threads must not load the models twice
-            if self._language_model is not None:
-                more |= {"model": self._language_model, "reader": "none"}
+            more |= {"model": self._language_model, "reader": "none"}
             if self._embedder is None:  # the first memory knows which embedder wrote the store
                 memory = place.open(**more)
                 self._embedder = memory.embedder
@@ -339,9 +338,5 @@ class _Openings:
         return place.open(**more, embedder=self._embedder)
 
     @cached_property
-    def _language_model(self) -> LanguageModel | None:
-        """The shared language model, or None if no model is installed. A call that needs a model then raises."""
-        try:
-            return open_language_model(self._place.settings())
-        except ModelNotFound:
-            return None
+    def _language_model(self) -> SharedModel:
+        return SharedModel(self._place.settings())

@@ -43,7 +43,7 @@ from memgraph_rag.ingestion.memory_layers import (
 )
 from memgraph_rag.layers.openie import layers_of_file
 from memgraph_rag.memory import DEFAULT_LAYERS, Memory
-from memgraph_rag.models.model_loader import open_language_model
+from memgraph_rag.models.model_loader import SharedModel
 from memgraph_rag.search.modes import find_mode
 from memgraph_rag.settings import Settings
 from memgraph_rag.strategies import DEFAULT, find_strategy, get_ablations, list_known_strategies, list_required_layers
@@ -131,7 +131,7 @@ def evaluate(
     folders = of_paper.folders(data) if of_paper else [read_folder(path) for path in data]
     judging = None
     if of_paper is not None and of_paper.win_rates is not None:
-        judging = open_language_model(replace(place, model=judge or place.model).settings())
+        judging = SharedModel(replace(place, model=judge or place.model).settings())
         folders = [_with_questions(folder, judging) for folder in folders]
     chosen = [folder.keep_first_documents(documents).sample_questions(limit) for folder in folders]
     chosen = [close_folder(folder) if setting == "closed" else folder.keep_searched_documents() for folder in chosen]

@@ -38,15 +38,16 @@ from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.models.gpu_driver import has_gpu
 from memgraph_rag.models.recognizers import find_recognizer, noun_phrases
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder, CheckedModel, CheckedRecognizer
+from memgraph_rag.models.wrappers.forwarding import ForwardingModel
 from memgraph_rag.models.wrappers.turn_judging import TurnJudging
 from memgraph_rag.settings import Neo4j, Settings
 
 __all__ = [
     "FoundModels",
+    "SharedModel",
     "open_embedder",
     "open_endpoint",
     "open_endpoint_model",
-    "open_language_model",
     "without_database",
 ]
 
@@ -220,6 +221,8 @@ class FoundModels:
         Raises:
             ModelNotFound: ``needs_language`` is True, and the language model or the wanted reader is not installed.
         """
+        if isinstance(self._given, SharedModel):
+            return self._given.found.token_counter(needs_language=needs_language)
         try:
             _ = self._found_weights
         except ModelNotFound:
@@ -266,6 +269,8 @@ class FoundModels:
         if not self._is_elsewhere:
             assert weights is not None
             return self._open_weights(*weights)
+        if isinstance(self._given, SharedModel):
+            return self._given.unwrapped
         pen = self._given or open_endpoint_model(self._settings, self._journal)
         eye = CheckedModel(self._reader) if self._reader else self._open_weights(*weights) if weights else None
         if eye is None:
@@ -338,19 +343,21 @@ def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> E
     )
 
 
-def open_language_model(settings: Settings) -> LanguageModel:
-    """Return the language model of the settings, joined with its reader if any, for memories of several namespaces.
+class SharedModel(ForwardingModel):
+    """The language model of settings, joined with its reader if any, for memories of several namespaces.
 
-    It has no journal, because the journal of one namespace would keep text that another namespace deletes. Its results
-    are not checked: the memory checks them. Weights load at their first use.
-
-    Raises:
-        ModelNotFound: there is no such model or reader.
-        SettingsError: the address is invalid.
-        ModelAccessDenied: the server is OpenAI's, and there is no key.
-        ModelError: the files of the model or its calibration cannot be used.
+    It is found at its first use; then errors are those of ``FoundModels.language``. It has no journal, because the
+    journal of one namespace would keep text that another namespace deletes. Its results are not checked: the memory
+    checks them.
     """
-    return FoundModels(settings, stored_recognizer=str, journal=None).language.unwrapped
+
+    def __init__(self, settings: Settings) -> None:
+        self.found = FoundModels(settings, stored_recognizer=str, journal=None)
+
+    @property
+    def unwrapped(self) -> LanguageModel:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The model."""
+        return self.found.language.unwrapped
 
 
 def open_embedder(wanted: str, settings: Settings, *, stored: str = "") -> Embedder:

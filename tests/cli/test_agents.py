@@ -95,7 +95,7 @@ def test_namespaces_share_models_that_keep_no_journal(opened, tmp_path: Path) ->
     first, second = opened
     assert second["embedder"] is ann.embedder
     assert first["model"] is second["model"]
-    assert first["model"]._journal is None
+    assert first["model"].found._journal is None
     assert (first["reader"], first["layers"]) == ("none", ("entities",))
 
 

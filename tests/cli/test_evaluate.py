@@ -223,9 +223,7 @@ def test_missing_packages_are_refused_before_anything_is_asked(cli, story, tmp_p
 def test_table_with_win_rates_is_judged_by_the_named_model(cli, story: Path, tmp_path: Path, monkeypatch):
     judge = FakeLanguageModel(['{"reason": "more of it", "winner": "1"}'] * 99)
     asked: list[str] = []
-    monkeypatch.setattr(
-        "memgraph_rag.cli.evaluate.open_language_model", lambda settings: asked.append(settings.model) or judge
-    )
+    monkeypatch.setattr("memgraph_rag.cli.evaluate.SharedModel", lambda settings: asked.append(settings.model) or judge)
     rates = '[win_rates]\nagainst = "PECAN"\ncriteria = ["diversity"]\n'
     (tmp_path / "own.toml").write_text(f"{TABLE}\n{rates}")
     options = ("--data", story, "--table", tmp_path / "own.toml", "--out", tmp_path / "out")
