@@ -1,7 +1,7 @@
 """The commands ``memgraph-rag agent`` and ``hook``: connect coding agents, and serve their hooks.
 
-``memgraph_rag.agents`` holds what they do. Invariants: no file is written before its diff was shown; a hook exits with
-status 0, whatever happens.
+``memgraph_rag.agents`` holds what they do. Each command imports what it needs, because a client waits for ``mcp`` at
+each start. Invariants: no file is written before its diff was shown; a hook exits with status 0, whatever happens.
 """
 
 from __future__ import annotations
@@ -10,35 +10,31 @@ import json
 import secrets
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import platformdirs
 import typer
 
 from memgraph_rag.agents import hook as fast_hook
-from memgraph_rag.agents.clients import CLIENTS, list_edits
-from memgraph_rag.agents.hook_service import HookService, store_session
+from memgraph_rag.agents.clients import CLIENTS, edits_of
 from memgraph_rag.agents.projects import PERSON, find_project
 from memgraph_rag.cli import json_output
-from memgraph_rag.cli.agents import open_memories
 from memgraph_rag.cli.options import Json, Place, at_place
 from memgraph_rag.cli.sanitize import plain
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError, SettingsError, StoreUnavailable
-from memgraph_rag.text.exports.formats import SESSION_LOGS
 
-try:
-    from filelock import FileLock, Timeout
+if TYPE_CHECKING:
+    from memgraph_rag.agents.connections import Change
+    from memgraph_rag.agents.hook_service import HookService
 
-    from memgraph_rag.agents.connections import Change, Connections, plan_changes
-    from memgraph_rag.server.bridge import bridge
-    from memgraph_rag.server.hooks import OwnerTokens, hook_app, serve_hooks
-    from memgraph_rag.server.transports import HOST, PATH
-except ImportError as error:
-    raise SettingsError(
-        f'Expected the packages of the extra "agents", got none of {show(error.name)}. Install memgraph_rag[agents].'
-    ) from error
+for _package in ("json5", "tomlkit", "mcp"):
+    if find_spec(_package) is None:
+        raise SettingsError(
+            f'Expected the package {_package}, got none. Install it: pip install "memgraph_rag[agents]".'
+        )
 
 __all__ = ["app", "hook", "import_sessions"]
 
@@ -63,8 +59,10 @@ def default_folder() -> Path:
 @app.command()
 def connect(client: Client, *, yes: Yes = False, home: Home = None, folder: Folder = None) -> None:
     """Write what a client needs into its settings: the server, hooks where it has them. Shows a diff first."""
-    place = _make_folder(folder)
-    changes = plan_changes(list_edits(client, home=home or Path.home(), folder=place))
+    from memgraph_rag.agents.connections import Connections, plan_changes
+
+    place = _made(folder)
+    changes = plan_changes(edits_of(client, home=home or Path.home(), folder=place))
     if not changes:
         typer.echo(f"{client} is connected already.")
     elif _confirm(changes, yes=yes):
@@ -75,7 +73,9 @@ def connect(client: Client, *, yes: Yes = False, home: Home = None, folder: Fold
 @app.command()
 def disconnect(client: Client, *, yes: Yes = False, folder: Folder = None) -> None:
     """Take back what 'connect' wrote: a file that did not change since gets its former bytes."""
-    connections = Connections(_make_folder(folder))
+    from memgraph_rag.agents.connections import Connections
+
+    connections = Connections(_made(folder))
     changes = connections.plan_disconnect(client)
     if _confirm(changes, yes=yes):
         connections.disconnect(client, changes)
@@ -85,6 +85,8 @@ def disconnect(client: Client, *, yes: Yes = False, folder: Folder = None) -> No
 @app.command()
 def status(*, folder: Folder = None, as_json: Json = False) -> None:
     """Show which clients are connected, when each last spoke, and the project of this folder."""
+    from memgraph_rag.agents.connections import Connections
+
     place = folder or default_folder()
     spoken = place / "spoken"
     form = {
@@ -114,7 +116,13 @@ def status(*, folder: Folder = None, as_json: Json = False) -> None:
 @at_place
 def serve(place: Place, folder: Folder = None, idle_s: float = _IDLE_S) -> None:
     """Serve hooks and clients of this person until nobody calls. Hooks start it; a second one ends at once."""
-    path = _make_folder(folder)
+    from filelock import FileLock, Timeout
+
+    from memgraph_rag.agents.hook_service import HookService
+    from memgraph_rag.cli.agents import open_memories
+    from memgraph_rag.server.hooks import OwnerTokens, hook_app, serve_hooks
+
+    path = _made(folder)
     lock = FileLock(path / "server.lock")
     try:
         lock.acquire(blocking=False)
@@ -145,6 +153,8 @@ def serve_client(*, folder: Folder = None) -> None:
     path = _make_folder(folder)
     if not _is_running(path):
         fast_hook.start_server(str(path))
+    from memgraph_rag.server.bridge import bridge
+
     end = time.monotonic() + _START_S
     while not _is_running(path):
         if time.monotonic() > end:
@@ -153,7 +163,7 @@ def serve_client(*, folder: Folder = None) -> None:
         time.sleep(0.1)
     port, secret = fast_hook.read_address(str(path))
     namespace = find_project(Path.cwd()).namespace
-    bridge(f"http://{HOST}:{port}{PATH}", f"{secret}.{namespace.encode().hex()}")
+    bridge(f"http://127.0.0.1:{port}/mcp", f"{secret}.{namespace.encode().hex()}")
 
 
 def hook(
@@ -174,6 +184,10 @@ def import_sessions(place: Place, client: str, paths: Sequence[Path], *, as_json
         place: its namespace, if it has one, is the only project whose sessions are stored.
         paths: the logs; those below the home folder by default.
     """
+    from memgraph_rag.agents.hook_service import store_session
+    from memgraph_rag.cli.agents import open_memories
+    from memgraph_rag.text.exports.formats import SESSION_LOGS
+
     stored: list[dict[str, Any]] = []
     failures: list[dict[str, str]] = []
     with open_memories(place, redact="mask") as memories:
