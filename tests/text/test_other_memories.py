@@ -207,27 +207,36 @@ def test_agent_file_of_letta_gives_words_and_blocks(tmp_path: Path, version: str
 
 
 def test_records_of_neo4j_agent_memory_keep_session_and_validity(tmp_path: Path) -> None:
-    """The properties that the queries of neo4j-agent-memory 0.8.0 write."""
+    """neo4j-agent-memory 0.8.0, whose graph the queries of docs/coming-from.md read in Neo4j 2026.08."""
     path = tmp_path / "memory.json"
+    of_ann = {"session_id": "s1", "user_id": "ann"}
     form = {
         "messages": [
-            {"id": "m1", "session_id": "s1", "role": "user", "content": "I moved to Paris.", "timestamp": ADDED},
-            {"id": "m2", "session_id": "s1", "role": "assistant", "content": "Nice.", "timestamp": CHANGED},
+            {**of_ann, "id": "m1", "role": "user", "content": "I moved to Paris.", "timestamp": ADDED},
+            {**of_ann, "id": "m2", "role": "assistant", "content": "Nice.", "timestamp": CHANGED},
         ],
         "facts": [{"id": "f1", "subject": "Ann", "predicate": "LIVES_IN", "object": "Paris", "valid_from": ADDED}],
         "preferences": [
-            {"id": "p1", "category": "drink", "preference": "Likes tea", "context": None, "created_at": ADDED}
+            {
+                "id": "p1",
+                "category": "drink",
+                "preference": "Likes tea",
+                "context": None,
+                "created_at": ADDED,
+                "user_id": "ann",
+            }
         ],
     }
     path.write_text(json.dumps(form))
     name, documents = read(path)
     assert name == "agent-memory"
     said = [f"user ({ADDED}): I moved to Paris.", f"assistant ({CHANGED}): Nice."]
-    assert documents["agent-memory/s1/2026-11"][0].strip().split("\n\n") == said
+    text, metadata = documents["agent-memory/s1/2026-11"]
+    assert (text.strip().split("\n\n"), metadata) == (said, {"format": "agent-memory", "user": "ann", "session": "s1"})
     assert documents["agent-memory/f1"][0] == "Ann LIVES_IN Paris (since 2026-11-27)"
     assert documents["agent-memory/p1"] == (
         "Likes tea",
-        {"format": "agent-memory", "time": ADDED, "category": "drink"},
+        {"format": "agent-memory", "time": ADDED, "category": "drink", "user": "ann"},
     )
 
 

@@ -1,14 +1,15 @@
 """Read the stores of other memories: mem0, LangGraph (LangMem), Graphiti, Letta, LightRAG and neo4j-agent-memory.
 
 Each record is a document, with its user and time. Source: files that the released packages wrote: mem0ai 2.2.1,
-langgraph-checkpoint-sqlite 3.1.2, graphiti-core 0.31.2, lightrag-hku 1.5.7; the queries of neo4j-agent-memory 0.8.0;
-Letta's ``schemas/agent_file.py``.
+langgraph-checkpoint-sqlite 3.1.2, graphiti-core 0.31.2, lightrag-hku 1.5.7; graphs of lightrag-hku 1.5.7 and
+neo4j-agent-memory 0.8.0 in Neo4j 2026.08; Letta's ``schemas/agent_file.py``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -321,9 +322,12 @@ def read_agent_memory(files: ExportFiles) -> Iterator[Document | Failure]:
     yield from each(content["preferences"], _convert_preference, "agent-memory preference")
 
 
-def _convert_session(session_id: str, messages: Iterable[Mapping[str, Any]]) -> Iterator[Document]:
+def _convert_session(session_id: str, messages: Sequence[Mapping[str, Any]]) -> Iterator[Document]:
     said = [make_message(message["role"], message["content"], message.get("timestamp")) for message in messages]
-    yield from by_month("agent-memory", session_id, session_id, said)
+    user = messages[0].get("user_id")
+    owner = {USER: user, SESSION: session_id} if isinstance(user, str) and user else {}
+    for document in by_month("agent-memory", session_id, session_id, said):
+        yield replace(document, metadata={**document.metadata, **owner})
 
 
 def _convert_agent_fact(fact: Mapping[str, Any]) -> Iterator[Document]:
@@ -331,7 +335,7 @@ def _convert_agent_fact(fact: Mapping[str, Any]) -> Iterator[Document]:
 
 
 def _convert_preference(preference: Mapping[str, Any]) -> Iterator[Document]:
-    more = {name: preference.get(name) for name in ("category", "context")}
+    more = {name: preference.get(name) for name in ("category", "context")} | {USER: preference.get("user_id")}
     yield from _document(
         "agent-memory", preference["id"], preference["preference"], preference.get("created_at"), **more
     )
