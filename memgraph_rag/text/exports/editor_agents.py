@@ -45,7 +45,23 @@ def _format_time(milliseconds: Any) -> str:
 
 _CURSOR_ROLES = {1: "user", 2: "assistant"}
 _ITEM = "SELECT value FROM ItemTable WHERE key = ?"
-_BETWEEN = "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key"
+_COMPOSERS = """
+SELECT substr(key, 14) AS session, value
+FROM cursorDiskKV
+WHERE key >= 'composerData:' AND key < 'composerData;'
+ORDER BY key
+"""
+_BUBBLES = """
+SELECT key, json_extract(form, '$.type') AS type, json_extract(form, '$.text') AS text,
+    json_extract(form, '$.createdAt') AS createdAt
+FROM (
+    SELECT key, CASE WHEN json_valid(CAST(value AS TEXT)) THEN CAST(value AS TEXT) END AS form
+    FROM cursorDiskKV
+    WHERE key >= 'bubbleId:' AND key < 'bubbleId;'
+)
+WHERE json_extract(form, '$.text') <> ''
+"""
+"""The words of all sessions; results of tools and attached code are most of a database."""
 
 
 def find_cursor(home: Path) -> Iterator[Path]:
@@ -63,14 +79,12 @@ def read_cursor(path: Path) -> Iterator[AgentSession]:
         DocumentError: the database cannot be read.
     """
     folders = _cursor_folders(path)
-    for row in read_rows(path, _BETWEEN, ("composerData:", "composerData;")):
-        session_id, composer = row["key"].partition(":")[2], as_mapping(row["value"])
-        begin = f"bubbleId:{session_id}"
-        rows = read_rows(path, _BETWEEN, (f"{begin}:", f"{begin};")) if composer else []
-        bubbles = {bubble["key"].rpartition(":")[2]: as_mapping(bubble["value"]) for bubble in rows}
+    bubbles = {row["key"].removeprefix("bubbleId:"): row for row in read_rows(path, _BUBBLES)}
+    for row in read_rows(path, _COMPOSERS):
+        session_id, composer = row["session"], as_mapping(row["value"])
         inline = composer.get("conversation") or ()  # versions before 1.0 have the bubbles in it
         listed = [
-            bubbles.get(as_text(as_mapping(head).get("bubbleId")), as_mapping(head))
+            bubbles.get(f"{session_id}:{as_text(as_mapping(head).get('bubbleId'))}", as_mapping(head))
             for head in composer.get("fullConversationHeadersOnly") or inline
         ]
         turns = tuple(turn for bubble in listed if (turn := _cursor_turn(bubble, composer)))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -122,13 +124,16 @@ def read_codex(path: Path) -> Iterator[AgentSession]:
 
 # ── OpenCode ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-_SESSIONS = "SELECT id, directory FROM session WHERE parent_id IS NULL ORDER BY time_created, id"
 _PARTS = """
-SELECT message.id AS id, message.data AS message, message.time_created AS time, part.data AS part
-FROM message JOIN part ON part.message_id = message.id
-WHERE message.session_id = ?
-ORDER BY message.time_created, message.id, part.id
+SELECT session.id AS session, session.directory AS folder, message.id AS id, message.data AS message,
+    message.time_created AS time, part.data AS part
+FROM session
+JOIN message ON message.session_id = session.id
+JOIN part ON part.message_id = message.id
+WHERE session.parent_id IS NULL AND part.data LIKE '%"text"%'
+ORDER BY session.time_created, session.id, message.time_created, message.id, part.id
 """
+"""The parts that may have words; results of tools are most of a database."""
 
 
 def find_opencode(home: Path) -> Iterator[Path]:
@@ -143,12 +148,12 @@ def read_opencode(path: Path) -> Iterator[AgentSession]:
     Raises:
         DocumentError: the database cannot be read.
     """
-    for session in read_rows(path, _SESSIONS):
+    for (session_id, folder), rows in groupby(read_rows(path, _PARTS), key=itemgetter("session", "folder")):
         turns: dict[str, AgentTurn] = {}
-        for row in read_rows(path, _PARTS, (session["id"],)):
+        for row in rows:
             role, part = as_text(as_mapping(row["message"]).get("role")), as_mapping(row["part"])
             words = "" if part.get("synthetic") or part.get("ignored") else _texts([part])
             if words and role in ("user", "assistant"):
                 before = f"{turns[row['id']].content}\n\n" if row["id"] in turns else ""
                 turns[row["id"]] = AgentTurn(row["id"], role, f"{before}{words}", utc_time(row["time"] / 1000) or "")
-        yield AgentSession("opencode", session["id"], session["directory"], tuple(turns.values()))
+        yield AgentSession("opencode", session_id, folder, tuple(turns.values()))
