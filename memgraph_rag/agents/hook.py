@@ -13,6 +13,10 @@ import sys
 import time
 from _socket import AF_INET, SOCK_STREAM, socket  # ``socket`` and ``json`` import ``enum`` and ``re``: 8 ms
 
+TYPE_CHECKING = False  # ``typing`` is slow, too
+if TYPE_CHECKING:
+    from subprocess import Popen
+
 __all__ = ["ask_server", "main", "read_address", "start_server"]
 
 STORING = ("Stop", "SessionEnd", "PreCompact", "stop", "sessionEnd", "preCompact")
@@ -44,12 +48,14 @@ def _answer(folder: str, client: str, event: str, body: bytes) -> str:
     except (FileNotFoundError, ConnectionError):  # it does not run, or its file is of one that was killed
         if event in STORING:
             _keep(folder, client, event, body)
-        start_server(folder)
+        server = start_server(folder)
     if event not in _STARTING:
         return ""
     end = time.monotonic() + _START_S
     while time.monotonic() < end:
         time.sleep(0.1)
+        if server.poll():  # not 0, as of a second server
+            raise ChildProcessError("the server did not start: read server.log")
         try:
             return ask_server(folder, path, body, timeout_s=patience_s)
         except (FileNotFoundError, ConnectionError):
@@ -102,12 +108,12 @@ def ask_server(folder: str, path: str, body: bytes, *, timeout_s: float = _ANSWE
     return text.decode()
 
 
-def start_server(folder: str) -> None:
-    """Start the server in the background. A second one ends at once."""
+def start_server(folder: str) -> Popen[bytes]:
+    """Start the server in the background, and return its process. A second server ends at once with status 0."""
     import subprocess
 
     with open(os.path.join(folder, "server.log"), "ab") as log:  # noqa: PTH118, PTH123
-        subprocess.Popen(  # noqa: S603 - this Python, this package
+        return subprocess.Popen(  # noqa: S603 - this Python, this package
             [sys.executable, "-m", "memgraph_rag", "agent", "serve", "--folder", folder],
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -219,12 +221,52 @@ def test_without_a_server_an_event_that_stores_is_kept(tmp_path: Path, monkeypat
     assert started == [str(tmp_path)] * 2
 
 
+def test_server_that_cannot_start_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    program = [sys.executable, "-c", "raise SystemExit('the store is broken')"]
+    monkeypatch.setattr(hook, "start_server", lambda _: subprocess.Popen(program, stderr=subprocess.DEVNULL))
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))
+    monkeypatch.setattr(hook, "_START_S", 600.0)
+    hook.main([str(tmp_path), "claude-code", "SessionStart"])
+    assert capsys.readouterr() == ("", "")
+    assert (
+        "SessionStart: ChildProcessError: the server did not start: read server.log"
+        in (tmp_path / "hooks.log").read_text()
+    )
+
+
+def test_killed_server_and_a_full_disk_leave_the_client_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    def fail(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with closing(transports._listen(0)) as unused:
+        write_private(tmp_path / "server.json", {"port": unused.getsockname()[1], "secret": "secret", "pid": 0})
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))
+    monkeypatch.setattr(os, "open", fail)
+    hook.main([str(tmp_path), "claude-code", "Stop"])
+    assert capsys.readouterr() == ("", "")
+    assert not (tmp_path / "hooks.log").exists()
+
+
+def test_broken_store_is_a_line_in_the_log(served: Path, tmp_path: Path, shop: Path) -> None:
+    (tmp_path / "agents.lbug").write_bytes(b"no database" * 1000)
+    log = write_log(shop / "log.jsonl", ("user", "Let's use SQLite."))
+    for event in ("Stop", "SessionStart", "UserPromptSubmit"):
+        given = {**EVENT, "cwd": str(shop), "transcript_path": str(log), "prompt": "Which database?"}
+        done = run_hook(served, event, json.dumps(given))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (served / "hooks.log").read_text().count("HTTP/1.1 500") == 2
+
+
 def test_hook_imports_nothing_of_the_package() -> None:
     text = Path(hook.__file__).read_text("utf-8")
     program = f"{text.partition('if __name__')[0]}\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    assert loaded.isdisjoint({"memgraph_rag", "typer", "http", "subprocess", "asyncio", "json", "socket", "enum", "re"})
+    assert loaded.isdisjoint(
+        {"memgraph_rag", "typer", "http", "subprocess", "asyncio", "json", "socket", "enum", "re", "typing"}
+    )
 
 
 @in_loop
