@@ -10,7 +10,7 @@ import os
 import signal
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -24,7 +24,6 @@ from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.doctor import examine
 from memgraph_rag.cli.options import Json, Place, at_place, parse_layers
 from memgraph_rag.cli.sanitize import label as shown
-from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.ingestion.layer_choice import FULL, expand_full
 from memgraph_rag.models.model_loader import FoundModels, SharedModel
 from memgraph_rag.server import require_sdk
@@ -96,9 +95,8 @@ def serve(
     ui_write: UiWrite = False,
 ) -> None:
     """Serve the memory over HTTP at 127.0.0.1 to programs (REST) and agents (MCP). Each client needs a token."""
-    settings = _check_settings(place)
+    _checked_settings(place)
     transports = _transports()
-    _finish_former_jobs(place, layers, settings)
     with _memories(place, layers, is_shared=True) as memories:
         app = transports.http_app(
             transports.token_server(memories, TokenFolder(tokens)), allowed_hosts=allow_host or (), may_write=ui_write
@@ -145,24 +143,7 @@ def _transports() -> Any:
     return transports
 
 
-def _finish_former_jobs(place: Place, layers: str | None, settings: Settings) -> None:
-    """Store the documents that an older version accepted but did not store, and report each on standard error."""
-    from memgraph_rag.server.former_jobs import finish_jobs, folder_of_jobs
-
-    folder = folder_of_jobs(settings.store, settings.neo4j.database)
-    if settings.read_only or not folder.is_dir():
-        return
-    at_once, _ = _split(parse_layers(layers).get("layers"))
-    with closing(Memories(_Openings(place, at_once, shares=True))) as memories:
-        try:
-            for line in finish_jobs(folder, memories):
-                typer.echo(shown(line), err=True)
-        except (MemgraphRagError, OSError) as error:  # the server serves all the same
-            why = f"{type(error).__name__}: {error}"
-            typer.echo(f"What a former version accepted waits in {folder} for the next start. {shown(why)}", err=True)
-
-
-def _check_settings(place: Place) -> Settings:
+def _checked_settings(place: Place) -> Settings:
     """Return the settings. Raise at once for errors that would fail every request: a missing SDK, a wrong setting."""
     require_sdk()
     return place.settings()

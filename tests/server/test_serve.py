@@ -1,9 +1,7 @@
-"""``memgraph-rag serve`` as a process: its end, what a killed one leaves, and the queue of a former version."""
+"""``memgraph-rag serve`` as a process: its end and what a killed one leaves."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -96,19 +94,6 @@ def test_killed_server_has_lost_nothing_that_it_acknowledged(start: Start) -> No
     assert sorted(again.keys()) == sorted(names)
     found = again.call("recall", query="day 7", mode="keywords")
     assert "day 7" in {passage["document_key"] for passage in found["passages"]}
-
-
-def test_former_queue_is_finished_before_the_server_serves(start: Start, tmp_path: Path) -> None:
-    store, data = str(tmp_path / "notes.lbug"), tmp_path / "data"
-    digests = [hashlib.sha256(text.encode()).hexdigest() for text in (f"{store}\n", "ann")]
-    folder = data / "memgraph_rag" / "jobs" / digests[0][:16] / digests[1][:32]
-    folder.mkdir(parents=True)
-    waiting = {"namespace": "ann", "arguments": {"text": FOX, "key": "fox"}}
-    (folder / f"{7:032x}.queued").write_text(json.dumps(waiting))
-    running = start(XDG_DATA_HOME=str(data))
-    assert running.keys() == ["fox"]
-    assert "Stored 1 document that a former version had accepted.\n" in running.said
-    assert not folder.parent.exists()
 
 
 @pytest.mark.parametrize(
