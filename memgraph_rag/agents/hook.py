@@ -112,6 +112,7 @@ def start_server(folder: str) -> Popen[bytes]:
     """Start the server in the background, and return its process. A second server ends at once with status 0."""
     import subprocess
 
+    os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
     with open(os.path.join(folder, "server.log"), "ab") as log:  # noqa: PTH118, PTH123
         return subprocess.Popen(  # noqa: S603 - this Python, this package
             [sys.executable, "-m", "memgraph_rag", "agent", "serve", "--folder", folder],

@@ -136,7 +136,7 @@ def hook(
     folder: Folder = None,
 ) -> None:
     """Answer an event of a coding agent, whose JSON is on standard input. Clients call it; errors go into a log."""
-    fast_hook.main([str(_make_folder(folder)), client, event])
+    fast_hook.main([str((folder or default_folder()).absolute()), client, event])
 
 
 def _confirm(changes: list[Change], *, yes: bool) -> bool:

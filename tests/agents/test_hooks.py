@@ -25,6 +25,7 @@ from memgraph_rag import Memory
 from memgraph_rag.agents import hook
 from memgraph_rag.agents.hook_service import USER, HookService
 from memgraph_rag.agents.projects import PERSON
+from memgraph_rag.cli import agent
 from memgraph_rag.server import transports
 from memgraph_rag.server.hooks import OwnerTokens, hook_app
 from memgraph_rag.server.memories import Memories
@@ -219,6 +220,11 @@ def test_without_a_server_an_event_that_stores_is_kept(tmp_path: Path, monkeypat
     assert json.loads(kept.read_text()) == {"client": "claude-code", "event": "Stop", "input": {}}
     assert kept.stat().st_mode & 0o777 == 0o600
     assert started == [str(tmp_path)] * 2
+
+
+def test_hook_by_hand_is_silent_without_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    agent.hook("SessionStart", folder=Path(os.devnull))
+    assert capsys.readouterr() == ("", "")
 
 
 def test_server_that_cannot_start_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
