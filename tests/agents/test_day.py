@@ -42,7 +42,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
     tests = str(Path(__file__).parents[1])
     paths = os.pathsep.join([tests, os.environ.get("PYTHONPATH", str(Path(tests).parent))])
     home = {"HOME": str(tmp_path / "home"), "XDG_DATA_HOME": str(tmp_path / "home" / ".local" / "share")}
-    return {**os.environ, **home, "PYTHONPATH": paths, "MEMGRAPH_RAG_STORE": str(tmp_path / "day.lbug")}
+    no_model = {"MEMGRAPH_RAG_MODEL": "http://127.0.0.1:9/v1#nobody", "MEMGRAPH_RAG_READER": "none"}
+    store = {"MEMGRAPH_RAG_STORE": str(tmp_path / "day.lbug")}
+    return {**os.environ, **home, **no_model, **store, "PYTHONPATH": paths}
 
 
 @pytest.fixture
