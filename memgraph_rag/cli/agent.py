@@ -15,7 +15,7 @@ import platformdirs
 import typer
 
 from memgraph_rag.agents import hook as fast_hook
-from memgraph_rag.agents.clients import CLIENTS, edits_of
+from memgraph_rag.agents.clients import CLIENTS, list_edits
 from memgraph_rag.agents.projects import find_project
 from memgraph_rag.cli import json_output
 from memgraph_rag.cli.options import Json, Place, at_place
@@ -54,8 +54,8 @@ def default_folder() -> Path:
 @app.command()
 def connect(client: Client, *, yes: Yes = False, home: Home = None, folder: Folder = None) -> None:
     """Write what a client needs into its settings: the server, hooks where it has them. Shows a diff first."""
-    place = _made(folder)
-    changes = plan_changes(edits_of(client, home=home or Path.home(), folder=place))
+    place = _make_folder(folder)
+    changes = plan_changes(list_edits(client, home=home or Path.home(), folder=place))
     if not changes:
         typer.echo(f"{client} is connected already.")
     elif _confirm(changes, yes=yes):
@@ -69,7 +69,7 @@ def connect(client: Client, *, yes: Yes = False, home: Home = None, folder: Fold
 @app.command()
 def disconnect(client: Client, *, yes: Yes = False, folder: Folder = None) -> None:
     """Take back what 'connect' wrote: a file that did not change since gets its former bytes."""
-    connections = Connections(_made(folder))
+    connections = Connections(_make_folder(folder))
     changes = connections.plan_disconnect(client)
     if _confirm(changes, yes=yes):
         connections.disconnect(client, changes)
@@ -110,7 +110,7 @@ def serve(place: Place, folder: Folder = None, idle_s: float = _IDLE_S) -> None:
     """Serve hooks and clients of this person until nobody calls. Hooks start it; a second one ends at once."""
     from memgraph_rag.cli.agent_memories import serve_until_idle
 
-    serve_until_idle(place, _made(folder), idle_s=idle_s)
+    serve_until_idle(place, _make_folder(folder), idle_s=idle_s)
 
 
 @app.command("mcp", hidden=True)

@@ -95,7 +95,7 @@ def serve(
     ui_write: UiWrite = False,
 ) -> None:
     """Serve the memory over HTTP at 127.0.0.1 to programs (REST) and agents (MCP). Each client needs a token."""
-    _checked_settings(place)
+    _check_settings(place)
     transports = _transports()
     with _memories(place, layers, is_shared=True) as memories:
         app = transports.http_app(
@@ -143,7 +143,7 @@ def _transports() -> Any:
     return transports
 
 
-def _checked_settings(place: Place) -> Settings:
+def _check_settings(place: Place) -> Settings:
     """Return the settings. Raise at once for errors that would fail every request: a missing SDK, a wrong setting."""
     require_sdk()
     return place.settings()
