@@ -54,11 +54,11 @@ def test_many_texts_turn_by_little_in_the_hardwares_own_numbers(minilm):
     texts = [f"Number {number} of many sentences about rabbits, rain and bridges." for number in range(40)]
     name, folder = find_embedder(MINILM, cache_dir=Path())
     exact = SentenceEmbedder(folder, name=name, device="cpu", dtype="float32")
-    for dtype in ("auto", "bfloat16", "int4"):
+    for dtype, least in (("auto", 0.998), ("int8", 0.998), ("bfloat16", 0.9998), ("int4", 0.9998)):
         fast = SentenceEmbedder(folder, name=name, device="cpu", dtype=dtype).embed(texts)
         assert fast.dtype == np.float32
         np.testing.assert_allclose(np.linalg.norm(fast, axis=1), 1.0, rtol=1e-5)
-        assert (exact.embed(texts) * fast).sum(axis=1).min() > 0.9998
+        assert (exact.embed(texts) * fast).sum(axis=1).min() > least
 
 
 def test_many_texts_keep_their_order(minilm):
@@ -66,7 +66,7 @@ def test_many_texts_keep_their_order(minilm):
     threads = torch.get_num_threads()
     many = minilm.embed(texts)
     alone = np.concatenate([minilm.embed([text]) for text in texts[::15]])
-    assert (many[::15] * alone).sum(axis=1).min() > 0.9998
+    assert (many[::15] * alone).sum(axis=1).min() > 0.998
     assert torch.get_num_threads() == threads, "the caller keeps its cores"
 
 

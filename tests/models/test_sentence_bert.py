@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 import torch
 
+from memgraph_rag.models.embedders import fastest_format
 from memgraph_rag.models.embedders.bert_files import is_plain_bert
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder, _LibraryNetwork
+from memgraph_rag.models.embedders.fastest_format import in_number_format
 from memgraph_rag.models.embedders.numpy_bert import NumpyBert
 from memgraph_rag.models.embedders.sentence_bert import SentenceBert
 from memgraph_rag.models.files.catalogue import MINILM, find_embedder
@@ -67,16 +69,44 @@ def test_vectors_by_numpy_are_those_by_torch(folder: Path, ours: SentenceBert) -
 def test_many_windows_are_read_in_several_passes(ours: SentenceBert, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["A fox. " * 400, "A mill.", "The river rose. " * 300]
     expected = ours.encode(texts)
-    monkeypatch.setattr("memgraph_rag.models.embedders.sentence_bert._MOST_TOKENS", 512)
+    monkeypatch.setattr("memgraph_rag.models.embedders.sentence_bert._MOST_TOKENS_OF_CORE", 300)
     np.testing.assert_allclose(ours.encode(texts), expected, atol=1e-5, rtol=1e-4)
 
 
-def test_half_the_digits_turn_a_vector_by_little(ours: SentenceBert) -> None:
-    halved = ours.in_dtype(torch.bfloat16)
-    vectors = halved.encode(TEXTS[:4])
-    exact = ours.encode(TEXTS[:4])
-    assert (normalize(vectors) * normalize(exact)).sum(axis=1).min() > 0.999
-    assert (vectors != exact).all(axis=1).any()
+def test_cores_give_the_vectors_of_a_single_core(ours: SentenceBert) -> None:
+    texts = [f"Number {number} of the mills by the river. " * (number % 9 + 1) for number in range(60)]
+    before = torch.get_num_threads()
+    try:
+        vectors = []
+        for cores in (1, 3):
+            torch.set_num_threads(cores)
+            vectors.append(ours.encode(texts))
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_allclose(vectors[1], vectors[0], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "least"), [("bfloat16", 0.999), ("int8", 0.998)])
+def test_fewer_digits_turn_a_vector_by_little(ours: SentenceBert, name: str, least: float) -> None:
+    exact, shorter = ours.encode(TEXTS), ours.in_format(name)
+    vectors = shorter.encode(TEXTS)
+    assert (normalize(vectors) * normalize(exact)).sum(axis=1).min() > least
+    assert (vectors != exact).any(axis=1).all()
+    assert (shorter.encode(TEXTS) == vectors).all()
+
+
+@pytest.mark.parametrize(
+    ("int8", "bfloat16", "chosen"), [(0.5, 0.1, "int8"), (0.9, 0.5, "bfloat16"), (0.9, 0.9, "float32")]
+)
+def test_format_is_chosen_if_it_is_faster_by_a_fifth(
+    ours: SentenceBert, monkeypatch: pytest.MonkeyPatch, int8: float, bfloat16: float, chosen: str
+) -> None:
+    networks = {"float32": ours, "bfloat16": ours.in_format("bfloat16"), "int8": ours.in_format("int8")}
+    seconds = {id(networks[name]): time for name, time in (("float32", 1.0), ("int8", int8), ("bfloat16", bfloat16))}
+    monkeypatch.setattr(fastest_format, "_trial", lambda network: seconds[id(network)])
+    monkeypatch.setattr(fastest_format, "find_dtype", lambda *_: torch.bfloat16)
+    monkeypatch.setattr(ours, "in_format", lambda name: networks["int8" if name == "int8" else "bfloat16"])
+    assert in_number_format(ours, "auto") is networks[chosen]
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,13 @@ The module does not know a model. Invariant: the hardware itself computes in the
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
 import torch
+from threadpoolctl import threadpool_limits
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import ModelError, SettingsError
@@ -18,10 +20,12 @@ from memgraph_rag.errors import ModelError, SettingsError
 __all__ = [
     "INT4",
     "INT8",
+    "MARGIN",
     "choose_dtype",
     "find_device",
     "find_dtype",
     "free_bytes",
+    "measure_thread_seconds",
     "memory_errors",
     "multiplies_integers",
 ]
@@ -34,6 +38,10 @@ INT8 = "int8"
 INT4 = "int4"
 """The name of the format with 4-bit weights in linear layers (bitsandbytes), for models that do not fit otherwise."""
 
+MARGIN = 1.2
+"""The factor by which a number format must be faster, so that a trial takes it."""
+
+_TRIED_TIMES = 5
 _FORMATS = ("auto", "float32", "bfloat16", "float16", INT8, INT4)
 
 
@@ -106,6 +114,21 @@ def _check_integers(name: str, device: torch.device) -> None:
 def multiplies_integers() -> bool:
     """Return whether torch has fast products of 8-bit integers on the CPU of this machine."""
     return torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
+
+
+def measure_thread_seconds(run: Callable[[], object], times: int = _TRIED_TIMES) -> float:
+    """Return the least seconds of the processor that a call takes on one core, of several calls.
+
+    They are the calling thread's own time: threads that share a product wait for each other on a busy machine, and
+    what else runs would decide.
+    """
+    seconds = []
+    with threadpool_limits(1, user_api="openmp"):  # OpenMP keeps a number for each thread: only this one's changes
+        for _ in range(times):
+            begun = time.thread_time()
+            run()
+            seconds.append(time.thread_time() - begun)
+    return min(seconds)
 
 
 def choose_dtype(device: torch.device) -> torch.dtype:

@@ -14,15 +14,15 @@ take the digits of the others. Here each layer rotates its own inputs in short b
 from __future__ import annotations
 
 import ctypes
-import time
 from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
 import torch
 from scipy.linalg import hadamard
-from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
+
+from memgraph_rag.models.engine.hardware import MARGIN, measure_thread_seconds
 
 __all__ = ["Int8Linear", "Int8Output", "is_faster", "use_int8"]
 
@@ -31,8 +31,6 @@ _EXACT_ROWS = 16  # rows whose likeliest logits are computed exactly at a time: 
 _LIKELIEST = 64  # tokens; with integers, the 1.5B's logits are wrong by at most 0.1
 _TURNED = 64  # the largest number of inputs in a rotated block
 _TRIED_ROWS = (4, 64)  # the rows of a writing step and of a reading pass; one row only waits for memory
-_TRIED_TIMES = 5
-_MARGIN = 1.2  # integers must be faster by this factor
 _LEAST_SHARE = 20  # layers smaller than this part of the largest gain nothing, such as keys of few heads
 
 
@@ -85,9 +83,10 @@ class Int8Linear(nn.Module):
         integers, scales = self._integers(states.reshape(-1, self.in_features))
         unsigned = integers.view(torch.uint8).add_(self._zero)
         output = _product(unsigned, self.weight, self._scales, self._zeros, zero=self._zero, dtype=states.dtype)
-        output.mul_(scales)
-        if self.bias is not None:
-            output.add_(self.bias)
+        if self.bias is None:
+            output.mul_(scales)
+        else:
+            torch.addcmul(self.bias, output, scales, out=output)
         return output.view(*states.shape[:-1], self.out_features)
 
     def _integers(self, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -161,8 +160,7 @@ def is_faster(inputs: int, outputs: int, dtype: torch.dtype) -> bool:
 
     It is tried at the first call for a shape and dtype; later calls of this process return the same.
 
-    It takes 0.4 s of a processor for 14 M weights, on one core and by the calling thread's own time: threads that share
-    a product wait for each other on a busy machine, and what else runs would decide.
+    It takes 0.4 s of a processor for 14 M weights, on one core.
 
     Args:
         dtype: of the layer to compare with.
@@ -170,17 +168,12 @@ def is_faster(inputs: int, outputs: int, dtype: torch.dtype) -> bool:
     linear = nn.Linear(inputs, outputs, bias=False, dtype=dtype, device="meta").to_empty(device="cpu")
     nn.init.ones_(linear.weight)
     integers = Int8Linear(linear)
-    with threadpool_limits(1, user_api="openmp"):  # OpenMP keeps a number for each thread: only this one's changes
-        return all(_MARGIN * _seconds(integers, rows, dtype) < _seconds(linear, rows, dtype) for rows in _TRIED_ROWS)
+    return all(MARGIN * _seconds(integers, rows, dtype) < _seconds(linear, rows, dtype) for rows in _TRIED_ROWS)
 
 
 def _seconds(layer: Int8Linear | nn.Linear, rows: int, dtype: torch.dtype) -> float:
-    states, seconds = torch.ones(rows, layer.in_features, dtype=dtype), []
-    for _ in range(_TRIED_TIMES):
-        begun = time.thread_time()
-        layer(states)
-        seconds.append(time.thread_time() - begun)
-    return min(seconds)
+    states = torch.ones(rows, layer.in_features, dtype=dtype)
+    return measure_thread_seconds(lambda: layer(states))
 
 
 @cache
