@@ -520,7 +520,7 @@ class Memory:
         return document_reading.find(self._parts.store, name)
 
     def documents(
-        self, *, after: str = "", limit: int | None = None, **scope: Unpack[ScopeFields]
+        self, *, after: str = "", limit: int | None = None, contains: str = "", **scope: Unpack[ScopeFields]
     ) -> RecordList[DocumentRecord]:
         """Return the documents of this namespace, sorted by key.
 
@@ -529,13 +529,17 @@ class Memory:
         Args:
             after: return only documents with a greater key. The key need not exist.
             limit: the most documents to return. Without a scope the database reads no more than that.
+            contains: return only documents whose key or title contains this text, in upper or lower case.
             scope: as for ``search``. A document is in a period if any part of it was said in the period.
 
         Raises:
             DocumentNotFound: a document of the scope is not in this memory.
-            SettingsError: ``after`` is not a possible key, or the limit is not a whole number of at least 1.
+            SettingsError: ``after`` is not a possible key, ``contains`` is no text, or the limit is no whole number of
+                at least 1.
         """
-        return RecordList(document_reading.records(self._parts, Scope(**scope), after=after, limit=limit))
+        return RecordList(
+            document_reading.records(self._parts, Scope(**scope), after=after, limit=limit, contains=contains)
+        )
 
     def around(self, name: str, *, kind: neighbourhood.Kind | None = None, most: int = 40) -> Neighbourhood:
         """Return the graph around a document, an entity, a kept question or an overview, to display. No model is used.

@@ -184,10 +184,10 @@ class ScopedMemory:
         return make_tools(names, search=self.search, wishes=self.wishes, ask=self.ask, add=self.add, forget=self.forget)
 
     def documents(
-        self, *, after: str = "", limit: int | None = None, **scope: Unpack[ScopeFields]
+        self, *, after: str = "", limit: int | None = None, contains: str = "", **scope: Unpack[ScopeFields]
     ) -> RecordList[DocumentRecord]:
         """Return the documents of the scope, sorted by key unless ``Memory.documents`` says otherwise; see there."""
-        return self._memory.documents(after=after, limit=limit, **narrow_scope(self.scope, scope))
+        return self._memory.documents(after=after, limit=limit, contains=contains, **narrow_scope(self.scope, scope))
 
     @overload
     def forget(self, document: str | Path) -> Receipt: ...

@@ -221,10 +221,11 @@ class GraphStore(GraphView, SearchedGraph, GraphWriter, StoreUpkeep, Protocol):
         """Return, for each name, in order, the document with that id, else with that key; None when neither exists."""
         ...
 
-    def list_documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
+    def list_documents_after(self, key: str, *, k: int, part: str = "") -> list[DocumentRecord]:
         """Return the first k documents whose keys sort after ``key``, by key in code point order.
 
-        An empty ``key`` begins at the first document. A document with this key need not exist.
+        An empty ``key`` begins at the first document. A document with this key need not exist. Only documents whose key
+        or title contains ``part``, in upper or lower case, are returned.
         """
         ...
 

@@ -6,7 +6,7 @@ It only reads the store. Invariant: the records of a list were in the scope at s
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -73,7 +73,7 @@ def _find_place(text: str, citation: Citation) -> str:
     return headings[-1] if headings else ""
 
 
-def records(parts: OpenMemory, scope: Scope, *, after: str, limit: int | None) -> list[DocumentRecord]:
+def records(parts: OpenMemory, scope: Scope, *, after: str, limit: int | None, contains: str) -> list[DocumentRecord]:
     """Return the first ``limit`` documents of a scope with a key greater than ``after``; see ``Memory.documents``."""
     if limit is not None:
         check_count("limit", limit)
@@ -82,14 +82,24 @@ def records(parts: OpenMemory, scope: Scope, *, after: str, limit: int | None) -
             f"Expected after as the key of a document, got {show(after)}. Pass the last key of the previous page.",
             setting="after",
         )
+    if not is_possible_key(contains):
+        raise SettingsError(
+            f"Expected contains as a part of a key or title, got {show(contains)}. Pass a text.", setting="contains"
+        )
     if scope.documents is not None and scope == Scope(documents=scope.documents):
         matches = find_documents(parts.store, make_name_list(scope.documents))
-        return [record for record in matches if record.key > after][:limit]
+        return _choose(matches, after, limit, contains)
     extent = parts.resolve_extent(scope)
     if limit is not None and extent.is_everything:
-        return parts.store.list_documents_after(after, k=limit)
+        return parts.store.list_documents_after(after, k=limit, part=contains)
     matches = parts.store.documents(extent.documents)
     if extent.has_time:
         ids_in_period = parts.search.select_period(extent).documents
         matches = [record for record in matches if record.id in ids_in_period]
-    return [record for record in matches if record.key > after][:limit]
+    return _choose(matches, after, limit, contains)
+
+
+def _choose(matches: Sequence[DocumentRecord], after: str, limit: int | None, contains: str) -> list[DocumentRecord]:
+    """Return the first ``limit`` records with a key greater than ``after`` whose key or title contains a text."""
+    part = contains.lower()
+    return [each for each in matches if each.key > after and part in f"{each.key}\n{each.title}".lower()][:limit]

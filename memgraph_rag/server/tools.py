@@ -17,7 +17,7 @@ from mcp.server.mcpserver.resolve import AcceptedElicitation, Elicit, Elicitatio
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from memgraph_rag import Answer, AsyncMemory, DocumentRecord, Limits, Memory, ScopedMemory, Step, __version__
+from memgraph_rag import Answer, AsyncMemory, Limits, Memory, Step, __version__
 from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, DocumentNotFound, QuestionNotFound, SettingsError
 from memgraph_rag.server.results import (
@@ -57,7 +57,6 @@ PAGE_OF_LOOK = "ui://memgraph_rag"
 
 _MOST_PAGE = 500
 _MOST_LOOK = 200
-_MOST_SCANNED = 10_000  # documents that are read at once for a part of a key
 
 Metadata = dict[str, bool | int | float | str]
 Names = Annotated[list[str] | None, Field(description="Use only these documents (keys or ids). Default: all.")]
@@ -399,24 +398,13 @@ def list_documents(
     """Return the first ``limit`` documents with keys greater than ``after``, sorted by key, and the number of all."""
     memory = _services(call).memory
     scope = scope_fields(user=user, session=session, where=where, since=since, until=until)
-    records = _find_documents(contains.casefold(), memory.scoped(**scope), after, limit + 1)
+    records = memory.scoped(**scope).documents(after=after, limit=limit + 1, contains=contains)
     page = records[:limit]
     return DocumentList(
         documents=[StoredDocument.model_validate(record.as_dict()) for record in page],
         total=memory.status()["counts"]["Document"],
         next_after=page[-1].key if len(records) > limit else "",
     )
-
-
-def _find_documents(part: str, view: ScopedMemory, after: str, limit: int) -> list[DocumentRecord]:
-    """Return the first ``limit`` documents after a key whose key or title contains a text in lower case."""
-    if not part:
-        return view.documents(after=after, limit=limit)
-    found: list[DocumentRecord] = []
-    while len(found) < limit and (records := view.documents(after=after, limit=_MOST_SCANNED)):
-        found += [record for record in records if part in f"{record.key}\n{record.title}".casefold()]
-        after = records[-1].key
-    return found[:limit]
 
 
 def look(

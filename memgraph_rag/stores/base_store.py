@@ -66,8 +66,9 @@ class BaseStore(GraphStore):
         return [by_id.get(name) or by_key.get(name) for name in names]
 
     @override
-    def list_documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
-        return [record for record in self.documents() if record.key > key][:k]
+    def list_documents_after(self, key: str, *, k: int, part: str = "") -> list[DocumentRecord]:
+        records = (record for record in self.documents() if record.key > key)
+        return [record for record in records if part.lower() in f"{record.key}\n{record.title}".lower()][:k]
 
     @override
     def document_ids(self) -> list[str]:

@@ -90,8 +90,9 @@ class StoredGraph(BaseStore):
         return [rows.decode_document(row) for row in document_rows]
 
     @override
-    def list_documents_after(self, key: str, *, k: int) -> list[DocumentRecord]:
-        return [rows.decode_document(row) for row in self._run("read/list_documents_after", after=key, k=k)]
+    def list_documents_after(self, key: str, *, k: int, part: str = "") -> list[DocumentRecord]:
+        found = self._run("read/list_documents_after", after=key, part=part.lower(), k=k)
+        return [rows.decode_document(row) for row in found]
 
     @override
     def find_documents(self, names: Sequence[str]) -> list[DocumentRecord | None]:

@@ -192,6 +192,22 @@ def test_documents_are_listed_by_page_and_key(make_store: MakeStore) -> None:
     assert [record.key for record in store.list_documents_after("a0", k=2)] == ["aa", "ab"]
 
 
+def test_documents_are_listed_by_a_part_of_key_or_title(make_store: MakeStore) -> None:
+    store = make_store()
+    titles = {"a": "Winter notes", "b": "", "c/notes": "", "d": "Überall", "NOTES e": "", "it's $part": ""}
+    store.write_many([make_graph(store.namespace, key, title=title, named=False) for key, title in titles.items()])
+
+    def keys(part: str, *, after: str = "", k: int = 9) -> list[str]:
+        return [record.key for record in store.list_documents_after(after, k=k, part=part)]
+
+    assert keys("notes") == keys("NoTes") == ["NOTES e", "a", "c/notes"]
+    assert keys("notes", after="a") == ["c/notes"]
+    assert keys("notes", k=2) == ["NOTES e", "a"]
+    assert keys("ÜBER") == ["d"]
+    assert keys("'s $") == ["it's $part"]
+    assert keys("absent") == []
+
+
 def test_large_group_is_written(make_store: MakeStore) -> None:
     store = make_store()
     graphs = [make_graph(store.namespace, f"{number}", ("Alice.", f"Number{number}.")) for number in range(600)]
