@@ -34,7 +34,7 @@ class LossesByRule:
     def __init__(self, session: ReadingSession) -> None:
         self.session = session
 
-    def of(self, text: str, *, after: str = "", question: str = "") -> tuple[NDArray[np.int64], Vector]:
+    def measure(self, text: str, *, after: str = "", question: str = "") -> tuple[NDArray[np.int64], Vector]:
         """Return the (T, 2) characters of each token, and its (T,) loss."""
         known = {match.group().casefold() for match in TOKEN.finditer(f"{question} {after}")}
         losses, offsets = [], []
