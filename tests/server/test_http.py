@@ -67,7 +67,7 @@ async def test_tokens_reach_their_own_namespace_only(served: Served, mode: str) 
             with pytest.raises(Exception, match="NotFound"):
                 await tom.client.read_resource(uri)
         listed = [resource.uri for resource in (await tom.client.list_resources()).resources]
-        fixed = ["memory://documents", "memory://questions", "memory://brief"]
+        fixed = ["memory://documents", "memory://questions", "memory://brief", "ui://memgraph_rag"]
         assert listed == [*fixed, f"memory://documents/{yours['document_id']}"]
         assert (await tom.client.read_resource("memory://documents/note")).contents[0].text == RIVER
         (only,) = (await tom("list_documents"))["documents"]
