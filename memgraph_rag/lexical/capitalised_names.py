@@ -78,7 +78,7 @@ def find_capitalised(
     capitalised elsewhere.
 
     >>> text = "In London the Duke of York met Ann. Ann left. He stayed."
-    >>> [text[start:end] for start, end in capitalised(text)]
+    >>> [text[start:end] for start, end in find_capitalised(text)]
     ['London', 'Duke of York', 'Ann', 'Ann']
     """
     words = _find_words(text)

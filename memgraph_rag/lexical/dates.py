@@ -56,7 +56,7 @@ def list_day_terms(text: str) -> list[str]:
     A day with a year has two terms: with the year and without it. A day without a year also has two: without a year,
     and a term that says that the year is missing. A day with two readings ("3/4/2026") has the terms of both.
 
-    >>> written("2026-08-27, again on Aug 3"), written("The 30th of February 2026, 1/2/3/4")
+    >>> list_day_terms("2026-08-27, again on Aug 3"), list_day_terms("The 30th of February 2026, 1/2/3/4")
     (['2026-08-27', '--08-27', '--08-03', 'any-08-03'], [])
     """
     return [term for year, month, day in _find_days(text) for term in (
@@ -71,7 +71,7 @@ def list_query_terms(question: str) -> list[str]:
     A day with a year finds that day, and the same day in a text without a year. A day without a year finds it in any
     year.
 
-    >>> asked("What happened on 27 August 2026?"), asked("What happened on Aug 27?"), asked("3/4/2026")
+    >>> list_query_terms("Seen on 27 August 2026?"), list_query_terms("Seen on Aug 27?"), list_query_terms("3/4/2026")
     (['2026-08-27', 'any-08-27'], ['--08-27'], ['2026-04-03', 'any-04-03', '2026-03-04', 'any-03-04'])
     """
     terms = (

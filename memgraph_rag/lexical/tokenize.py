@@ -95,7 +95,7 @@ def _pairs(run: str) -> list[str]:
 def remove_accents(text: str) -> str:
     """Return the text with plain Latin letters in place of accented ones, so that a query without accents finds it.
 
-    >>> unaccented("Aschenbrödel, Jalapeño, Łódź"), unaccented("Москва, が")
+    >>> remove_accents("Aschenbrödel, Jalapeño, Łódź"), remove_accents("Москва, が")
     ('Aschenbrodel, Jalapeno, Lodz', 'Москва, が')
     """
     return text if text.isascii() else _NOT_ASCII.sub(lambda match: _find_base(match.group()), text)

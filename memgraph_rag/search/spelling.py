@@ -37,7 +37,7 @@ def find_nearest_word(word: str, known: Iterable[str]) -> str:
     also for a word for which ``may_be_misspelt`` is False, and such known words are ignored. A known word is its own
     nearest.
 
-    >>> nearest("fledhusen", ["flensburg", "fledhusum"]), nearest("mongolia", ["magnolia"])
+    >>> find_nearest_word("fledhusen", ["flensburg", "fledhusum"]), find_nearest_word("mongolia", ["magnolia"])
     ('fledhusum', '')
     """
     if not may_be_misspelt(word):
