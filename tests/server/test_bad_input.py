@@ -169,6 +169,7 @@ async def test_locked_store_is_tried_again_by_the_next_call(connect, open_memori
             "documents",
             "questions",
             "brief",
+            "look",
         ]
         free[0] = True
         assert (await agent("recall", query="fox"))["passages"] == []
