@@ -22,6 +22,7 @@ from memgraph_rag.cli.options import Json, Place, at_place
 from memgraph_rag.cli.sanitize import plain
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError, StoreUnavailable
+from memgraph_rag.server import HOST, PATH
 
 try:
     from memgraph_rag.agents.connections import Change, Connections, plan_changes
@@ -127,7 +128,7 @@ def serve_client(*, folder: Folder = None) -> None:
         time.sleep(0.1)
     port, secret = fast_hook.read_address(str(path))
     namespace = find_project(Path.cwd()).namespace
-    bridge(f"http://127.0.0.1:{port}/mcp", f"{secret}.{namespace.encode().hex()}")
+    bridge(f"http://{HOST}:{port}{PATH}", f"{secret}.{namespace.encode().hex()}")
 
 
 def hook(

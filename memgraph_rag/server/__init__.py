@@ -12,7 +12,13 @@ from importlib.util import find_spec
 
 from memgraph_rag.errors import SettingsError
 
-__all__ = ["require_sdk"]
+__all__ = ["HOST", "PATH", "require_sdk"]
+
+HOST = "127.0.0.1"
+"""The only address that a server listens on."""
+
+PATH = "/mcp"
+"""The path of the Model Context Protocol over HTTP."""
 
 
 def require_sdk() -> None:

@@ -27,6 +27,7 @@ from starlette.routing import Route, request_response
 from starlette.types import ASGIApp
 
 from memgraph_rag.errors import MemgraphRagError, SettingsError
+from memgraph_rag.server import HOST, PATH
 from memgraph_rag.server.connections import BoundedConnection, most_waiting
 from memgraph_rag.server.console.operations import OPERATIONS, OWNER_OPERATIONS
 from memgraph_rag.server.console.pages import console_routes
@@ -43,8 +44,6 @@ from memgraph_rag.server.tracing import Traced
 
 __all__ = ["Owner", "http_app", "serve_http", "serve_stdio", "token_server"]
 
-_HOST = "127.0.0.1"
-_PATH = "/mcp"
 
 _SCOPE = "memory"
 _CLAIM = "namespace"
@@ -89,7 +88,7 @@ def serve_http(app: ASGIApp, *, port: int, ready: Callable[[str], None]) -> None
         timeout_keep_alive=_IDLE_S,
     )
     with listening:
-        ready(f"http://{_HOST}:{port}")
+        ready(f"http://{HOST}:{port}")
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -105,7 +104,7 @@ def token_server(memories: Memories, tokens: Grants, *, owner: Owner | None = No
         caller_namespace=_read_token_namespace,
         token_verifier=_Verifier(tokens),
         # There is no authorization server, because the user creates tokens. The SDK requires the field anyway.
-        auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{_HOST}"), resource_server_url=None, required_scopes=[_SCOPE]),
+        auth=AuthSettings(issuer_url=AnyHttpUrl(f"http://{HOST}"), resource_server_url=None, required_scopes=[_SCOPE]),
         owner=owner,
     )
 
@@ -127,17 +126,17 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = (), may_wri
         allowed_origins=[f"http://{name}" for name in names] + [f"https://{host}" for host in allowed_hosts],
     )
     app = server.streamable_http_app(
-        streamable_http_path=_PATH,
+        streamable_http_path=PATH,
         transport_security=security,
         max_request_body_size=MOST_BODY,
-        host=_HOST,
+        host=HOST,
     )
     is_owner = server.services.owner is not None
     operations = (BRIEF, *OPERATIONS, *(OWNER_OPERATIONS if is_owner else ()))
     api = RestApi(server.services, (*server.memory_tools, *map(make_tool, operations)))
     verifier = server.verifier
     app.router.routes[:] = [
-        Route(_PATH, Gate(SessionLimit(server.session_manager.handle_request), allowed_hosts, verifier)),
+        Route(PATH, Gate(SessionLimit(server.session_manager.handle_request), allowed_hosts, verifier)),
         Route(
             ROUTE, Traced(Gate(request_response(api.call), allowed_hosts, verifier), ROUTE, api.tools), methods=["POST"]
         ),
@@ -195,13 +194,13 @@ def _listen(port: int) -> socket.socket:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((_HOST, port))
+        listening.bind((HOST, port))
         listening.listen(most_waiting())
     except (OSError, OverflowError) as error:
         listening.close()
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
         got = "another program uses it" if taken else f"an error ({error})"
         raise SettingsError(
-            f"Expected a free port of {_HOST}, got {port}: {got}. Name another port with --port.", port=port
+            f"Expected a free port of {HOST}, got {port}: {got}. Name another port with --port.", port=port
         ) from error
     return listening
