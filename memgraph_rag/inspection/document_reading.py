@@ -101,5 +101,4 @@ def records(parts: OpenMemory, scope: Scope, *, after: str, limit: int | None, c
 
 def _choose(matches: Sequence[DocumentRecord], after: str, limit: int | None, contains: str) -> list[DocumentRecord]:
     """Return the first ``limit`` records with a key greater than ``after`` whose key or title contains a text."""
-    part = contains.lower()
-    return [each for each in matches if each.key > after and part in f"{each.key}\n{each.title}".lower()][:limit]
+    return [record for record in matches if record.key > after and record.is_named_with(contains)][:limit]

@@ -67,8 +67,7 @@ class BaseStore(GraphStore):
 
     @override
     def list_documents_after(self, key: str, *, k: int, part: str = "") -> list[DocumentRecord]:
-        records = (record for record in self.documents() if record.key > key)
-        return [record for record in records if part.lower() in f"{record.key}\n{record.title}".lower()][:k]
+        return [record for record in self.documents() if record.key > key and record.is_named_with(part)][:k]
 
     @override
     def document_ids(self) -> list[str]:

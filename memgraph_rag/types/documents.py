@@ -118,6 +118,10 @@ class DocumentRecord:
         """Return all fields, for JSON. ``source`` may contain a path of this machine."""
         return plain_fields(self)
 
+    def is_named_with(self, part: str) -> bool:
+        """Return whether the key or the title contains a text, in upper or lower case."""
+        return any(part.lower() in name.lower() for name in (self.key, self.title))
+
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
