@@ -16,7 +16,7 @@ import torch
 from memgraph_rag.models.embedders import fastest_format
 from memgraph_rag.models.embedders.bert_files import is_plain_bert
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder, _LibraryNetwork
-from memgraph_rag.models.embedders.fastest_format import in_number_format
+from memgraph_rag.models.embedders.fastest_format import choose_format
 from memgraph_rag.models.embedders.numpy_bert import NumpyBert
 from memgraph_rag.models.embedders.sentence_bert import SentenceBert
 from memgraph_rag.models.files.catalogue import MINILM, find_embedder
@@ -88,7 +88,7 @@ def test_cores_give_the_vectors_of_a_single_core(ours: SentenceBert) -> None:
 
 @pytest.mark.parametrize(("name", "least"), [("bfloat16", 0.999), ("int8", 0.998)])
 def test_fewer_digits_turn_a_vector_by_little(ours: SentenceBert, name: str, least: float) -> None:
-    exact, shorter = ours.encode(TEXTS), ours.in_format(name)
+    exact, shorter = ours.encode(TEXTS), ours.copy_in_format(name)
     vectors = shorter.encode(TEXTS)
     assert (normalize(vectors) * normalize(exact)).sum(axis=1).min() > least
     assert (vectors != exact).any(axis=1).all()
@@ -101,12 +101,12 @@ def test_fewer_digits_turn_a_vector_by_little(ours: SentenceBert, name: str, lea
 def test_format_is_chosen_if_it_is_faster_by_a_fifth(
     ours: SentenceBert, monkeypatch: pytest.MonkeyPatch, int8: float, bfloat16: float, chosen: str
 ) -> None:
-    networks = {"float32": ours, "bfloat16": ours.in_format("bfloat16"), "int8": ours.in_format("int8")}
+    networks = {"float32": ours, "bfloat16": ours.copy_in_format("bfloat16"), "int8": ours.copy_in_format("int8")}
     seconds = {id(networks[name]): time for name, time in (("float32", 1.0), ("int8", int8), ("bfloat16", bfloat16))}
     monkeypatch.setattr(fastest_format, "_trial", lambda network: seconds[id(network)])
     monkeypatch.setattr(fastest_format, "find_dtype", lambda *_: torch.bfloat16)
-    monkeypatch.setattr(ours, "in_format", lambda name: networks["int8" if name == "int8" else "bfloat16"])
-    assert in_number_format(ours, "auto") is networks[chosen]
+    monkeypatch.setattr(ours, "copy_in_format", lambda name: networks["int8" if name == "int8" else "bfloat16"])
+    assert choose_format(ours, "auto") is networks[chosen]
 
 
 @pytest.mark.parametrize(

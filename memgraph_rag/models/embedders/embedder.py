@@ -163,11 +163,11 @@ class SentenceEmbedder:
 
     def _fast_network(self) -> _Network:
         """Return the network in the number format for many texts."""
-        from memgraph_rag.models.embedders.fastest_format import in_number_format
+        from memgraph_rag.models.embedders.fastest_format import choose_format
 
         network = self.network
         with self._loading:
-            self._fast = self._fast or in_number_format(network, self._dtype)
+            self._fast = self._fast or choose_format(network, self._dtype)
             return self._fast
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -189,7 +189,7 @@ class _Network(_Embedding, Protocol):
     def device(self) -> torch.device: ...
     @property
     def has_int8(self) -> bool: ...
-    def in_format(self, name: str) -> Self: ...
+    def copy_in_format(self, name: str) -> Self: ...
 
 
 class _LibraryNetwork:
@@ -265,7 +265,7 @@ class _LibraryNetwork:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(ids) for ids in self._model.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
 
-    def in_format(self, name: str) -> Self:
+    def copy_in_format(self, name: str) -> Self:
         from memgraph_rag.models.engine.hardware import find_dtype
 
         return type(self)(copy.deepcopy(self._model).to(find_dtype(name, self.device)))

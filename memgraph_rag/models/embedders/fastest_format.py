@@ -22,7 +22,7 @@ from memgraph_rag.models.engine.hardware import (
 )
 from memgraph_rag.types import Matrix
 
-__all__ = ["in_number_format"]
+__all__ = ["choose_format"]
 
 _TEXT = "the cat sat on the mat and a dog ran by " * 12  # about 120 tokens
 _TIMES = 3
@@ -36,13 +36,13 @@ class _Network(Protocol):
     @property
     def has_int8(self) -> bool: ...
     def encode(self, texts: Sequence[str]) -> Matrix: ...
-    def in_format(self, name: str) -> Self: ...
+    def copy_in_format(self, name: str) -> Self: ...
 
 
 _AnyNetwork = TypeVar("_AnyNetwork", bound=_Network)
 
 
-def in_number_format(network: _AnyNetwork, name: str) -> _AnyNetwork:
+def choose_format(network: _AnyNetwork, name: str) -> _AnyNetwork:
     """Return the network in the format with this name. "auto" is the fastest on a CPU, and ``choose_dtype`` on a GPU.
 
     A trial takes about 0.3 s of a processor. Its result is the same on every run, unless a format is faster by just
@@ -54,10 +54,10 @@ def in_number_format(network: _AnyNetwork, name: str) -> _AnyNetwork:
     dtype = find_dtype(name, network.device)
     if name != "auto" or network.device.type != "cpu":
         kept = dtype == torch.float32 and name != INT8
-        return network if kept else network.in_format(name)
-    if network.has_int8 and multiplies_integers() and _is_faster(integers := network.in_format(INT8), network):
+        return network if kept else network.copy_in_format(name)
+    if network.has_int8 and multiplies_integers() and _is_faster(integers := network.copy_in_format(INT8), network):
         return integers
-    if dtype != torch.float32 and _is_faster(halved := network.in_format(name), network):
+    if dtype != torch.float32 and _is_faster(halved := network.copy_in_format(name), network):
         return halved
     return network
 

@@ -48,11 +48,13 @@ class SentenceBert:
         OSError, ValueError: a file cannot be read, or weights are missing.
     """
 
+    has_int8 = True
+
     def __init__(self, folder: Path, device: torch.device) -> None:
         from safetensors.torch import load_file
 
         config = read_json(folder / "config.json")
-        self.device, self.has_int8 = device, device.type == "cpu"
+        self.device = device
         self._threads = ThreadpoolController()
         self._heads = int(config["num_attention_heads"])
         self._epsilon = float(config["layer_norm_eps"])
@@ -70,7 +72,7 @@ class SentenceBert:
             for name in (f"{layer}.{kind}" for layer in range(int(config["num_hidden_layers"])) for kind in _LINEARS)
         }
 
-    def in_format(self, name: str) -> Self:
+    def copy_in_format(self, name: str) -> Self:
         """Return a copy in another number format, which shares the tokenizer.
 
         With "int8" on a CPU, linear layers multiply integers, and float32 is the format between them.
