@@ -34,6 +34,8 @@ are also attributes, so that a program need not parse the message.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 __all__ = [
@@ -187,3 +189,17 @@ class LayerError(MemgraphRagError):
 
 class StrategyError(MemgraphRagError):
     """The strategy is unknown, unusable with this model or call, or broke its contract."""
+
+
+@contextmanager
+def convert_errors(make: Callable[[Exception], MemgraphRagError]) -> Iterator[None]:
+    """Turn any error of foreign code inside the block into the error of this family that ``make`` returns for it.
+
+    The foreign error is its cause. Errors and warnings of this family and ``MemoryError`` pass through.
+    """
+    try:
+        yield
+    except (MemgraphRagError, MemgraphRagWarning, MemoryError):
+        raise
+    except Exception as exc:  # a parser, a library or a part of the user's may raise anything
+        raise make(exc) from exc

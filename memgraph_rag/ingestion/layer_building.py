@@ -7,13 +7,13 @@ whatever the layer returns or raises. The same rows get the same ids.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from memgraph_rag.contracts import Layer, LearningLayer, Models, Progress, SplitDocument
 from memgraph_rag.display import show
-from memgraph_rag.errors import LayerError, MemgraphRagError
+from memgraph_rag.errors import LayerError, convert_errors
 from memgraph_rag.models.wrappers.checked_models import is_usage
 from memgraph_rag.stores.layer_rows import list_misplaced_fields
 from memgraph_rag.types import (
@@ -79,8 +79,7 @@ def extract_rows(
     return _rows(layer, documents, lambda: layer.extract(question, documents, namespace=namespace, models=models))
 
 
-@contextmanager
-def layer_errors(layer: str, rows: str) -> Iterator[None]:
+def layer_errors(layer: str, rows: str) -> AbstractContextManager[None]:
     """Convert errors of the block into a ``LayerError`` that names the layer.
 
     Args:
@@ -89,16 +88,13 @@ def layer_errors(layer: str, rows: str) -> Iterator[None]:
     Raises:
         LayerError: the block raised an error that is not a ``MemgraphRagError``.
     """
-    try:
-        yield
-    except MemgraphRagError:
-        raise
-    except Exception as exc:  # a layer may be the user's own, and raise anything
-        raise LayerError(
+    return convert_errors(
+        lambda exc: LayerError(
             f"Expected {rows} of layer {show(layer)}, got {type(exc).__name__}: {show(exc)}. Correct the layer, or "
             "leave it out.",
             layer=layer,
-        ) from exc
+        )
+    )
 
 
 def _rows(layer: Layer, documents: Sequence[SplitDocument], make: Callable[[], object]) -> list[LayerRows]:

@@ -23,7 +23,7 @@ from typing import Any
 from typing_extensions import Self
 
 from memgraph_rag.display import show
-from memgraph_rag.errors import ClusterError, SettingsError
+from memgraph_rag.errors import ClusterError, SettingsError, convert_errors
 from memgraph_rag.ingestion.graph_building import BuildOutcome, GraphBuilder
 from memgraph_rag.ingestion.planning import PendingDocument
 from memgraph_rag.ingestion.shared_files import SharedFile
@@ -351,15 +351,13 @@ def _connect(address: str) -> None:
     if address != _AUTO:
         _require_answer(address)
     options = {"log_to_driver": False, "logging_level": "ERROR"}
-    try:
+    with convert_errors(partial(_make_no_answer_error, address)):  # Ray raises a bare Exception at a timeout
         try:
             ray.init(address=address, **options)
         except ConnectionError:
             if address != _AUTO:
                 raise
             ray.init(address="local", include_dashboard=False, object_store_memory=_OBJECT_STORE_BYTES, **options)
-    except Exception as exc:  # one that does not start in time is a bare Exception
-        raise _no_answer(address, exc) from exc
 
 
 def _require_answer(address: str) -> None:
@@ -372,10 +370,10 @@ def _require_answer(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=_ANSWER_SECONDS).close()
     except (OSError, OverflowError, ValueError) as exc:
-        raise _no_answer(address, exc) from exc
+        raise _make_no_answer_error(address, exc) from exc
 
 
-def _no_answer(address: str, error: Exception) -> ClusterError:
+def _make_no_answer_error(address: str, error: Exception) -> ClusterError:
     return ClusterError(
         f"Expected a Ray cluster at {address}, got no answer: {show(error)}. Start one with `ray start --head`, or use "
         'ray="auto". A cluster with token authentication needs its token here too (see the documentation of Ray).',

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from memgraph_rag.display import show
-from memgraph_rag.errors import DocumentError, MemgraphRagError, MemgraphRagWarning
+from memgraph_rag.errors import DocumentError, MemgraphRagWarning, convert_errors
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.lexical.code import find_program_language
 from memgraph_rag.lexical.markdown import has_marks
@@ -104,7 +104,7 @@ def load(
     >>> load("Ada wrote the first program.").key
     'text-6210c29d8285'
     """
-    try:
+    with convert_errors(_make_reading_error):
         document = _read_source(source, read_file)
         if key is not None:
             document = replace(document, key=key)
@@ -116,13 +116,13 @@ def load(
         checked = _check_document(document)
         has_key = key is not None or isinstance(source, (Path, Document))
         return checked if has_key else replace(checked, key=_make_key(document, checked.metadata))
-    except (MemgraphRagError, MemgraphRagWarning, MemoryError):
-        raise
-    except Exception as exc:
-        raise DocumentError(
-            f"Expected a source that can be read, got {type(exc).__name__} ({as_line(str(exc))[:120]}) on the way. "
-            "Save it anew, as text (UTF-8)."
-        ) from exc
+
+
+def _make_reading_error(exc: Exception) -> DocumentError:
+    return DocumentError(
+        f"Expected a source that can be read, got {type(exc).__name__} ({as_line(str(exc))[:120]}) on the way. "
+        "Save it anew, as text (UTF-8)."
+    )
 
 
 def _read_source(source: Source, read_file: ReadFile) -> Document:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from memgraph_rag.errors import MemgraphRagError, ModelError
+from memgraph_rag.errors import MemgraphRagError, ModelError, convert_errors
 
 __all__ = ["model_files", "require_all_weights"]
 
@@ -32,13 +32,13 @@ def model_files(expected: str, advice: str, *, name: str, error: type[ModelError
     Raises:
         ModelError: the files cannot be read; it has the class ``error``.
     """
-    try:
-        yield
-    except (MemgraphRagError, MemoryError):
-        raise
-    except Exception as exc:  # the libraries have no common class of errors; tokenizers raises a bare Exception
+
+    def make(exc: Exception) -> MemgraphRagError:
         said = " ".join(str(exc).split())[:_SHOWN].rstrip(".") or type(exc).__name__
-        raise error(f"Expected {expected}, got an error: {said}. {advice}", name=name) from exc
+        return error(f"Expected {expected}, got an error: {said}. {advice}", name=name)
+
+    with convert_errors(make):
+        yield
 
 
 def require_all_weights(report: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ documents that were written since the last refresh; after an error the index is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -122,11 +123,10 @@ class RelationIndex:
         version = self._graph.version()  # read first: rows that are written meanwhile are read again next time
         if version == self._version:
             return
-        try:
+        with ExitStack() as after_error:
+            after_error.callback(self._clear)  # triples and phrases may be inconsistent after an interruption
             self._renew()
-        except BaseException:  # triples and phrases may be inconsistent after an interruption
-            self._clear()
-            raise
+            after_error.pop_all()
         self._version = version
 
     def _renew(self) -> None:
