@@ -36,7 +36,6 @@ __all__ = ["app", "hook"]
 
 app = typer.Typer(help="Connect coding agents to the memory.", no_args_is_help=True, rich_markup_mode="rich")
 
-_IDLE_S = 1_800.0
 _START_S = 60.0
 
 Client = Annotated[str, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.")]
@@ -44,7 +43,6 @@ Folder = Annotated[
     Path | None, typer.Option(help="Folder of the local server; a folder in the user's data directory by default.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
-Home = Annotated[Path | None, typer.Option(help="The home folder whose settings are changed; yours by default.")]
 
 
 def default_folder() -> Path:
@@ -53,10 +51,10 @@ def default_folder() -> Path:
 
 
 @app.command()
-def connect(client: Client, *, yes: Yes = False, home: Home = None, folder: Folder = None) -> None:
+def connect(client: Client, *, yes: Yes = False, folder: Folder = None) -> None:
     """Write what a client needs into its settings: the server, hooks where it has them. Shows a diff first."""
     place = _make_folder(folder)
-    changes = plan_changes(list_edits(client, home=home or Path.home(), folder=place))
+    changes = plan_changes(list_edits(client, home=Path.home(), folder=place))
     if not changes:
         typer.echo(f"{client} is connected already.")
     elif _confirm(changes, yes=yes):
@@ -107,11 +105,11 @@ def status(*, folder: Folder = None, as_json: Json = False) -> None:
 
 @app.command(hidden=True)
 @at_place
-def serve(place: Place, folder: Folder = None, idle_s: float = _IDLE_S) -> None:
+def serve(place: Place, folder: Folder = None) -> None:
     """Serve hooks and clients of this person until nobody calls. Hooks start it; a second one ends at once."""
     from memgraph_rag.cli.agent_memories import serve_until_idle
 
-    serve_until_idle(place, _make_folder(folder), idle_s=idle_s)
+    serve_until_idle(place, _make_folder(folder))
 
 
 @app.command("mcp", hidden=True)

@@ -30,8 +30,11 @@ from memgraph_rag.text.exports.formats import SESSION_LOGS
 __all__ = ["import_sessions", "serve_until_idle", "unpack_models"]
 
 
-def serve_until_idle(place: Place, path: Path, *, idle_s: float) -> None:
-    """Serve hooks and clients of this person until nobody called for ``idle_s`` seconds. A second server ends at once.
+_IDLE_S = 1_800.0  # without a call, after which the local server ends
+
+
+def serve_until_idle(place: Place, path: Path) -> None:
+    """Serve hooks and clients of this person until nobody called for half an hour. A second server ends at once.
 
     Args:
         path: the folder of the server.
@@ -57,7 +60,7 @@ def serve_until_idle(place: Place, path: Path, *, idle_s: float) -> None:
         warm.embedder.embed(["Ann lives in Berlin."])
         _answer_pending(path, service)
         app = hook_app(memories, OwnerTokens(secret, PERSON), answer)
-        serve_hooks(app, secret, path / "server.json", idle_s=idle_s)
+        serve_hooks(app, secret, path / "server.json", idle_s=_IDLE_S)
 
 
 def import_sessions(place: Place, client: str, paths: Sequence[Path], *, as_json: bool) -> bool:

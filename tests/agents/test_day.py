@@ -74,7 +74,7 @@ def test_third_session_begins_with_what_the_first_decided(player: Player) -> Non
     folder = str(player.home / "agents")
     before = {path: path.read_bytes() for path in player.home.rglob("*") if path.is_file()}
     assert "notify-send" in run(player, "agent", "connect", "claude-code", "--yes", "--folder", folder)
-    command = [sys.executable, "-c", SERVE, "agent", "serve", "--folder", folder, "--idle-s", "120"]
+    command = [sys.executable, "-c", SERVE, "agent", "serve", "--folder", folder]
     with subprocess.Popen(command, env=player.environment) as server:
         while not (player.home / "agents" / "server.json").exists():
             assert server.poll() is None
