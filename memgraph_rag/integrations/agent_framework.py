@@ -33,7 +33,6 @@ class MemoryContextProvider(ContextProvider):
     Args:
         memory: an open ``Memory``; everything in it may be recalled.
         k: how many passages are recalled.
-        mode: as for ``Memory.search``.
         brief_tokens: most tokens of the brief, which a session keeps from its first run on; 0 for none.
         where: metadata that recalled documents must have, such as a user's id; stored messages get them.
         source_id: of this provider, where an agent has several.
@@ -44,7 +43,6 @@ class MemoryContextProvider(ContextProvider):
         memory: Memory,
         *,
         k: int = 5,
-        mode: str = "graph",
         brief_tokens: int = 600,
         where: dict[str, MetadataValue] | None = None,
         source_id: str = "memgraph_rag",
@@ -52,7 +50,6 @@ class MemoryContextProvider(ContextProvider):
         super().__init__(source_id)
         self.memory = memory
         self.k = k
-        self.mode: str = mode
         self.brief_tokens = brief_tokens
         self.where = dict(where or {})
         self._items = Items(memory, "agent_framework")
@@ -77,9 +74,7 @@ class MemoryContextProvider(ContextProvider):
             context.extend_instructions(self.source_id, state["brief"])
         query = "\n".join(message.text for message in context.input_messages if message.role == "user")
         seen = [message.text for message in context.get_messages(include_input=True)]
-        evidence = await asyncio.to_thread(
-            recall, self.memory, query, k=self.k, mode=self.mode, where=self.where or None, without=seen
-        )
+        evidence = await asyncio.to_thread(recall, self.memory, query, k=self.k, where=self.where or None, without=seen)
         if evidence:
             text = f"{_HEADING}\n{as_lines(evidence)}"
             context.extend_messages(self, [Message(role="user", contents=[text])])

@@ -42,13 +42,11 @@ class MemoryService(BaseMemoryService):
     Args:
         memory: an open ``Memory``; of its other documents nothing is returned here.
         k: how many memories a search returns at most.
-        mode: as for ``Memory.search``.
     """
 
-    def __init__(self, memory: Memory, *, k: int = 10, mode: str = "graph") -> None:
+    def __init__(self, memory: Memory, *, k: int = 10) -> None:
         self.memory = memory
         self.k = k
-        self.mode: str = mode
         self._items = Items(memory, "google_adk")
 
     async def add_session_to_memory(self, session: Session) -> None:
@@ -94,7 +92,7 @@ class MemoryService(BaseMemoryService):
         Empty for a blank query. Fewer if the best passages belong to few memories.
         """
         where: dict[str, MetadataValue] = {"collection": "google_adk", "app": app_name, "user": user_id}
-        evidence = await asyncio.to_thread(recall, self.memory, query, k=4 * self.k, mode=self.mode, where=where)
+        evidence = await asyncio.to_thread(recall, self.memory, query, k=4 * self.k, where=where)
         best: dict[str, Evidence] = {}
         for passage in evidence:
             best.setdefault(passage.document_key, passage)

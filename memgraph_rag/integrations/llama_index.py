@@ -69,13 +69,11 @@ class LongTermMemoryBlock(BaseMemoryBlock[str]):
     Args:
         memory: an open ``Memory``; everything in it may be recalled, not only these messages.
         k: how many passages are recalled for the latest message of the user.
-        mode: as for ``Memory.search``.
         where: metadata that recalled documents must have; stored messages get them.
     """
 
     memory: Memory
     k: int = 5
-    mode: str = "graph"
     where: dict[str, MetadataValue] | None = None
     name: str = "long_term_memory"
     description: str | None = "Passages of earlier conversations and documents that bear on the latest message."
@@ -85,9 +83,7 @@ class LongTermMemoryBlock(BaseMemoryBlock[str]):
         if not asked:
             return ""
         seen = [message.content or "" for message in messages or ()]
-        evidence = await asyncio.to_thread(
-            recall, self.memory, asked[-1], k=self.k, mode=self.mode, where=self.where, without=seen
-        )
+        evidence = await asyncio.to_thread(recall, self.memory, asked[-1], k=self.k, where=self.where, without=seen)
         return as_lines(evidence)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:

@@ -61,7 +61,6 @@ def recall(
     query: str,
     *,
     k: int,
-    mode: str = "graph",
     where: dict[str, MetadataValue] | None = None,
     without: Iterable[str] = (),
 ) -> list[Evidence]:
@@ -77,7 +76,7 @@ def recall(
     if not query.strip():
         return []
     seen = {text.strip() for text in without}
-    evidence = memory.search(query[-MAX_QUERY:], k=k + len(seen), mode=mode, where=where)
+    evidence = memory.search(query[-MAX_QUERY:], k=k + len(seen), where=where)
     return [passage for passage in evidence if passage.text.strip() not in seen][:k]
 
 
