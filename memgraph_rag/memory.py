@@ -32,11 +32,11 @@ from memgraph_rag.contracts import (
     Strategy,
 )
 from memgraph_rag.errors import SettingsError
-from memgraph_rag.facts.remarks import with_days
+from memgraph_rag.facts.remarks import add_days
 from memgraph_rag.ingestion.layer_choice import DEFAULT_LAYERS, choose_layers, list_known_layers
 from memgraph_rag.ingestion.memory_layers import (
     choose_memory_layers,
-    documents_without,
+    count_uncovered_documents,
     list_known_memory_layers,
     split_layers,
 )
@@ -409,7 +409,7 @@ class Memory:
         items = self._parts.reading.run(
             question, chosen, checked, extent, style, snapshot=snapshot, asks_turns=asks_turns
         )
-        items = document_reading.with_places(items, snapshot.graph)
+        items = document_reading.add_places(items, snapshot.graph)
         return telemetry.log_answer(
             "ask",
             kept_questions.keep_answers(items, self._parts.store, self.namespace) if keep_trace else items,
@@ -464,7 +464,7 @@ class Memory:
             event_fields |= {"mode": mode if isinstance(mode, str) else mode.name, "found": len(evidence)}
             shown = query if self.settings.capture_content else None
             event_fields |= telemetry.describe_retrieval(evidence, k=k, query=shown)
-        return with_days(evidence)
+        return add_days(evidence)
 
     def brief(self, *, max_tokens: int = 600, about: str | None = None, **scope: Unpack[ScopeFields]) -> Brief:
         """Return what an agent should know before a conversation, each line with its place. No model writes it.
@@ -558,7 +558,7 @@ class Memory:
                 names, or these names.
             SettingsError: the kind does not exist, or ``most`` is below 1 or above 1,000,000.
         """
-        return neighbourhood.around(self._parts.store, name, kind=kind, most=most)
+        return neighbourhood.look_around(self._parts.store, name, kind=kind, most=most)
 
     def map(self, *, most: int = 20_000) -> MemoryMap:
         """Return the documents and names of this memory at places in a plane, to display. No model is used.
@@ -639,7 +639,7 @@ class Memory:
         schema version and the embedder. ``documents_without`` maps each layer of the memory that is built to the number
         of documents that it does not cover yet; the key is absent if no such layer is built.
         """
-        lacking = documents_without(self._parts.store)
+        lacking = count_uncovered_documents(self._parts.store)
         return {
             "counts": dict(self._parts.store.statistics()),
             "schema": dict(self._parts.store.schema),

@@ -28,7 +28,7 @@ from memgraph_rag.maintenance.lacking_layers import build_lacking_layers
 from memgraph_rag.models.embedders.unit_vectors import units
 from memgraph_rag.open_memory import OpenMemory
 from memgraph_rag.text import echoes
-from memgraph_rag.text.context import in_context, with_neighbours
+from memgraph_rag.text.context import mix_neighbours, write_in_context
 from memgraph_rag.text.session_pages import (
     Conversation,
     Page,
@@ -321,12 +321,12 @@ class Session:
     def _write_page(self, page: Page, turns: Sequence[PageTurn]) -> Page:
         """Store a page with these turns and return it. Keep its segments, and append segments for the further turns."""
         kept = len(page.segments)
-        document = page.with_turns(turns).document
+        document = page.replace_turns(turns).document
         document_id = self._conversation.page_id(page.number)
         language, keeps_stems = detect_page_language(page, document.text)
         segments = (*page.segments, *self._mark_echoes(self._cut_segments(document, document_id, page.segments)))
         before = self._last_write if self._last_write.matches(page) else _LastWrite()
-        new = self._models.embedder.embed(in_context("", segments[len(before.facts) :]))
+        new = self._models.embedder.embed(write_in_context("", segments[len(before.facts) :]))
         vectors = np.concatenate([before.vectors, new]) if before.facts else new
         split = SplitDocument(document_id, "", tuple(segment for segment in segments if not segment.echo))
         layer = FactsLayer(before.facts)
@@ -335,7 +335,7 @@ class Session:
         graph = DocumentGraph(
             document=record,
             segments=segments,
-            segment_embeddings=units(with_neighbours(vectors, segments)),
+            segment_embeddings=units(mix_neighbours(vectors, segments)),
             annotations=rows.annotations,
         )
         self._store.revise(graph, before=page.sha256, kept=kept if keeps_stems else 0)

@@ -52,7 +52,7 @@ class OpenMemories(Protocol):
         """Return the memory of a namespace; open it if necessary."""
         ...
 
-    def in_use(self, namespace: str) -> AbstractContextManager[None]:
+    def keep_open(self, namespace: str) -> AbstractContextManager[None]:
         """Keep the memory of a namespace open during the block."""
         ...
 
@@ -98,7 +98,7 @@ class HookService:
 
     @contextmanager
     def _open(self, namespace: str) -> Iterator[Memory]:
-        with self._memories.in_use(namespace):
+        with self._memories.keep_open(namespace):
             yield self._memories.get(namespace)
 
     def _settle(self) -> None:
@@ -190,7 +190,7 @@ def _read_turns(client: str, event: str, given: Mapping[str, Any]) -> AgentSessi
     if event in ("beforeSubmitPrompt", "afterAgentResponse"):
         role = "user" if event == "beforeSubmitPrompt" else "assistant"
         words = str(given.get("prompt" if role == "user" else "text") or "").strip()
-        turn = AgentTurn.of_words(role, words)
+        turn = AgentTurn.from_words(role, words)
         return AgentSession(client, _session_id(given), _folder(given), (turn,)) if words else None
     path, logs = given.get("transcript_path"), SESSION_LOGS.get(client)
     if not isinstance(path, str) or logs is None or not Path(path).is_file():

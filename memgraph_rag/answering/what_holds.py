@@ -64,7 +64,7 @@ def trace_turns(question: str, told: Told) -> tuple[Step, ...]:
     newest = told.newest
     if newest is None:
         return ()
-    turns = _list_changing(told) if asks_for_several(question) else [*told.before(newest)[:1], newest]
+    turns = _list_changing(told) if asks_for_several(question) else [*told.list_earlier(newest)[:1], newest]
     places = [told.turns.index(turn) for turn in turns]
     holding = told.holding
     return tuple(
@@ -102,7 +102,7 @@ def _copy_newest(
     """Return the turn that holds and its value; then the turn before and its value, if it is another one."""
     newest = told.newest
     assert newest is not None
-    turns = [newest, *(told.before(newest)[:1] if style != "short" else [])]
+    turns = [newest, *(told.list_earlier(newest)[:1] if style != "short" else [])]
     values, usage = copy_values(model, question, [own_words([turn.segment])[0] for turn in turns])
     if len(values) > 1 and _same(values[1], values[0]):
         turns, values = turns[:1], values[:1]

@@ -87,7 +87,7 @@ def add(
             outcomes = _alone(add_one, next(iter(given)), as_json=as_json)
         else:
             outcomes = memory.add_many(given, metadata=described, ray=ray)
-        results = _forms(given.names, bars.between(outcomes, "adding"))
+        results = _forms(given.names, bars.show_waiting(outcomes, "adding"))
         failed = _show_json(results, given.folders) if as_json else _show_lines(results)
     if not as_json:
         _show_left_out(given.folders)
@@ -118,7 +118,7 @@ def deepen(
         outcomes = memory.deepen(
             documents or None, layers=chosen, limits=memgraph_rag.Limits(tokens=max_tokens, seconds=max_seconds)
         )
-        results = _outcome_forms(bars.between(outcomes, "building"))
+        results = _outcome_forms(bars.show_waiting(outcomes, "building"))
         failed = _show_json(results) if as_json else _show_lines(results)
     if failed:
         raise typer.Exit(1)

@@ -18,7 +18,7 @@ from memgraph_rag.agents import hook as fast_hook
 from memgraph_rag.agents.clients import CLIENTS, list_edits
 from memgraph_rag.agents.projects import find_project
 from memgraph_rag.cli import json_output
-from memgraph_rag.cli.options import Json, Place, at_place
+from memgraph_rag.cli.options import Json, Place, bind_place
 from memgraph_rag.cli.sanitize import plain
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError, StoreUnavailable
@@ -104,7 +104,7 @@ def status(*, folder: Folder = None, as_json: Json = False) -> None:
 
 
 @app.command(hidden=True)
-@at_place
+@bind_place
 def serve(place: Place, folder: Folder = None) -> None:
     """Serve hooks and clients of this person until nobody calls. Hooks start it; a second one ends at once."""
     from memgraph_rag.cli.agent_memories import serve_until_idle

@@ -81,7 +81,7 @@ def import_sessions(place: Place, client: str, paths: Sequence[Path], *, as_json
                     project = find_project(session.folder or Path.home())
                     if not session.turns or project.is_ignored or place.namespace not in (None, project.namespace):
                         continue
-                    with memories.in_use(project.namespace):
+                    with memories.keep_open(project.namespace):
                         number = store_session(memories.get(project.namespace), session)
                     stored.append({"project": project.namespace, "session": session.id, "new_turns": number})
                     if not as_json:

@@ -22,7 +22,7 @@ import typer
 
 from memgraph_rag.cli import json_output, render
 from memgraph_rag.cli.doctor import examine
-from memgraph_rag.cli.options import Json, Place, at_place, parse_layers
+from memgraph_rag.cli.options import Json, Place, bind_place, parse_layers
 from memgraph_rag.cli.sanitize import label as shown
 from memgraph_rag.ingestion.layer_choice import FULL, expand_full
 from memgraph_rag.models.model_loader import FoundModels, SharedModel
@@ -182,7 +182,7 @@ def open_memories(place: Place, **settings: Any) -> AbstractContextManager[Memor
     return _memories(place, None, is_shared=True, **settings)
 
 
-app.callback(invoke_without_command=True)(at_place(serve_agents))
+app.callback(invoke_without_command=True)(bind_place(serve_agents))
 
 
 @app.command()

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from memgraph_rag import __version__
 from memgraph_rag.cli import exit_status
-from memgraph_rag.cli.options import at_place
+from memgraph_rag.cli.options import bind_place
 
 __all__ = ["COMMANDS", "Command", "app"]
 
@@ -46,7 +46,7 @@ class Command(NamedTuple):
         if isinstance(loaded, typer.Typer):
             return typer.main.get_group(loaded)
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-        alone.command(name)(at_place(loaded) if "place" in inspect.signature(loaded).parameters else loaded)
+        alone.command(name)(bind_place(loaded) if "place" in inspect.signature(loaded).parameters else loaded)
         return typer.main.get_command(alone)
 
 

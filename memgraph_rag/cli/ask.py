@@ -72,7 +72,7 @@ def ask(
             at=at,
             keep_trace=keep_trace,
         )
-        items = bars.between(items, "reading", until=lambda item: isinstance(item, str))
+        items = bars.show_waiting(items, "reading", until=lambda item: isinstance(item, str))
         if as_json:
             *_, answer = items
             json_output.write_json(answer.as_dict())  # pyright: ignore[reportAttributeAccessIssue] - the last is an Answer

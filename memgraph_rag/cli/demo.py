@@ -51,7 +51,7 @@ def demo(
     out, story, place = render.to_stdout(), read_story(), _demo_place(place)
     out.print(f"[bold]{_TITLE}[/bold], {len(story.text):,} characters → {place.store}", soft_wrap=True)
     with Bars(forced=True) as bars, place.open(progress=bars) as memory:
-        kept = _AnswerFile(_answers_path(place), about=_about(memory, story))
+        kept = _AnswerFile(_answers_path(place), about=_list_dependencies(memory, story))
         if not _add(memory, story, bars, out, fresh=fresh) or fresh:
             kept.clear()
         for question in QUESTIONS:
@@ -83,7 +83,7 @@ def _add(memory: Memory, story: Document, bars: Bars, out: Console, *, fresh: bo
     """Add the story to the memory. Return True if the memory already held the same text."""
     if fresh and any(record.key == story.key for record in memory.documents()):
         memory.forget(story.key)
-    (receipt,) = bars.between(map(memory.add, [story]), "adding")
+    (receipt,) = bars.show_waiting(map(memory.add, [story]), "adding")
     out.print(render.receipt_line(receipt.as_dict()), soft_wrap=True)
     return receipt.action is memgraph_rag.Action.UNCHANGED
 
@@ -99,7 +99,7 @@ def _show_question(memory: Memory, question: str, kept: _AnswerFile, bars: Bars,
         replay(form, out)
         return
     items = memory.stream(question, strategy=_STRATEGY)
-    items = bars.between(items, "reading", until=lambda item: isinstance(item, str))
+    items = bars.show_waiting(items, "reading", until=lambda item: isinstance(item, str))
     kept.keep(question, show_reading(items, walk=out, answer=out).as_dict())
 
 
@@ -118,7 +118,7 @@ def _answers_path(place: Place) -> Path:
     return path.with_name(f"{path.stem}-answers.json")
 
 
-def _about(memory: Memory, story: Document) -> tuple[str, ...]:
+def _list_dependencies(memory: Memory, story: Document) -> tuple[str, ...]:
     """Return everything except the question that an answer depends on: text, namespace, models, strategy, version."""
     made_by = (memory.language_model.name, memory.embedder.name, _STRATEGY, memgraph_rag.__version__)
     names = [field.name for record in (memgraph_rag.Step, memgraph_rag.types.Part) for field in fields(record)]
@@ -135,7 +135,7 @@ class _AnswerFile:
 
     def __init__(self, path: Path, *, about: tuple[str, ...]) -> None:
         self._path = path
-        self._about = about
+        self._list_dependencies = about
         try:
             self._answers: dict[str, dict[str, Any]] = dict(json.loads(path.read_text("utf-8")))
         except (OSError, ValueError, TypeError):
@@ -156,4 +156,4 @@ class _AnswerFile:
         self._answers.clear()
 
     def _key(self, question: str) -> str:
-        return sha256(json.dumps([*self._about, question]).encode()).hexdigest()
+        return sha256(json.dumps([*self._list_dependencies, question]).encode()).hexdigest()

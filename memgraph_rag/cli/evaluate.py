@@ -121,7 +121,7 @@ def evaluate(
     of_paper = None if table is None else find_table(table)
     if of_paper is not None:
         _refuse_beside_table(strategies, modes, ablate, changes, layers, setting)
-        methods = [_with_required_layers(method, are_given=False) for method in of_paper.methods()]
+        methods = [_add_required_layers(method, are_given=False) for method in of_paper.methods()]
         setting = of_paper.setting
     else:
         methods = _methods(strategies or (), modes or (), ablate or (), changes or (), layers)
@@ -132,7 +132,7 @@ def evaluate(
     judging = None
     if of_paper is not None and of_paper.win_rates is not None:
         judging = SharedModel(replace(place, model=judge or place.model).settings())
-        folders = [_with_questions(folder, judging) for folder in folders]
+        folders = [_prepare_for_judge(folder, judging) for folder in folders]
     chosen = [folder.keep_first_documents(documents).sample_questions(limit) for folder in folders]
     chosen = [close_folder(folder) if setting == "closed" else folder.keep_searched_documents() for folder in chosen]
     for folder in chosen:
@@ -195,7 +195,7 @@ def _methods(
     answers = [
         Method(label, strategy=name, arguments=arguments, build=build) for label, (name, arguments) in named.items()
     ]
-    return [_with_required_layers(method, are_given=layers is not None) for method in (*searches, *answers)]
+    return [_add_required_layers(method, are_given=layers is not None) for method in (*searches, *answers)]
 
 
 def _parse_change(change: str) -> tuple[str, str, str]:
@@ -214,7 +214,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _with_required_layers(method: Method, *, are_given: bool) -> Method:
+def _add_required_layers(method: Method, *, are_given: bool) -> Method:
     """Return the method with the layers that it reads.
 
     Raises:
@@ -247,7 +247,7 @@ def make_reader(method: Method, dataset: str) -> Strategy | SearchMode | str:
     return find_mode(method.mode, **arguments)
 
 
-def _with_questions(folder: Folder, judge: LanguageModel) -> Folder:
+def _prepare_for_judge(folder: Folder, judge: LanguageModel) -> Folder:
     """Return the folder, for a judge: all questions are asked, and the judge writes some if there are none."""
     questions = folder.questions or corpus_questions(judge, folder.documents)
     return replace(folder, questions=[replace(question, is_judged=True) for question in questions])

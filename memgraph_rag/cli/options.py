@@ -33,7 +33,7 @@ __all__ = [
     "Place",
     "SessionOf",
     "UserOf",
-    "at_place",
+    "bind_place",
     "find_file",
     "parse_layers",
     "parse_metadata",
@@ -190,7 +190,7 @@ def parse_metadata(pairs: Sequence[str] | None, option: str) -> dict[str, Metada
     return metadata or None
 
 
-def at_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:
+def bind_place(command: Callable[Concatenate[Place, ...], None]) -> Callable[..., None]:
     """Return the command with the shared options in place of its first argument, a ``Place``.
 
     The returned command also starts logging.

@@ -57,7 +57,9 @@ class Bars:
             if not self._phases:
                 self.close()
 
-    def between(self, items: Iterable[T], what: str, *, until: Callable[[T], bool] = lambda _: False) -> Iterator[T]:
+    def show_waiting(
+        self, items: Iterable[T], what: str, *, until: Callable[[T], bool] = lambda _: False
+    ) -> Iterator[T]:
         """Yield the items unchanged. While the next item is awaited, a terminal shows a bar of unknown length.
 
         Args:

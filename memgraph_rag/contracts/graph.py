@@ -162,7 +162,7 @@ class StoreUpkeep(Protocol):
         """
         ...
 
-    def beside(self, namespace: str) -> GraphStore:
+    def bind_namespace(self, namespace: str) -> GraphStore:
         """Return a store like this one, bound to another namespace, which may be new.
 
         The two share the connection or the file. Close only this store: that ends the other one too.

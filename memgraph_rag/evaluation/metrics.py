@@ -21,11 +21,11 @@ __all__ = [
     "auc",
     "coverage",
     "distinct",
+    "fit_budget",
     "interval",
     "ratio_difference",
     "ratio_interval",
     "recall",
-    "within_budget",
 ]
 
 SEED = 0
@@ -69,7 +69,7 @@ def recall(gold: Collection[str], ranked: Sequence[str], k: int) -> float:
     return len(set(gold).intersection(ranked[:k])) / len(set(gold))
 
 
-def within_budget(pieces: Iterable[tuple[Span, int]], budget: int) -> list[Span]:
+def fit_budget(pieces: Iterable[tuple[Span, int]], budget: int) -> list[Span]:
     """Return the first spans, up to ``budget`` tokens together.
 
     The span that exceeds the budget is cut in proportion to its tokens and is the last one. No later span is tried.

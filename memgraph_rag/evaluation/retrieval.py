@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from memgraph_rag.contracts import SearchMode
 from memgraph_rag.evaluation.dataset import Folder, Question, Span
-from memgraph_rag.evaluation.metrics import coverage, distinct, recall, within_budget
+from memgraph_rag.evaluation.metrics import coverage, distinct, fit_budget, recall
 from memgraph_rag.memory import Memory
 
 __all__ = ["BUDGET_TOKENS", "CUTOFFS", "Piece", "evidence_shares", "find_pieces"]
@@ -54,7 +54,7 @@ def evidence_shares(
     document of the evidence is missing, else 0. Spans give only the coverage within ``BUDGET_TOKENS``.
     """
     if folder.kind == "span":
-        return {f"span coverage@{BUDGET_TOKENS}": coverage(question.spans, within_budget(pieces, BUDGET_TOKENS))}
+        return {f"span coverage@{BUDGET_TOKENS}": coverage(question.spans, fit_budget(pieces, BUDGET_TOKENS))}
     ranked = _rank_units(folder, pieces)
     prefix = "turn " if folder.kind == "turn" else ""
     shares = {f"{prefix}recall@{k}": recall(question.units, ranked, k) for k in sorted(cutoffs)}

@@ -38,7 +38,7 @@ def compare_with_paper(table: Table, scorecards: Sequence[Scorecard], judge: Lan
     """
     parts = [f"# {table.title}", f"{table.source}. {table.note}".strip()]
     for scorecard in scorecards:
-        parts += filter(None, [f"## {scorecard.dataset}", _of_set(table, scorecard), scorecard.describe_building()])
+        parts += filter(None, [f"## {scorecard.dataset}", _render_set(table, scorecard), scorecard.describe_building()])
         if table.win_rates is not None and judge is not None:
             parts += [
                 f"Wins over {table.win_rates.against} in percent, a tie as half a win, judged by {judge.name} in both "
@@ -48,7 +48,7 @@ def compare_with_paper(table: Table, scorecards: Sequence[Scorecard], judge: Lan
     return "\n\n".join(parts) + "\n"
 
 
-def _of_set(table: Table, scorecard: Scorecard) -> str:
+def _render_set(table: Table, scorecard: Scorecard) -> str:
     """Return the table of a set. A metric that the paper prints for none of its methods has no column for the paper."""
     methods, dataset = scorecard.methods, scorecard.dataset
     printed = {

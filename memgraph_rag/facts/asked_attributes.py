@@ -84,7 +84,7 @@ def find_asked_attribute(question: str) -> AskedAttribute | None:
     >>> find_asked_attribute("What was Ann's favorite color before?")
     AskedAttribute(attribute='favourite colour', speaker='Ann', is_past=True)
     """
-    plain, speaker = _of_asker(_LEAD.sub("", question.strip()))
+    plain, speaker = _rewrite_for_asker(_LEAD.sub("", question.strip()))
     is_past = bool(_PAST.search(plain))
     plain = _TAIL.sub("", _PAST.sub("", plain) if is_past else plain).strip()
     for form, pattern in _COMPILED:
@@ -128,7 +128,7 @@ def asks_for_now(question: str) -> bool:
     return is_of_now and not _OVER.search(plain) and not _FOR_ADVICE.search(plain)
 
 
-def _of_asker(question: str) -> tuple[str, str]:
+def _rewrite_for_asker(question: str) -> tuple[str, str]:
     """Return the question as the person that it names would ask it, and the person; empty if it names nobody."""
     for pattern, own in zip(_OF_ANOTHER, ("do I", "my"), strict=True):
         match = pattern.search(question)

@@ -72,7 +72,7 @@ class Briefs:
         now = (extent.until or datetime.now(timezone.utc)).date()
         known = select_within(self._search.facts.refresh(), extent)
         candidates = [*_list_holding(known), *_list_plans(known, now), *self._last(extent, about)]
-        chosen = self._without_repetitions(candidates, about)
+        chosen = self._drop_repetitions(candidates, about)
         return self._fit(self._place(chosen), max_tokens)
 
     def _last(self, extent: Extent, about: str | None) -> Iterator[_Candidate]:
@@ -92,7 +92,7 @@ class Briefs:
                     "last", text, quote, segment.id, segment.document_id, segment.speaker, segment.time
                 )  # fmt: skip
 
-    def _without_repetitions(self, candidates: Sequence[_Candidate], about: str | None) -> list[_Candidate]:
+    def _drop_repetitions(self, candidates: Sequence[_Candidate], about: str | None) -> list[_Candidate]:
         """Return the candidates by section, in order, without those that repeat one, or that a newer one supersedes."""
         if not candidates:
             return []

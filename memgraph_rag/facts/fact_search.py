@@ -91,7 +91,7 @@ class FactSearch(SegmentSearch):
         told = find_told(question, pool, matches, users, judge, contrast=cosine_scale(self._embedder).contrast)
         if told is None or not told.is_judged:
             return told
-        return told.with_certain(find_stating_segments(question, facts, extent))
+        return told.mark_certain(find_stating_segments(question, facts, extent))
 
     def _list_users(self, results: Sequence[Evidence]) -> dict[str, str]:
         """Return the users of the documents with a spoken result, by document id."""

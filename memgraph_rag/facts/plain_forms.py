@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from memgraph_rag.facts.attributes import attribute_form, has_many_values, is_family
-from memgraph_rag.facts.values import is_value, until_end
+from memgraph_rag.facts.values import cut_phrase, is_value
 
 __all__ = ["read_value"]
 
@@ -82,14 +82,14 @@ def read_value(clause: str) -> tuple[str, str] | None:
         if (match := pattern.search(clause)) and (read := _read_thing(match)):
             return read
     for attribute, pattern in _STATES:
-        if (match := pattern.search(clause)) and is_value(value := until_end(match["value"]), is_family=True):
+        if (match := pattern.search(clause)) and is_value(value := cut_phrase(match["value"]), is_family=True):
             return attribute, value
     return None
 
 
 def _read_thing(match: re.Match[str]) -> tuple[str, str] | None:
     """Return attribute and value of a match; None if the thing may have several values, or if the value is no value."""
-    thing, value = match["thing"], until_end(match["value"])
+    thing, value = match["thing"], cut_phrase(match["value"])
     attribute = attribute_form(thing)
     if not attribute or len(attribute) > _MOST_ATTRIBUTE or has_many_values(attribute) or _NO_NAME.search(thing):
         return None

@@ -15,7 +15,7 @@ from memgraph_rag.facts.own_words import own_words
 from memgraph_rag.lexical.relative_days import relative_days
 from memgraph_rag.types import Evidence, Extent, Node, RelativeDays, Segment, Standing
 
-__all__ = ["Remarks", "find_relative_days", "with_days"]
+__all__ = ["Remarks", "add_days", "find_relative_days"]
 
 
 class Remarks:
@@ -63,7 +63,7 @@ def find_relative_days(segment: Segment) -> tuple[RelativeDays, ...]:
     return relative_days(words, segment.time)
 
 
-def with_days(evidence: Sequence[Evidence]) -> RecordList[Evidence]:
+def add_days(evidence: Sequence[Evidence]) -> RecordList[Evidence]:
     """Return all of the evidence, in order, with the days that its words name; unchanged where they name none."""
     return RecordList(
         replace(item, days=days) if (days := find_relative_days(item.segment)) else item for item in evidence

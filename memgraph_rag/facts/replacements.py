@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memgraph_rag.facts.values import is_name_like, is_value, until_end
+from memgraph_rag.facts.values import cut_phrase, is_name_like, is_value
 
 __all__ = ["Replacement", "find_replacement"]
 
@@ -108,7 +108,7 @@ def _parse_stopped(match: re.Match[str]) -> Replacement | None:
 
 def _make_replacement(former: str, value: str, now: str, *, is_of_thing: bool) -> Replacement | None:
     """Return the two values without the words that follow them; None if one of them can be no value."""
-    former, value = until_end(_OLD.sub("", former)), until_end(_OLD.sub("", value))
+    former, value = cut_phrase(_OLD.sub("", former)), cut_phrase(_OLD.sub("", value))
     if not is_value(former, is_family=True) or (value and not is_value(value, is_family=True)):
         return None
     if value and is_name_like(former) != is_name_like(value):

@@ -71,12 +71,12 @@ class Told:
         """Return the turns that state what is asked with at least this probability, in the order of time."""
         return [turn for turn, p in zip(self.turns, self.likely, strict=True) if p >= least]
 
-    def with_certain(self, segment_ids: Collection[str]) -> Told:
+    def mark_certain(self, segment_ids: Collection[str]) -> Told:
         """Return this with the probability 1 for the turns with these ids."""
         certain = [turn.segment.id in segment_ids for turn in self.turns]
         return replace(self, likely=np.where(certain, 1.0, self.likely)) if any(certain) else self
 
-    def before(self, turn: Evidence) -> list[Evidence]:
+    def list_earlier(self, turn: Evidence) -> list[Evidence]:
         """Return the turns before a turn that likely state what is asked, the newest first."""
         place = self.turns.index(turn)
         return [each for each, p in zip(self.turns[:place], self.likely, strict=False) if p >= LEAST_TOLD][::-1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_name_like", "is_value", "until_end"]
+__all__ = ["cut_phrase", "is_name_like", "is_value"]
 
 _MOST_VALUE, _MOST_WORDS, _MOST_PLAIN = 80, 7, 4  # characters; words, of what is written without capitals
 _END = re.compile(
@@ -66,10 +66,10 @@ _NAME_LIKE = re.compile(r"[A-Z0-9“\"«@#$€£]|\S+@\S|https?:")
 _WORD = re.compile(r"[\w@.'’+#/:$€£%-]+")
 
 
-def until_end(words: str) -> str:
+def cut_phrase(words: str) -> str:
     """Return the first noun phrase, without adverbs before it and without what follows it in the sentence.
 
-    >>> until_end("now a Pixel because it broke"), until_end("Dr. Weber these days")
+    >>> cut_phrase("now a Pixel because it broke"), cut_phrase("Dr. Weber these days")
     ('a Pixel', 'Dr. Weber')
     """
     plain = _FILLER.sub("", words.strip(_QUOTES))

@@ -30,7 +30,7 @@ from memgraph_rag.ingestion.text_language import tell_unknown_language
 from memgraph_rag.layers.growth import join_top_points
 from memgraph_rag.models.embedders.unit_vectors import units
 from memgraph_rag.models.wrappers.token_limit import LimitedModels
-from memgraph_rag.text.context import in_context, with_neighbours
+from memgraph_rag.text.context import mix_neighbours, write_in_context
 from memgraph_rag.types import CONTEXT, DocumentGraph, DocumentRecord, LayerRows, Matrix
 
 __all__ = ["BuildOutcome", "BuiltDocument", "GraphBuilder", "embed_relations", "list_unnamed_ends"]
@@ -119,7 +119,7 @@ class GraphBuilder:
         first, writing = _phases(self._layers)
         with ThreadPoolExecutor(1) as executor:
             texts = [
-                in_context(document.record.title, document.segments)
+                write_in_context(document.record.title, document.segments)
                 if document.is_new and not _waits_for_context(document)
                 else []
                 for document in documents
@@ -130,12 +130,12 @@ class GraphBuilder:
             embedding = executor.submit(embed_grouped, texts, self._models.embedder)
             self._build_layers(documents, rows, first)
             segment_vectors = [
-                units(with_neighbours(vectors, document.segments)) if len(vectors) else vectors
+                units(mix_neighbours(vectors, document.segments)) if len(vectors) else vectors
                 for document, vectors in zip(documents, embedding.result(), strict=True)
             ]
             self._report("embedding", total, total)
         self._build_layers(documents, rows, writing)
-        segment_vectors = self._in_context(documents, rows, segment_vectors)
+        segment_vectors = self._embed_in_context(documents, rows, segment_vectors)
         points = [[point.text for point in document_rows.points] for document_rows in rows]
         point_vectors = embed_grouped(points, self._models.embedder)
         graphs = [
@@ -160,12 +160,12 @@ class GraphBuilder:
         with_vectors = embed_relations(graphs, names, self._models.embedder)
         return [BuiltDocument(*parts) for parts in zip(documents, rows, with_vectors, strict=True)]
 
-    def _in_context(
+    def _embed_in_context(
         self, documents: Sequence[PendingDocument], rows: Sequence[LayerRows], vectors: Sequence[Matrix]
     ) -> list[Matrix]:
         """Return the vectors, with new vectors for the segments of documents that get the layer ``context``."""
         texts = [
-            in_context(document.record.title, document.segments, document_rows.annotations)
+            write_in_context(document.record.title, document.segments, document_rows.annotations)
             if _waits_for_context(document)
             else []
             for document, document_rows in zip(documents, rows, strict=True)
@@ -173,7 +173,7 @@ class GraphBuilder:
         if not any(texts):
             return list(vectors)
         return [
-            units(with_neighbours(new, document.segments)) if _waits_for_context(document) else old
+            units(mix_neighbours(new, document.segments)) if _waits_for_context(document) else old
             for document, old, new in zip(documents, vectors, embed_grouped(texts, self._models.embedder), strict=True)
         ]
 

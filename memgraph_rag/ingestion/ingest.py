@@ -84,7 +84,7 @@ class Ingestion:
         loaded: deque[tuple[Loaded | Failure, Mapping[str, int]]] = deque()  # not reported yet, with their notes
 
         def load_all() -> Iterator[Loaded | Failure]:
-            for item in self._pool.load(_until_error(requests, final_errors)):
+            for item in self._pool.load(_take_until_error(requests, final_errors)):
                 secrets: Mapping[str, int] = {}
                 if isinstance(item, Loaded) and self._redact in ("mask", "refuse"):
                     item, secrets = redact_document(item, self._redact)
@@ -92,11 +92,11 @@ class Ingestion:
                 yield item
 
         for outcome in self._ingest(load_all()):
-            yield self._with_notes(outcome, *loaded.popleft())
+            yield self._add_notes(outcome, *loaded.popleft())
         if final_errors:
             raise final_errors[0]
 
-    def _with_notes(
+    def _add_notes(
         self, outcome: Receipt | Failure, item: Loaded | Failure, secrets: Mapping[str, int]
     ) -> Receipt | Failure:
         """Return the receipt with the notes of a request. Secrets are counted of a document that changed alone."""
@@ -148,7 +148,7 @@ def _pending(plans: Sequence[Plan]) -> list[PendingDocument]:
     return [plan for plan in plans if isinstance(plan, PendingDocument)]
 
 
-def _until_error(requests: Iterable[Request], final_errors: list[Exception]) -> Iterator[Request]:
+def _take_until_error(requests: Iterable[Request], final_errors: list[Exception]) -> Iterator[Request]:
     """Yield the requests. If the iterable raises, append the error to ``final_errors`` and end."""
     try:
         yield from requests

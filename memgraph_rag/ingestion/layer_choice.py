@@ -89,7 +89,7 @@ def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: I
             layers=chosen,
         )
     items = expand_full(chosen)
-    given = _by_name(item for item in items if not isinstance(item, str))
+    given = _index_by_name(item for item in items if not isinstance(item, str))
     available = {layer.name: layer for layer in known if layer.name not in CORE_LAYERS} | given
     layers: dict[str, Layer] = {}
     waiting = [item if isinstance(item, str) else item.name for item in items]
@@ -98,10 +98,10 @@ def choose_layers(chosen: Iterable[str | Layer], settings: Settings, *, known: I
         if name not in layers:
             layers[name] = available[name] if name in available else make_layer(name, settings, {}, others=available)
             waiting += layers[name].requires
-    return _in_order(layers)
+    return _sort_for_building(layers)
 
 
-def _by_name(layers: Iterable[object]) -> dict[str, Layer]:
+def _index_by_name(layers: Iterable[object]) -> dict[str, Layer]:
     given: dict[str, Layer] = {}
     for item in layers:
         layer = _check_layer(item)
@@ -163,14 +163,14 @@ def make_layer(name: str, settings: Settings, arguments: Mapping[str, Any], *, o
     return make_part(name, maker, arguments)
 
 
-def _in_order(layers: Mapping[str, Layer]) -> list[Layer]:
+def _sort_for_building(layers: Mapping[str, Layer]) -> list[Layer]:
     """Return the layers of the core, then the others in the given order; each after the layers it requires or uses."""
     waiting = [layers[name] for name in CORE_LAYERS if name in layers]
     waiting += [layer for name, layer in layers.items() if name not in CORE_LAYERS]
     ordered: list[Layer] = []
     while waiting:
         placed = {layer.name for layer in ordered}
-        ready = next((layer for layer in waiting if placed.issuperset(_before(layer, layers))), None)
+        ready = next((layer for layer in waiting if placed.issuperset(_list_earlier(layer, layers))), None)
         if ready is None:
             names = ", ".join(layer.name for layer in waiting)
             raise SettingsError(
@@ -181,7 +181,7 @@ def _in_order(layers: Mapping[str, Layer]) -> list[Layer]:
     return ordered
 
 
-def _before(layer: Layer, layers: Mapping[str, Layer]) -> list[str]:
+def _list_earlier(layer: Layer, layers: Mapping[str, Layer]) -> list[str]:
     """Return the names of the layers that are built before a layer: those it requires, and those of these it uses."""
     uses: Sequence[str] = getattr(layer, "uses", ())
     return [*layer.requires, *(name for name in uses if name in layers)]

@@ -25,7 +25,7 @@ from memgraph_rag.types import Action, Failure, Overview, OverviewRows, Receipt,
 __all__ = [
     "build_memory_layers",
     "choose_memory_layers",
-    "documents_without",
+    "count_uncovered_documents",
     "layers_there",
     "list_known_memory_layers",
     "make_memory_layer",
@@ -187,7 +187,7 @@ def layers_there(store: GraphStore) -> list[str]:
     return sorted({overview.layer for overview in chain.from_iterable(all_overviews(store))})
 
 
-def documents_without(store: GraphStore) -> dict[str, int]:
+def count_uncovered_documents(store: GraphStore) -> dict[str, int]:
     """Return, for each layer of the memory with overviews, by name, the number of documents that no overview covers."""
     covered: defaultdict[str, set[str]] = defaultdict(set)
     for overview in chain.from_iterable(all_overviews(store)):

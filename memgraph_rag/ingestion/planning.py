@@ -83,7 +83,7 @@ class PendingDocument:
         segments = tuple(segment for segment in self.segments if not segment.echo)
         return SplitDocument(self.record.id, self.record.title if segments else "", segments)
 
-    def with_segments(self, segments: tuple[Segment, ...]) -> PendingDocument:
+    def replace_segments(self, segments: tuple[Segment, ...]) -> PendingDocument:
         """Return the document with other segments and their number of echoes."""
         record = replace(self.record, echoes=sum(segment.echo for segment in segments))
         return replace(self, record=record, segments=segments)
@@ -120,10 +120,10 @@ class Planner:
     def plan(self, group: Sequence[Item]) -> list[Plan]:
         """Return the plan of each document, in order; a ``Failure`` stays one. Changed metadata are stored."""
         stored = self._find_records(group)
-        items = self._without_strangers([self._with_stored_parts(item, stored) for item in group])
+        items = self._drop_strangers([self._fill_stored_parts(item, stored) for item in group])
         described = self._store_metadata([item for item in items if isinstance(item, Loaded)], stored)
         plans = [self._plan_document(item, stored | described) for item in items]
-        plans = self._with_counts(
+        plans = self._add_counts(
             [
                 replace(plan, action=Action.DESCRIBED)
                 if isinstance(plan, Receipt) and plan.document_id in described
@@ -131,7 +131,7 @@ class Planner:
                 for plan in plans
             ]
         )
-        plans = self._with_stored_rows(plans)
+        plans = self._add_stored_rows(plans)
         return self._mark_echoes(plans, stored, group)
 
     def _document_id(self, key: str) -> str:
@@ -142,13 +142,13 @@ class Planner:
         ids = [self._document_id(item.key) for item in group if isinstance(item, Loaded) and not item.is_new]
         return {record.id: record for record in self._store.documents(ids)}
 
-    def _with_stored_parts(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Item:
+    def _fill_stored_parts(self, item: Item, stored: Mapping[str, DocumentRecord]) -> Item:
         """Return the document with its stored title and metadata, where the user gave none."""
         if not isinstance(item, Loaded) or (record := stored.get(self._document_id(item.key))) is None:
             return item
-        return replace(item, document=item.over(record))
+        return replace(item, document=item.merge_stored(record))
 
-    def _without_strangers(self, items: Sequence[Item]) -> list[Item]:
+    def _drop_strangers(self, items: Sequence[Item]) -> list[Item]:
         """Return the documents; one with an owner keeps in ``same_as`` only documents of the same owner.
 
         The store is queried only if a document with an owner has the same text as another document.
@@ -198,13 +198,13 @@ class Planner:
             return Failure(item.key, error)
 
     def _plan_stored(self, record: DocumentRecord) -> PendingDocument | Receipt:
-        """Return the plan for the layers that a stored document lacks. ``_with_stored_rows`` adds its segments."""
+        """Return the plan for the layers that a stored document lacks. ``_add_stored_rows`` adds its segments."""
         missing = tuple(layer for layer in self._layers if layer.name not in record.layers)
         if not missing:
             return Receipt(record.id, record.key, Action.UNCHANGED, {}, echoes=record.echoes)
-        return PendingDocument(self._with_layers(record, missing), (), missing, is_new=False)
+        return PendingDocument(self._add_layers(record, missing), (), missing, is_new=False)
 
-    def _with_stored_rows(self, plans: Sequence[Plan]) -> list[Plan]:
+    def _add_stored_rows(self, plans: Sequence[Plan]) -> list[Plan]:
         """Return the plans; those of stored documents with the stored rows that their missing layers need."""
         deepened = [plan for plan in plans if isinstance(plan, PendingDocument) and not plan.is_new]
         if not deepened:
@@ -217,7 +217,7 @@ class Planner:
         mentions = self._store.list_mentions_by_document(
             [plan.record.id for plan in deepened if plan.lacks(RELATIONS.layer)]
         )
-        return _with_pending(
+        return _replace_pending(
             plans,
             [
                 replace(
@@ -231,7 +231,7 @@ class Planner:
             ],
         )
 
-    def _with_counts(self, plans: Sequence[Plan]) -> list[Plan]:
+    def _add_counts(self, plans: Sequence[Plan]) -> list[Plan]:
         """Return the plans; each receipt with the counts of the stored rows of its document."""
         counts = self._store.count_by_document([plan.document_id for plan in plans if isinstance(plan, Receipt)])
         return [replace(plan, counts=counts[plan.document_id]) if isinstance(plan, Receipt) else plan for plan in plans]
@@ -255,12 +255,12 @@ class Planner:
             metadata=document.metadata,
             language=language,
         )
-        pending = PendingDocument(self._with_layers(record, self._layers), segments, tuple(self._layers), is_new=True)
+        pending = PendingDocument(self._add_layers(record, self._layers), segments, tuple(self._layers), is_new=True)
         if document.metadata.get(ECHO) is True:
-            return pending.with_segments(tuple(replace(segment, echo=True) for segment in segments))
+            return pending.replace_segments(tuple(replace(segment, echo=True) for segment in segments))
         return pending
 
-    def _with_layers(self, record: DocumentRecord, layers: Sequence[Layer]) -> DocumentRecord:
+    def _add_layers(self, record: DocumentRecord, layers: Sequence[Layer]) -> DocumentRecord:
         """Return the record with further layers, and with the model and the recognizer that build them."""
         names = tuple(sorted({*record.layers, *(layer.name for layer in layers)}))  # independent of the build order
         model = self._models.language.name if any(layer.needs_language for layer in layers) else record.model
@@ -286,10 +286,10 @@ class Planner:
         echoing = [plan for plan in new if not origins.keys().isdisjoint(sentence_ids[plan.record.id])]
         before = self._store.list_segments_by_document([plan.record.id for plan in echoing if plan.record.id in stored])
         same_text = {item.key: set(map(self._document_id, item.same_as)) for item in group if isinstance(item, Loaded)}
-        return _with_pending(
+        return _replace_pending(
             plans,
             [
-                plan.with_segments(
+                plan.replace_segments(
                     echoes.mark_segments(
                         namespace,
                         plan.segments,
@@ -321,7 +321,7 @@ def _needs_stored(pending: PendingDocument, name: str) -> bool:
     return is_stored and any(takes(layer, name) for layer in pending.missing_layers)
 
 
-def _with_pending(plans: Sequence[Plan], changed: Sequence[PendingDocument]) -> list[Plan]:
+def _replace_pending(plans: Sequence[Plan], changed: Sequence[PendingDocument]) -> list[Plan]:
     """Return the plans with the changed plans in place of those with the same document id."""
     by_id = {plan.record.id: plan for plan in changed}
     return [by_id.get(plan.record.id, plan) if isinstance(plan, PendingDocument) else plan for plan in plans]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from memgraph_rag.models.embedders.unit_vectors import units
-from memgraph_rag.text.context import in_context, with_neighbours
+from memgraph_rag.text.context import mix_neighbours, write_in_context
 from memgraph_rag.types import Annotation, Matrix, Segment
 
 __all__ = ["embed_segments"]
@@ -26,4 +26,4 @@ def embed_segments(
         embed: returns the vectors of texts, of length 1.
         context: the annotations of the layer ``context``, if the document has the layer.
     """
-    return units(with_neighbours(embed(in_context(title, segments, context)), segments))
+    return units(mix_neighbours(embed(write_in_context(title, segments, context)), segments))

@@ -85,7 +85,7 @@ class Loaded:
         """The key of the document."""
         return self.document.key
 
-    def over(self, stored: DocumentRecord) -> Document:
+    def merge_stored(self, stored: DocumentRecord) -> Document:
         """Return the document with its stored metadata and, if the text is equal, title, where the user gave none.
 
         The fields of a file's front matter replace stored ones of the same name.
@@ -155,7 +155,7 @@ def group_items(items: Iterable[Item], store: GraphStore, size: GroupSize, *, ah
     """
     keys = _Keys(store, ahead)
     for group in _cut_groups(items, size):
-        yield from _with_distinct_keys(keys.assign_keys(group))
+        yield from _split_at_same_keys(keys.assign_keys(group))
 
 
 class _Keys:
@@ -247,7 +247,7 @@ def _characters(item: Item) -> int:
     return len(item.document.text) if isinstance(item, Loaded) else item.characters
 
 
-def _with_distinct_keys(group: Iterable[Item]) -> Iterator[list[Item]]:
+def _split_at_same_keys(group: Iterable[Item]) -> Iterator[list[Item]]:
     """Yield the group in parts, cut before each item whose key is in the part already."""
     part: list[Item] = []
     keys: set[str] = set()

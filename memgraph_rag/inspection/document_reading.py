@@ -18,7 +18,7 @@ from memgraph_rag.errors import SettingsError
 from memgraph_rag.open_memory import OpenMemory
 from memgraph_rag.types import Answer, Citation, Document, DocumentRecord, Node, Part, Scope, Step
 
-__all__ = ["find", "records", "with_places"]
+__all__ = ["add_places", "find", "records"]
 
 _PLACED = {".pdf", ".pptx", ".xlsx"}
 _PAGE_END = "\f"  # as ``text.pdf`` writes it
@@ -40,7 +40,7 @@ def find(store: GraphStore, name: str | Path) -> Document | Node:
     return Document(text, record.key, record.title, record.source, record.metadata)
 
 
-def with_places(
+def add_places(
     items: Iterable[Step | Part | str | Answer], graph: GraphReader
 ) -> Generator[Step | Part | str | Answer, None, None]:
     """Yield the items of an answer; the citations of the ``Answer`` with their page, slide or sheet."""

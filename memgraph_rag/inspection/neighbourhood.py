@@ -36,7 +36,7 @@ from memgraph_rag.types import (
     question_id,
 )
 
-__all__ = ["KINDS", "Centre", "Kind", "around", "find", "look"]
+__all__ = ["KINDS", "Centre", "Kind", "find", "look", "look_around"]
 
 AThing = TypeVar("AThing", bound=Thing)
 
@@ -73,7 +73,7 @@ def look(graph: GraphView, centre: Centre, *, most: int) -> Neighbourhood:
 # ── by name ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def around(graph: GraphView, name: str, *, kind: Kind | None, most: int) -> Neighbourhood:
+def look_around(graph: GraphView, name: str, *, kind: Kind | None, most: int) -> Neighbourhood:
     """Return the neighbourhood of the document, question, entity or overview with a name; see ``Memory.around``.
 
     Raises:

@@ -91,7 +91,7 @@ class MemoryTool(BetaAbstractMemoryTool):
             if _is_below(name, path)
         }
         lines = [f"{_format_size(sum(files.values()))}\t{shown_path}"]
-        for parts, size, is_directory in _in_tree_order(path, files, directories):
+        for parts, size, is_directory in _sort_as_tree(path, files, directories):
             lines.append(f"{_format_size(size)}\t{shown_path}/{'/'.join(parts)}{'/' if is_directory else ''}")
         return (
             f"Here're the files and directories up to 2 levels deep in {shown_path}, excluding hidden items:\n"
@@ -284,7 +284,7 @@ def _is_below(path: str, directory: str) -> bool:
     return path.startswith(f"{directory}/")
 
 
-def _in_tree_order(path: str, files: dict[str, int], directories: dict[str, int]) -> list[tuple[list[str], int, bool]]:
+def _sort_as_tree(path: str, files: dict[str, int], directories: dict[str, int]) -> list[tuple[list[str], int, bool]]:
     """Return the entries of a listing as (parts below ``path``, bytes, is directory), each after its parent."""
     entries = [
         (name[len(path) + 1 :].split("/"), size, is_directory)

@@ -76,10 +76,10 @@ def _pattern(name: str, normal: str) -> re.Pattern[str]:
         for form in ("NFC", "NFD")
     }
     longest_first = sorted(forms, key=lambda spelling: (-len(spelling), spelling))
-    return re.compile("|".join(map(_bound, longest_first)), re.IGNORECASE)
+    return re.compile("|".join(map(_add_bounds, longest_first)), re.IGNORECASE)
 
 
-def _bound(form: str) -> str:
+def _add_bounds(form: str) -> str:
     """Return a pattern for a form that does not begin or end inside a word, in scripts with spaces."""
     inside = "".join(
         r"\s+" if character == " " else _CLASSES.get(character) or re.escape(character) for character in form

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-__all__ = ["find_program_language", "identifiers", "with_parts"]
+__all__ = ["append_parts", "find_program_language", "identifiers"]
 
 _LANGUAGES = {
     **dict.fromkeys((".py", ".pyi"), "python"),
@@ -56,10 +56,10 @@ def identifiers(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     return (match.span() for match in _IDENTIFIER.finditer(text, start, end))
 
 
-def with_parts(text: str) -> str:
+def append_parts(text: str) -> str:
     r"""Return a text with the parts of its compound identifiers at its end, so that a search for a part finds it.
 
-    >>> with_parts("class OAuth2Scheme: get_user()")
+    >>> append_parts("class OAuth2Scheme: get_user()")
     'class OAuth2Scheme: get_user()\n O Auth 2 Scheme get user'
     """
     parts = [part for found in dict.fromkeys(_IDENTIFIER.findall(text)) for part in _PART.findall(found)]

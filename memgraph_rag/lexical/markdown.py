@@ -18,7 +18,7 @@ from markdown_it.common.html_blocks import block_names
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from memgraph_rag.lexical.code import find_program_language, with_parts
+from memgraph_rag.lexical.code import append_parts, find_program_language
 from memgraph_rag.types import as_line
 
 __all__ = [
@@ -113,7 +113,7 @@ def plain(text: str) -> PlainText:
     """
     if len(text) > _LONGEST or not has_marks(text):
         return PlainText(text)
-    shown = _without(text, _Hidden(text).ranges())
+    shown = _hide(text, _Hidden(text).ranges())
     for start, end in _empty_lines(shown):
         shown[start:end] = [""] * (end - start)
     places = [place for place, character in enumerate(shown) if character]
@@ -139,7 +139,7 @@ def split_for_search(title: str, text: str) -> tuple[str, str]:
     The text of a program has the parts of its compound identifiers at its end.
     """
     if find_program_language(title) is not None:
-        return title, with_parts(text)
+        return title, append_parts(text)
     read = plain(text)
     return "\n".join([title, *_HEADING.findall(read.text)]) if read.places else title, read.text
 
@@ -207,13 +207,13 @@ def _line_starts(text: str) -> list[int]:
 
 def _words(source: str) -> str:
     """Return the visible words of a heading."""
-    return as_line("".join(_without(source, _hidden_inline(source, {}))))
+    return as_line("".join(_hide(source, _hidden_inline(source, {}))))
 
 
 _Range = tuple[int, int, str]  # start, end, and what is read in its place: nothing or a blank
 
 
-def _without(text: str, hidden: Iterable[_Range]) -> list[str]:
+def _hide(text: str, hidden: Iterable[_Range]) -> list[str]:
     """Return the characters of a text; those of a hidden range are empty, but for what is read in its place."""
     shown = list(text)
     for start, end, instead in hidden:

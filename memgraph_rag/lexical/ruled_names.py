@@ -60,14 +60,14 @@ def names_by_rules(text: str, language: str | None = None) -> Spans:
     quoted = [match.span(match.lastindex or 0) for match in _QUOTED.finditer(text)]
     if language in _CASELESS:
         written = [match.span() for pattern in (_LATIN, _KATAKANA, _TRANSCRIBED) for match in pattern.finditer(text)]
-        return _without_overlaps(len(text), quoted, written, _find_repeated(text, language))
+        return _drop_overlaps(len(text), quoted, written, _find_repeated(text, language))
     listed = FUNCTION_WORDS.get(language, frozenset())
     if language not in CAPITALS_ARE_NOUNS:
-        return _without_overlaps(len(text), quoted, find_capitalised(text, function_words=listed))
+        return _drop_overlaps(len(text), quoted, find_capitalised(text, function_words=listed))
     written = [
         span for span in find_capitalised(text, function_words=listed, particles=()) if _is_no_noun(text, *span, listed)
     ]
-    return _without_overlaps(len(text), quoted, written)
+    return _drop_overlaps(len(text), quoted, written)
 
 
 def candidates(question: str) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _find_repeated(text: str, language: str) -> Spans:
         places.setdefault(text[start:end], []).append((start, end))
     again = {part: spans for part, spans in places.items() if len(spans) > 1}
     longest_first = sorted(again, key=lambda part: (-len(part), part))
-    return _without_overlaps(len(text), *(again[part] for part in longest_first))
+    return _drop_overlaps(len(text), *(again[part] for part in longest_first))
 
 
 def _parts(text: str, language: str) -> Iterator[tuple[int, int]]:
@@ -108,7 +108,7 @@ def _parts(text: str, language: str) -> Iterator[tuple[int, int]]:
     if language in _UNSPACED:
         shortest, longest = (4, 14) if language in _SYLLABLES else (2, 8)
         for run in _SIGNS.finditer(text):
-            for start, end in _between_function_signs(run[0], run.start()):
+            for start, end in _split_at_function_signs(run[0], run.start()):
                 edges = [place for place in range(start, end + 1) if _is_edge(text, place)]
                 yield from (
                     (first, last)
@@ -126,7 +126,7 @@ def _parts(text: str, language: str) -> Iterator[tuple[int, int]]:
             yield words[first][0], words[last][1]
 
 
-def _between_function_signs(run: str, offset: int) -> Iterator[tuple[int, int]]:
+def _split_at_function_signs(run: str, offset: int) -> Iterator[tuple[int, int]]:
     start = 0
     for match in _FUNCTION_SIGNS.finditer(run):
         yield offset + start, offset + match.start()
@@ -145,7 +145,7 @@ def _is_edge(text: str, place: int) -> bool:
     return not _MARKS.match(text, place) and not (place > 0 and _LEADING.match(text, place - 1))
 
 
-def _without_overlaps(length: int, *given: Iterable[tuple[int, int]]) -> Spans:
+def _drop_overlaps(length: int, *given: Iterable[tuple[int, int]]) -> Spans:
     """Return the spans in a text of this length, in order; one that overlaps an earlier one is left out."""
     kept: Spans = []
     free = bytearray(b"\x01") * length

@@ -53,12 +53,12 @@ def remove_layer(
                 yield Receipt(record.id, record.key, Action.UNCHANGED, counts[record.id], echoes=record.echoes)
                 continue
             try:
-                yield store.extend(_without(store, embedder, layer, record), layers=[layer])
+                yield store.extend(_cut_layer(store, embedder, layer, record), layers=[layer])
             except MemgraphRagError as error:
                 yield Failure(record.key, error)
 
 
-def _without(store: GraphStore, embedder: Embedder, layer: str, record: DocumentRecord) -> DocumentGraph:
+def _cut_layer(store: GraphStore, embedder: Embedder, layer: str, record: DocumentRecord) -> DocumentGraph:
     """Return the document without a layer; new segment embeddings are included only if the layer is ``context``."""
     segments = tuple(store.list_segments(record.id))
     left = tuple(name for name in record.layers if name != layer)

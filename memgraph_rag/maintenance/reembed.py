@@ -42,7 +42,7 @@ def reembed(store: GraphStore, embedder: Embedder, *, folder: Path, progress: Pr
         StoreError: a document is damaged, or other writers change documents too fast.
     """
     vectors = _ScratchVectors(embedder, folder)
-    namespaces = [store.beside(namespace) for namespace in store.namespaces()]
+    namespaces = [store.bind_namespace(namespace) for namespace in store.namespaces()]
     waiting = [(of_namespace, of_namespace.document_ids()) for of_namespace in namespaces]
     count = sum(len(document_ids) for _, document_ids in waiting)
     graphs = chain.from_iterable(iterate_graphs(of_namespace, document_ids) for of_namespace, document_ids in waiting)

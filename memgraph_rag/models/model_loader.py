@@ -45,10 +45,10 @@ from memgraph_rag.settings import Neo4j, Settings
 __all__ = [
     "FoundModels",
     "SharedModel",
+    "drop_database",
     "open_embedder",
     "open_endpoint",
     "open_endpoint_model",
-    "without_database",
 ]
 
 logger = logging.getLogger(__name__)
@@ -195,7 +195,7 @@ class FoundModels:
         stored = self._checked_recognizer.name if "_checked_recognizer" in vars(self) else self._stored_recognizer()
         again = partial(
             FoundModels,
-            without_database(self._settings),
+            drop_database(self._settings),
             language=self._given,
             reader=self._reader,
             embedder=self._embedder,
@@ -294,7 +294,7 @@ class FoundModels:
         )
 
 
-def without_database(settings: Settings) -> Settings:
+def drop_database(settings: Settings) -> Settings:
     """Return settings for a process that loads models but opens no database: without its address and password."""
     return settings.model_copy(update={"store": ":memory:", "neo4j": Neo4j()})
 

@@ -44,7 +44,7 @@ class CallLimits:
         self._under_way: Counter[str] = Counter()
 
     @contextmanager
-    def under_way(self, caller: str) -> Iterator[None]:
+    def count_call(self, caller: str) -> Iterator[None]:
         """Count the block as a call of this caller. It does not wait for a free place.
 
         Raises:

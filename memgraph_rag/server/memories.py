@@ -2,7 +2,7 @@
 
 It knows no protocol. Invariants: a namespace is open at most once, and opening it does not wait for another namespace.
 If opening fails, waiting calls fail with the same error and the next call tries again, so a server survives a store
-that is locked or unreachable. A memory is never closed inside ``in_use``, or while one of its documents waits for a
+that is locked or unreachable. A memory is never closed inside ``keep_open``, or while one of its documents waits for a
 layer.
 """
 
@@ -75,7 +75,7 @@ class Memories:
         self._closer: Thread | None = None
 
     def get(self, namespace: str) -> Memory:
-        """Return the memory of a namespace; open it if necessary. Only inside ``in_use`` it is sure to stay open.
+        """Return the memory of a namespace; open it if necessary. Only inside ``keep_open`` it is sure to stay open.
 
         Raises:
             MemgraphRagError: the memory cannot be opened. The next call tries again.
@@ -111,7 +111,7 @@ class Memories:
             self._watch()
 
     @contextmanager
-    def in_use(self, namespace: str) -> Iterator[None]:
+    def keep_open(self, namespace: str) -> Iterator[None]:
         """Keep the memory of a namespace open during the block. It is not opened, and ``close`` closes it anyway."""
         self._count(namespace, 1)
         try:

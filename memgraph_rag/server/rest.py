@@ -105,11 +105,11 @@ class RestApi:
 
     async def _stream(self, arguments: dict[str, Any]) -> Response:
         with ExitStack() as call:
-            call.enter_context(self._services.under_way())
+            call.enter_context(self._services.count_call())
             return _Stream(self._events(arguments), call.pop_all())
 
     async def _answer(self, tool: Tool, arguments: dict[str, Any]) -> Response:
-        with self._services.under_way(), self._services.metrics.call(tool.name, "rest"):
+        with self._services.count_call(), self._services.metrics.call(tool.name, "rest"):
             result = await self._result(tool, arguments)
             return Response(result, media_type=_BYTES) if isinstance(result, bytes) else JSONResponse(_plain(result))
 

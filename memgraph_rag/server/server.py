@@ -95,7 +95,7 @@ class MemoryServer(MCPServer[Services]):
         if name not in known:
             raise ToolError(explain_unknown("a tool", name, sorted(known)))
         try:
-            with self.services.under_way(), self.services.metrics.call(name, "mcp"):
+            with self.services.count_call(), self.services.metrics.call(name, "mcp"):
                 return await super().call_tool(name, arguments, context)
         except TooManyCalls as error:
             raise ToolError(explain(error)) from error
@@ -120,7 +120,7 @@ class MemoryServer(MCPServer[Services]):
         self, uri: AnyUrl | str, context: Context[Services, Any] | None = None
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
         try:
-            with self.services.under_way():
+            with self.services.count_call():
                 return await super().read_resource(uri, context)
         except TooManyCalls as error:
             raise ResourceError(explain(error)) from error
@@ -129,7 +129,7 @@ class MemoryServer(MCPServer[Services]):
     async def list_resources(self) -> list[ListedResource]:
         fixed = await super().list_resources()
         try:
-            with self.services.under_way():
+            with self.services.count_call():
                 return [*fixed, *await anyio.to_thread.run_sync(lambda: list_newest(self.services.memory))]
         except MemgraphRagError:
             return fixed  # reading one of them raises the error

@@ -67,7 +67,7 @@ class Services:
         return self.memories.get(self.caller_namespace())
 
     @contextmanager
-    def under_way(self) -> Iterator[None]:
+    def count_call(self) -> Iterator[None]:
         """Count the block as a call of the caller, and keep the caller's memory open, without opening it.
 
         Raises:
@@ -76,11 +76,11 @@ class Services:
         caller = self.caller_namespace()
         with ExitStack() as call:
             try:
-                call.enter_context(self.limits.under_way(caller))
+                call.enter_context(self.limits.count_call(caller))
             except TooManyCalls:
                 self.metrics.send_back()
                 raise
-            call.enter_context(self.memories.in_use(caller))
+            call.enter_context(self.memories.keep_open(caller))
             yield
 
 

@@ -106,13 +106,13 @@ def remember(
     source = _source(text, messages)
     services = _services(call)
     memory = services.memory
-    owned_metadata = _with_owner(metadata, user=user, session=session)
+    owned_metadata = _add_owner(metadata, user=user, session=session)
     receipt = memory.add(source, key=key or None, title=title or None, metadata=owned_metadata)
     following = services.memories.follow(memory, receipt)
     return Remembered.model_validate({**receipt.as_dict(), "layers_to_follow": following})
 
 
-def _with_owner(metadata: Metadata | None, **owner: str) -> Metadata | None:
+def _add_owner(metadata: Metadata | None, **owner: str) -> Metadata | None:
     """Return the metadata with the user and the session that are not empty; None if there are no metadata.
 
     Raises:

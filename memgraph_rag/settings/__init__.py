@@ -81,7 +81,7 @@ class Endpoint(BaseModel):
 
     @field_validator("body", mode="before")
     @classmethod
-    def _from_json(cls, value: object) -> object:
+    def _parse_json(cls, value: object) -> object:
         """Parse the text of a variable; pydantic refuses invalid JSON like any other unusable value."""
         return from_json(value) if isinstance(value, str) else value
 

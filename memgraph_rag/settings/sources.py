@@ -95,13 +95,13 @@ def read_all(arguments: Mapping[str, object], *, groups: Collection[str], variab
     """
     values: dict[str, Value] = {}
     if os.path.lexists(user_file()):
-        values |= _from_toml(user_file(), groups, is_project=False)
+        values |= _list_toml_values(user_file(), groups, is_project=False)
     if (project := project_file()) is not None:
-        values |= _from_toml(project, groups, is_project=True)
+        values |= _list_toml_values(project, groups, is_project=True)
     folder = _working_directory() if project is None else project.parent
     if folder is not None:
-        values |= _from_dotenv(folder / ".env", variables)
-    values |= _from_variables(os.environ, variables)
+        values |= _list_dotenv_values(folder / ".env", variables)
+    values |= _list_variable_values(os.environ, variables)
     origin = Origin("argument")
     values |= {name: Value(value, origin) for name, value in _flatten(arguments, groups) if value is not None}
     return values
@@ -167,13 +167,13 @@ def _working_directory() -> Path | None:
         return None
 
 
-def _from_toml(path: Path, groups: Collection[str], *, is_project: bool) -> dict[str, Value]:
+def _list_toml_values(path: Path, groups: Collection[str], *, is_project: bool) -> dict[str, Value]:
     table = read_toml(path)
     origin = Origin("file", path=path, is_project=is_project)
-    return {name: Value(_from_folder(path.parent, name, value), origin) for name, value in _flatten(table, groups)}
+    return {name: Value(_resolve_path(path.parent, name, value), origin) for name, value in _flatten(table, groups)}
 
 
-def _from_dotenv(path: Path, variables: Mapping[str, str]) -> dict[str, Value]:
+def _list_dotenv_values(path: Path, variables: Mapping[str, str]) -> dict[str, Value]:
     """Return the values in a ``.env`` file, if it is a file; some virtual environments are folders of that name.
 
     ``${NAME}`` in it is not replaced. Otherwise a stranger's file could write a secret of the environment into an
@@ -183,11 +183,11 @@ def _from_dotenv(path: Path, variables: Mapping[str, str]) -> dict[str, Value]:
         texts = dotenv_values(path, interpolate=False, encoding="utf-8") if path.is_file() else {}
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, show(error)) from error
-    given = _from_variables({name: text for name, text in texts.items() if text}, variables, path)
-    return {name: Value(_from_folder(path.parent, name, value.given), value.origin) for name, value in given.items()}
+    given = _list_variable_values({name: text for name, text in texts.items() if text}, variables, path)
+    return {name: Value(_resolve_path(path.parent, name, value.given), value.origin) for name, value in given.items()}
 
 
-def _from_variables(
+def _list_variable_values(
     texts: Mapping[str, str], variables: Mapping[str, str], path: Path | None = None
 ) -> dict[str, Value]:
     values: dict[str, Value] = {}
@@ -208,7 +208,7 @@ def _flatten(given: Mapping[str, object], groups: Collection[str]) -> Iterator[t
             yield name, value
 
 
-def _from_folder(folder: Path, name: str, value: object) -> object:
+def _resolve_path(folder: Path, name: str, value: object) -> object:
     """Return a value of a file, with a relative path resolved to the file's folder and ``~`` to the home folder."""
     if not isinstance(value, str) or "://" in value or value in ("", ":memory:"):
         return value

@@ -325,7 +325,7 @@ class BaseStore(GraphStore):
         return [self.namespace]
 
     @override
-    def beside(self, namespace: str) -> GraphStore:
+    def bind_namespace(self, namespace: str) -> GraphStore:
         """Raise an error. ``Memory.reembed``, the only caller, then fails before it embeds any text."""
         raise _refusal(self, "can replace all embeddings", _REEMBED)
 

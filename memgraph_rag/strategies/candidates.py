@@ -201,7 +201,7 @@ class Candidates:
         nearness = self._similarity.get(node_id, 0.0) / (self._nearest or 1.0)
         return nearness if node_id in self._points else self._worth_after_last * nearness
 
-    def via(self, node_id: str) -> str:
+    def find_carrying_relation(self, node_id: str) -> str:
         """Return the relation that passed the most to a node, or an empty text."""
         return self._via.get(node_id, "")
 

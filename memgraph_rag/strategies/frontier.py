@@ -135,7 +135,7 @@ class RelationFrontier:
             return []
         most = len(self._followed) + _EDGES
         edges = self._graph.expand(self.entities, vector=vector, k=most, documents=self._documents)
-        closed = set() if self._open_entities else self._open_among(edges)
+        closed = set() if self._open_entities else self._list_open_ends(edges)
         for edge in edges:
             ends = (edge.relation.source_id, edge.relation.target_id)
             if edge.relation.id not in self._followed and closed.isdisjoint(ends):
@@ -149,7 +149,7 @@ class RelationFrontier:
         """Add entities to the current ones, those of them that are new."""
         self.entities.extend(entity_id for entity_id in dict.fromkeys(entity_ids) if entity_id not in self.entities)
 
-    def _open_among(self, edges: Sequence[Neighbour]) -> set[str]:
+    def _list_open_ends(self, edges: Sequence[Neighbour]) -> set[str]:
         """Return the ends that only a language model, and no recognizer, found."""
         ends = sorted({end for edge in edges for end in (edge.relation.source_id, edge.relation.target_id)})
         return {entity.id for entity in self._graph.entities(ends) if entity.kinds == (OPEN_KIND,)}

@@ -147,7 +147,7 @@ def _read_nodes(
     nodes: Sequence[Node], lines: Sequence[str], candidates: Candidates, session: ReadingSession
 ) -> list[Step]:
     """Read nodes in one pass and return their steps; P(Yes) is on the last step."""
-    sources_and_vias = [(candidates.sources(node.id), candidates.via(node.id)) for node in nodes]
+    sources_and_vias = [(candidates.sources(node.id), candidates.find_carrying_relation(node.id)) for node in nodes]
     attention = session.append(lines).tolist()
     candidates.read(nodes, attention if session.attends else [1.0] * len(nodes))
     steps = [

@@ -17,7 +17,7 @@ from memgraph_rag.lexical.timestamps import format_day
 from memgraph_rag.text.programs import scopes
 from memgraph_rag.types import CONTEXT, Annotation, Matrix, Segment
 
-__all__ = ["NEIGHBOUR_SHARE", "in_context", "with_neighbours"]
+__all__ = ["NEIGHBOUR_SHARE", "mix_neighbours", "write_in_context"]
 
 NEIGHBOUR_SHARE = 0.3
 """The weight of each neighbour's vector in a turn's vector; none of 0.2 to 0.5 is better on both locomo and beam."""
@@ -25,7 +25,7 @@ NEIGHBOUR_SHARE = 0.3
 _MOST_OF_A_TITLE = 300  # characters: a longer title would leave no room for the segment in the embedder's window
 
 
-def in_context(title: str, segments: Sequence[Segment], context: Iterable[Annotation] | None = None) -> list[str]:
+def write_in_context(title: str, segments: Sequence[Segment], context: Iterable[Annotation] | None = None) -> list[str]:
     """Return the text to embed for each segment of a document: a passage after its title, a turn after its day.
 
     A turn without a time, and a passage of a document without a title, is embedded alone. A title is cut to 300
@@ -67,14 +67,14 @@ def _whole_heads(segments: Sequence[Segment], context: Iterable[Annotation]) -> 
         yield "\n".join(filter(None, [*document_texts, speaker_and_day, texts_by_segment.get(segment.id, "")]))
 
 
-def with_neighbours(vectors: Matrix, segments: Sequence[Segment]) -> Matrix:
+def mix_neighbours(vectors: Matrix, segments: Sequence[Segment]) -> Matrix:
     """Return (n, d) the vectors of a document's segments, with shares of neighbours' vectors added to turns' vectors.
 
     "Yes, last week!" means nothing alone. The texts themselves are not joined, because a short question would not count
     in the vector of a long answer. Echoes have only echoes as neighbours: they are no context of evidence.
 
     Args:
-        vectors: (n, d) embeddings of the texts from ``in_context``, of length 1. The result has other lengths.
+        vectors: (n, d) embeddings of the texts from ``write_in_context``, of length 1. The result has other lengths.
     """
     mixed = np.array(vectors, np.float32)
     for echo in (False, True):

@@ -132,14 +132,14 @@ def _sentences(text: str) -> list[tuple[str, ...]]:
     sentence_forms = []
     for start, end in sentences(unmarked):
         sentence = unmarked[start:end]
-        forms = dict.fromkeys((_normal(sentence), _normal(_without_label(sentence))))
+        forms = dict.fromkeys((_normal(sentence), _normal(_strip_label(sentence))))
         sentence_forms.append(
             tuple(form for form in forms if form.count(" ") + 1 >= _FEWEST_WORDS or len(form) >= _FEWEST_CHARACTERS)
         )
     return [forms for forms in sentence_forms if forms]
 
 
-def _without_label(sentence: str) -> str:
+def _strip_label(sentence: str) -> str:
     label = _LABEL.match(sentence)
     return sentence[label.end() :] if label else sentence
 

@@ -50,23 +50,23 @@ def make_table_reader(data: bytes) -> Callable[[int], str | None]:
         try:
             page: Any = document.pages[number]
             tables = [table for table in page.find_tables() if len(table.cells) >= _FEWEST_CELLS]
-            return "\n".join(_in_order(page, tables)) if tables else None
+            return "\n".join(_read_in_order(page, tables)) if tables else None
         except (PSException, PdfminerException) as error:
             raise ValueError("a damaged page") from error
 
     return read
 
 
-def _in_order(page: Any, tables: Sequence[Any]) -> Iterator[str]:
+def _read_in_order(page: Any, tables: Sequence[Any]) -> Iterator[str]:
     """Yield the text above each table, the table, and the text below the last one."""
     boxes = [table.bbox for table in tables]
     bare = page.filter(lambda item: not any(_is_within(item, box) for box in boxes))
     top = 0.0
     for table in sorted(tables, key=lambda table: table.bbox[1]):
-        yield _between(bare, top, table.bbox[1])
+        yield _read_lines(bare, top, table.bbox[1])
         yield _as_markdown(table.extract())
         top = table.bbox[1]
-    yield _between(bare, top, float("inf"))
+    yield _read_lines(bare, top, float("inf"))
 
 
 def _is_within(item: Any, box: tuple[float, float, float, float]) -> bool:
@@ -76,7 +76,7 @@ def _is_within(item: Any, box: tuple[float, float, float, float]) -> bool:
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
-def _between(page: Any, top: float, bottom: float) -> str:
+def _read_lines(page: Any, top: float, bottom: float) -> str:
     """Return the text of the lines that begin between two heights."""
     return page.filter(lambda item: "top" not in item or top <= item["top"] < bottom).extract_text()
 

@@ -166,7 +166,7 @@ class Page:
             fitting.append(turn)
         return fitting
 
-    def with_turns(self, turns: Sequence[PageTurn]) -> Page:
+    def replace_turns(self, turns: Sequence[PageTurn]) -> Page:
         """Return a copy of the page with these turns in place of its own; segments and record stay those stored."""
         return replace(self, turns=tuple(turns))
 

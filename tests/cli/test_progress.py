@@ -51,19 +51,19 @@ def test_waiting_pulses_on_a_terminal_until_it_is_told_to_stop() -> None:
             yield item
         seen.append(bars._live is not None)
 
-    for _ in bars.between(items(), "reading", until=lambda item: item == "b"):
+    for _ in bars.show_waiting(items(), "reading", until=lambda item: item == "b"):
         assert bars._live is None, "others may print now"
     assert seen == [True, True, False, False, False]
 
 
 def test_waiting_leaves_nothing_where_no_terminal_is() -> None:
-    assert drawn(lambda bars: list(bars.between("abc", "adding"))) == ""
+    assert drawn(lambda bars: list(bars.show_waiting("abc", "adding"))) == ""
 
 
 def test_an_error_while_waiting_leaves_nothing_alive() -> None:
     bars = Bars(Console(file=StringIO(), force_terminal=True))
     with pytest.raises(ZeroDivisionError):
-        list(bars.between((1 // number for number in (1, 0)), "adding"))
+        list(bars.show_waiting((1 // number for number in (1, 0)), "adding"))
     assert bars._live is None
 
 

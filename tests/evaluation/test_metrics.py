@@ -24,9 +24,9 @@ def test_coverage_is_averaged_over_spans_and_counts_no_character_twice():
 
 def test_the_piece_that_goes_beyond_the_budget_is_cut():
     pieces = [(("a", 0, 100), 30), (("b", 50, 90), 40), (("c", 0, 10), 5)]
-    assert metrics.within_budget(pieces, 50) == [("a", 0, 100), ("b", 50, 70)]
-    assert metrics.within_budget(pieces, 70) == [("a", 0, 100), ("b", 50, 90)]
-    assert metrics.within_budget(pieces, 99) == [span for span, _ in pieces]
+    assert metrics.fit_budget(pieces, 50) == [("a", 0, 100), ("b", 50, 70)]
+    assert metrics.fit_budget(pieces, 70) == [("a", 0, 100), ("b", 50, 90)]
+    assert metrics.fit_budget(pieces, 99) == [span for span, _ in pieces]
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=12))

@@ -113,8 +113,8 @@ def test_without_turns_nothing_was_told() -> None:
 def test_earlier_statements_are_those_before_a_turn() -> None:
     turns = [turn(0, BIKE, 2), turn(1, PLAN, 5), turn(2, "by bus", 7), turn(3, TRAM, 12), turn(4, "train", 20)]
     told = told_by(turns, Judge(bike=0.8, scooter=0.4, bus=0.6, tram=0.9, train=0.9))
-    assert words(told.before(told.turns[3])) == ["by bus", BIKE]
-    assert told.before(told.turns[0]) == []
+    assert words(told.list_earlier(told.turns[3])) == ["by bus", BIKE]
+    assert told.list_earlier(told.turns[0]) == []
 
 
 def test_judge_reads_own_words_without_speaker() -> None:

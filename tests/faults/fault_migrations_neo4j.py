@@ -170,7 +170,7 @@ class OldDatabase:
         with closing(_opened(self.place)) as store:
             migrate(store)
             flaws, rows = store.flaws(), neo4j_rows(self.place)
-            other = store.beside(f"{self.place.namespace}-other")
+            other = store.bind_namespace(f"{self.place.namespace}-other")
             graph = make_graph(other.namespace, "new", ("Zoe met Ann.",))
             other.write(graph)
             other.forget(graph.document.id)

@@ -140,7 +140,7 @@ def test_nothing_that_one_writes_changes_the_other(both: Any) -> None:
 def values(statement: Statement, namespace: str, foreign: list[str], your_namespace: str) -> dict[str, Any]:
     """Parameters of one namespace, with all else from the other."""
     known: dict[str, Any] = {
-        **rows.bound_parameters(namespace),
+        **rows.list_bound_parameters(namespace),
         **dict.fromkeys(("k", "width", "limit"), 999),
         "since": -1,
         "answered_at": 1,

@@ -8,7 +8,7 @@ import pytest
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.ingestion import all_overviews
-from memgraph_rag.ingestion.memory_layers import documents_without, layers_there
+from memgraph_rag.ingestion.memory_layers import count_uncovered_documents, layers_there
 from memgraph_rag.maintenance import archive_overviews
 from memgraph_rag.maintenance.archive import Archive, export_documents
 from memgraph_rag.maintenance.archive_overviews import encode_all
@@ -58,7 +58,7 @@ def test_overviews_read_in_small_batches_are_the_same(store: GraphStore, request
 def test_no_layer_is_read_as_a_whole(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "overviews", None)
     assert len(list(encode_all(store, None, as_of=store.version()))) == 3
-    assert documents_without(store) == {"library": 0}
+    assert count_uncovered_documents(store) == {"library": 0}
     assert layers_there(store) == ["library"]
 
 

@@ -12,7 +12,7 @@ from transformers.utils import logging
 
 from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.models.engine.reference import PlainModel
-from memgraph_rag.models.files.loading_bars import without_loading_bars
+from memgraph_rag.models.files.loading_bars import hide_loading_bars
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def test_the_hosts_bars_are_drawn_beside_and_after_ours(capsys: pytest.CaptureFi
     def draw() -> None:
         list(logging.tqdm(range(2), desc="host"))
 
-    with without_loading_bars():
+    with hide_loading_bars():
         draw()
         assert capsys.readouterr().err == ""
         thread = threading.Thread(target=draw)
@@ -55,7 +55,7 @@ def test_the_hosts_hook_stays() -> None:
 
     before = logging.set_tqdm_hook(hook)
     try:
-        with without_loading_bars(), without_loading_bars():
+        with hide_loading_bars(), hide_loading_bars():
             list(logging.tqdm(range(1), desc="ours"))
         list(logging.tqdm(range(1), desc="host"))
         assert calls == ["host"]

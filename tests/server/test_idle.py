@@ -28,7 +28,7 @@ def closes(memories: Memories, namespace: str) -> bool:
 
 def test_idle_namespace_is_closed_and_opened_again(open_memories: Callable[..., Memories]) -> None:
     memories = open_memories(idle_s=IDLE_S)
-    with memories.in_use("ann"):
+    with memories.keep_open("ann"):
         former = memories.get("ann")
         former.add(FOX, key="note")
         assert memories.list_open() == ("ann",)
@@ -36,15 +36,15 @@ def test_idle_namespace_is_closed_and_opened_again(open_memories: Callable[..., 
     assert closes(memories, "ann")
     with pytest.raises(StoreError, match="closed"):
         former.documents()
-    with memories.in_use("ann"):
+    with memories.keep_open("ann"):
         assert [record.key for record in memories.get("ann").documents()] == ["note"]
 
 
 def test_namespace_in_use_stays_open(open_memories: Callable[..., Memories]) -> None:
     memories = open_memories(idle_s=IDLE_S)
-    with memories.in_use("ann"), memories.in_use("ann"):
+    with memories.keep_open("ann"), memories.keep_open("ann"):
         memory = memories.get("ann")
-        with memories.in_use("tom"):
+        with memories.keep_open("tom"):
             memories.get("tom")
         assert closes(memories, "tom")
         assert memories.list_open() == ("ann",)
@@ -55,7 +55,7 @@ def test_namespace_in_use_stays_open(open_memories: Callable[..., Memories]) -> 
 def test_namespace_with_documents_to_build_stays_open(open_memories: Callable[..., Memories]) -> None:
     memories = open_memories(idle_s=IDLE_S, later=("points",))
     may_build = Event()
-    with memories.in_use("ann"):
+    with memories.keep_open("ann"):
         memory = memories.get("ann")
         build = memory.deepen
 
@@ -70,7 +70,7 @@ def test_namespace_with_documents_to_build_stays_open(open_memories: Callable[..
     may_build.set()
     assert memories.wait(10)
     assert closes(memories, "ann")
-    with memories.in_use("ann"):
+    with memories.keep_open("ann"):
         assert "points" in memories.get("ann").documents()[0].layers
 
 

@@ -9,11 +9,11 @@ from store_snapshot import whole_graph
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.testing.sample_graphs import MakeStore, make_graph
-from memgraph_rag.testing.store_suite.annotations import with_annotations, with_places
+from memgraph_rag.testing.store_suite.annotations import add_places, with_annotations
 
 
 def test_a_layer_is_replaced_and_others_stay(store: GraphStore, place: dict[str, Any]) -> None:
-    both = with_places(store, with_annotations(with_annotations(make_graph(store.namespace, levels=(2,))), "another"))
+    both = add_places(store, with_annotations(with_annotations(make_graph(store.namespace, levels=(2,))), "another"))
     own = replace(both, annotations=both.annotations[:2])
     store.write(replace(both, document=own.document, annotations=()))
 
@@ -33,7 +33,7 @@ def test_a_layer_is_replaced_and_others_stay(store: GraphStore, place: dict[str,
 def test_other_namespaces_keep_theirs(make_store: MakeStore, place: dict[str, Any]) -> None:
     store, other = make_store(), make_store()
     for each in (store, other):
-        each.write(with_places(each, with_annotations(make_graph(each.namespace))))
+        each.write(add_places(each, with_annotations(make_graph(each.namespace))))
     before = whole_graph(other, place)
 
     store.forget(store.document_ids()[0])

@@ -20,8 +20,8 @@ from memgraph_rag.testing.store_suite.overviews import edges, overview
 from memgraph_rag.testing.store_suite.pools import note
 from memgraph_rag.types import OverviewRows, text_hash
 
-FURTHER = {"write", "extend", "mend", "find_kept_index", "keep_index", "namespaces", "beside", "reembed", "purge",
-           "empty_database", "name_scale"}  # fmt: skip
+FURTHER = {"write", "extend", "mend", "find_kept_index", "keep_index", "namespaces", "bind_namespace", "reembed",
+           "purge", "empty_database", "name_scale"}  # fmt: skip
 """Members with a default that reads nothing: the published suite and ``tests/test_minimal_store.py`` look at these."""
 
 ANNOTATED = text_hash("Bob met Carol.Carol saw Eve.")

@@ -17,7 +17,7 @@ from tables import table
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores import open_store
 from memgraph_rag.stores.ladybug import probe as ladybug_probe
-from memgraph_rag.stores.ladybug.errors import in_our_words
+from memgraph_rag.stores.ladybug.errors import convert_engine_errors
 from memgraph_rag.testing.sample_graphs import DIMENSION, EMBEDDER, make_graph, make_relations
 
 TRIED = 30
@@ -112,7 +112,7 @@ def test_damaged_file_is_read_or_refused_with_our_error(tmp_path: Path) -> None:
     ],
 )
 def test_error_of_damaged_pages_names_doctor(foreign: Exception) -> None:
-    with pytest.raises(StoreError, match="memgraph-rag doctor") as caught, in_our_words("notes.lbug"):
+    with pytest.raises(StoreError, match="memgraph-rag doctor") as caught, convert_engine_errors("notes.lbug"):
         raise foreign
     assert caught.value.__cause__ is foreign
     assert caught.value.path == "notes.lbug"

@@ -8,7 +8,7 @@ import pytest
 from tables import table
 
 from memgraph_rag.ingestion.segmenting import cut_segments
-from memgraph_rag.text.context import in_context
+from memgraph_rag.text.context import write_in_context
 from memgraph_rag.text.programs import definitions
 from memgraph_rag.types import Document
 
@@ -72,6 +72,6 @@ def test_a_later_part_of_a_class_is_embedded_with_its_signature() -> None:
     document = Document(PROGRAM, "a", title="src/fox.py")
     segments = cut_segments(document, "d", namespace="test", count_tokens=words, max_tokens=20)
     assert "".join(segment.text for segment in segments) == PROGRAM
-    read = in_context(document.title, segments)
+    read = write_in_context(document.title, segments)
     (rest,) = [text for text in read if "def rest" in text and "class Fox:\n    " not in text]
     assert rest.startswith("src/fox.py\nclass Fox:\n")

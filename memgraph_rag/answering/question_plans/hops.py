@@ -100,7 +100,7 @@ def find_hop(
     if not text.has_name(text.replaced):
         return None
     whole = normalise_words(_BEGINNING.sub("", text.replaced))
-    for phrase in _without_verb(text.replaced, find_phrases(text.replaced)):
+    for phrase in _drop_verb_phrases(text.replaced, find_phrases(text.replaced)):
         words = _OWNER.sub("", text.replaced[phrase.start : phrase.end])
         if (
             text.has_name(words)
@@ -114,7 +114,7 @@ def find_hop(
     return None
 
 
-def _without_verb(question: str, phrases: Sequence[NounPhrase]) -> Iterator[NounPhrase]:
+def _drop_verb_phrases(question: str, phrases: Sequence[NounPhrase]) -> Iterator[NounPhrase]:
     """Yield the phrases, but none that is all behind "Where did …": the verb of the question is in it.
 
     A parser may take the last verb of "Where did Ann's father study?" for a noun. Such a phrase is cut before the verb.

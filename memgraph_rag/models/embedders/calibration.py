@@ -185,7 +185,7 @@ def measure_sample(embedder: Embedder) -> EmbedderCalibration:
     unrelated = (names @ names.T)[np.triu_indices(len(names), 1)]
     return EmbedderCalibration(
         embedder=embedder.name,
-        knots=_without_reference(embedder, knots),
+        knots=_drop_reference(embedder, knots),
         names=() if embedder.name == _REFERENCE else _fit_names(unrelated),
         data=("sample",),
     )
@@ -213,10 +213,10 @@ def measure(
     knots: dict[str, _Knots] = dict(of_sample.knots)
     for kind, cosines in unrelated.items():
         knots[kind] = _fit_knots(np.array(cosines), np.array(related[kind]), _SET_READINGS)
-    return of_sample.model_copy(update={"knots": _without_reference(embedder, knots), "data": (*sets, *of_sample.data)})
+    return of_sample.model_copy(update={"knots": _drop_reference(embedder, knots), "data": (*sets, *of_sample.data)})
 
 
-def _without_reference(embedder: Embedder, knots: Mapping[str, _Knots]) -> dict[str, _Knots]:
+def _drop_reference(embedder: Embedder, knots: Mapping[str, _Knots]) -> dict[str, _Knots]:
     """Return the knots by kind of text. The reference reads its English cosines as they are."""
     return {kind: some for kind, some in knots.items() if some and (embedder.name, kind) != (_REFERENCE, ENGLISH)}
 

@@ -218,9 +218,9 @@ class _LibraryNetwork:
         """
         from sentence_transformers import SentenceTransformer
 
-        from memgraph_rag.models.files.loading_bars import without_loading_bars
+        from memgraph_rag.models.files.loading_bars import hide_loading_bars
 
-        with without_loading_bars():
+        with hide_loading_bars():
             model = SentenceTransformer(folder, device=str(device))
         if not adds_prompts:
             model.default_prompt_name = None

@@ -19,7 +19,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig, P
 
 from memgraph_rag.models.engine.hardware import INT4, INT8, find_dtype, multiplies_integers
 from memgraph_rag.models.engine.int8_linear import is_faster, use_int8
-from memgraph_rag.models.files.loading_bars import without_loading_bars
+from memgraph_rag.models.files.loading_bars import hide_loading_bars
 from memgraph_rag.models.files.model_files import require_all_weights
 from memgraph_rag.types import Operations
 
@@ -109,7 +109,7 @@ def first_layers(network: PreTrainedModel, count: int) -> torch.nn.Module:
 
 
 def _read(folder: str, dtype: torch.dtype, attention: str, **more: Any) -> PreTrainedModel:
-    with without_loading_bars():
+    with hide_loading_bars():
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder, dtype=dtype, attn_implementation=attention, output_loading_info=True, **more
         )  # fmt: skip

@@ -421,7 +421,7 @@ def _convert(gguf: Path, folder: Path, progress: Progress | None) -> Path:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-    from memgraph_rag.models.files.loading_bars import without_loading_bars
+    from memgraph_rag.models.files.loading_bars import hide_loading_bars
 
     tell = _tell(progress, f"converting {gguf.stem}")
     tell(0, 1)
@@ -429,7 +429,7 @@ def _convert(gguf: Path, folder: Path, progress: Progress | None) -> Path:
     what = f"a checkpoint in {gguf.name} that can be converted"
     with scratch_folder(folder.parent) as scratch, model_files(what, room, name=gguf.stem):
         converted = scratch / "model"
-        with without_loading_bars():  # bars of loading and of writing
+        with hide_loading_bars():  # bars of loading and of writing
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 str(gguf.parent), gguf_file=gguf.name, dtype=torch.bfloat16,
                 quantization_config=GgufConfig(dequantize=True), output_loading_info=True,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["without_loading_bars"]
+__all__ = ["hide_loading_bars"]
 
 _Hook = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
@@ -21,7 +21,7 @@ _host_hooks: list[_Hook | None] = []  # the hook of the host application during 
 
 
 @contextmanager
-def without_loading_bars() -> Iterator[None]:
+def hide_loading_bars() -> Iterator[None]:
     """Draw no progress bars of transformers in this thread inside the block; other threads draw theirs."""
     from transformers.utils import logging
 

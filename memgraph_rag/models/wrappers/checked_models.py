@@ -74,7 +74,7 @@ class CheckedEmbedder:
         shape = len(texts), self.dimension
         if not texts:
             return np.zeros(shape, np.float32)
-        with _without_stop(self, "embed"):
+        with _refuse_stop(self, "embed"):
             given = method(texts)
         try:
             rows = np.asarray(given)
@@ -125,7 +125,7 @@ class CheckedRecognizer:
         Raises:
             ModelError: the number of lists is not the number of texts, or an item is not a name within its text.
         """
-        with _without_stop(self, "recognize"):
+        with _refuse_stop(self, "recognize"):
             given = self.unchecked.recognize(texts)
         try:
             lists = [list(names) for names in given]
@@ -169,7 +169,7 @@ class CheckedModel(ForwardingModel):
         Raises:
             ModelError: the result is not one valid generation for each prompt.
         """
-        with _without_stop(self, "generate"):
+        with _refuse_stop(self, "generate"):
             given = super().generate(prompts, **options)
         return self._check(prompts, given)
 
@@ -182,7 +182,7 @@ class CheckedModel(ForwardingModel):
             AttributeError: the model is not an ``AttentiveModel``.
             ModelError: the result is not one valid generation for each prompt.
         """
-        with _without_stop(self, "read_written"):
+        with _refuse_stop(self, "read_written"):
             given = super().__getattr__("read_written")(prompts, texts)
         return self._check(prompts, given)
 
@@ -230,7 +230,7 @@ def _is_attention(attention: Any, shape: tuple[int, int]) -> bool:
 
 
 def _check_counts(part: _Checked, texts: Sequence[str], count: Callable[[Sequence[str]], list[int]]) -> list[int]:
-    with _without_stop(part, "count_tokens"):
+    with _refuse_stop(part, "count_tokens"):
         given = count(texts)
     try:
         counts = [index(number) for number in given]
@@ -252,7 +252,7 @@ def _get_member(part: CheckedEmbedder | CheckedRecognizer, name: str) -> Any:
 
 
 @contextmanager
-def _without_stop(part: _Checked, method: str) -> Iterator[None]:
+def _refuse_stop(part: _Checked, method: str) -> Iterator[None]:
     """Turn a ``StopIteration`` of a part into a ModelError, so that it does not end a loop of the caller."""
     try:
         yield

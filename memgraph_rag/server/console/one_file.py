@@ -87,16 +87,16 @@ def _join_modules() -> str:
 def _as_function(path: str, number: Any) -> str:
     """Return the body of a module as that of a function that returns what the module exports."""
 
-    def at(name: str) -> int:
+    def find_number(name: str) -> int:
         return number(normpath(join(path.rpartition("/")[0], name)).replace("console/vendor/", "vendor/"))
 
     def take(match: re.Match[str]) -> str:
         whole, names, source = match.groups()
         wanted = f"default: {whole}" if whole else names.replace(" as ", ": ")
-        return f"const {{ {' '.join(wanted.split())} }} = m{at(source)};\n"
+        return f"const {{ {' '.join(wanted.split())} }} = m{find_number(source)};\n"
 
     def rewrite_export(match: re.Match[str]) -> str:
-        return f"return m{at(match[2])};"
+        return f"return m{find_number(match[2])};"
 
     def keep(match: re.Match[str]) -> str:
         kind, name = match.groups()

@@ -43,14 +43,14 @@ def console_routes(allowed_hosts: tuple[str, ...], *, may_write: bool, is_owner:
     async def settings(request: Request) -> Response:  # noqa: ARG001 - Starlette's signature
         return JSONResponse({"version": __version__, "write": may_write, "owner": is_owner})
 
-    async def to_folder(request: Request) -> Response:  # noqa: ARG001 - Starlette's signature
+    async def redirect_to_folder(request: Request) -> Response:  # noqa: ARG001 - Starlette's signature
         return RedirectResponse(f"{CONSOLE}/")
 
     def make_gate(app: ASGIApp) -> Gate:
         return Gate(_Guarded(app), allowed_hosts)
 
     return [
-        Route(CONSOLE, make_gate(request_response(to_folder)), methods=["GET"]),
+        Route(CONSOLE, make_gate(request_response(redirect_to_folder)), methods=["GET"]),
         Route(f"{CONSOLE}/settings.json", make_gate(request_response(settings)), methods=["GET"]),
         Mount(f"{CONSOLE}/vendor", make_gate(StaticFiles(directory=_ASSETS / "vendor"))),
         Mount(CONSOLE, make_gate(StaticFiles(directory=_ASSETS / "console", html=True))),

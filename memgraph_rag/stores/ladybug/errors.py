@@ -19,7 +19,7 @@ from memgraph_rag.errors import (
     StoreReadOnly,
 )
 
-__all__ = ["in_our_words", "translate"]
+__all__ = ["convert_engine_errors", "translate"]
 
 # The engine raises RuntimeErrors. On damaged pages the C++ library fails too, whose exceptions pybind11 converts
 # (std::bad_alloc, std::length_error, std::out_of_range), or the engine returns bytes that are not text.
@@ -108,7 +108,7 @@ KNOWN_ERRORS: tuple[tuple[str, type[MemgraphRagError], str], ...] = (
 
 
 @contextmanager
-def in_our_words(place: str) -> Iterator[None]:
+def convert_engine_errors(place: str) -> Iterator[None]:
     """Convert exceptions of the engine or the system into errors of this library about this file.
 
     Errors of this library pass unchanged.

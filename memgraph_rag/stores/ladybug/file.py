@@ -27,7 +27,7 @@ from memgraph_rag.errors import MemgraphRagError, StoreError, StoreLocked, Store
 from memgraph_rag.stores.ladybug import lock as ladybug_lock
 from memgraph_rag.stores.ladybug import log as ladybug_log
 from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
-from memgraph_rag.stores.ladybug.errors import in_our_words
+from memgraph_rag.stores.ladybug.errors import convert_engine_errors
 from memgraph_rag.stores.ladybug.kept import KeptIndexes
 from memgraph_rag.stores.ladybug.paths import (
     PENDING,
@@ -148,7 +148,7 @@ class LadybugFile:
         if place != IN_MEMORY and not read_only:
             _create(place)
         with ExitStack() as undone:
-            with in_our_words(place):
+            with convert_engine_errors(place):
                 self._file_lock = hold(place, shared=read_only) if hold else None
             if self._file_lock:
                 undone.callback(self._file_lock.release)
@@ -165,7 +165,7 @@ class LadybugFile:
         """The size of the file on the disk in bytes, without its log; 0 in memory."""
         if self.place == IN_MEMORY:
             return 0
-        with in_our_words(self.place):
+        with convert_engine_errors(self.place):
             return Path(self.place).stat().st_size
 
     def read(self, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -184,7 +184,7 @@ class LadybugFile:
         The engine reserves memory for a whole chunk before it fills it. Its default chunk has a million rows, which for
         one row with an embedding costs 1.7 GB and 80 to 300 ms.
         """
-        with self.lock, in_our_words(self.place):
+        with self.lock, convert_engine_errors(self.place):
             result = self._reader.execute(text, dict(parameters))
             assert isinstance(result, ladybug.QueryResult)
             with result:
@@ -250,7 +250,7 @@ class LadybugFile:
     def _renew_writer(self) -> ladybug.Connection:
         """Return the connection for writing; create a new one regularly, as it keeps a statement per arrow table."""
         if self._writes % WRITES_PER_CONNECTION == 0:
-            with in_our_words(self.place):
+            with convert_engine_errors(self.place):
                 old, self._writer = self._writer, ladybug.Connection(self._database, ONE_THREAD)
                 old.close()
         self._writes += 1
@@ -282,7 +282,7 @@ class LadybugFile:
                         on_failure.pop_all()
                 try:
                     self._expect_changes()
-                    with in_our_words(self.place):
+                    with convert_engine_errors(self.place):
                         self._reader.execute("CHECKPOINT")
                     self._close_engine()
                     _replace(self.place, scratch)
@@ -298,7 +298,7 @@ class LadybugFile:
             remove_empty_shadow(self.place)
             ladybug_log.require_whole(self.place)
         self._is_changed = is_file and has_log(self.place)  # a killed process left a log
-        with in_our_words(self.place), ExitStack() as undone:
+        with convert_engine_errors(self.place), ExitStack() as undone:
             database = ladybug.Database(self.place, read_only=self.read_only)
             undone.callback(database.close)
             self._reader, self._writer = ladybug.Connection(database), ladybug.Connection(database, ONE_THREAD)
@@ -339,7 +339,7 @@ class LadybugFile:
     def _close_engine(self) -> None:
         """Close the database and both connections, even if one of them raises. A second call does nothing."""
         changed, self._is_changed = self._is_changed, False
-        with in_our_words(self.place), ExitStack() as closing:
+        with convert_engine_errors(self.place), ExitStack() as closing:
             closing.callback(self._database.close)
             closing.callback(self._writer.close)
             closing.callback(self._reader.close)
@@ -365,7 +365,7 @@ class LadybugFile:
 
 def _recover(place: str) -> None:
     """Mend a file that a stopped process left, and remove its leftovers, unless another process has the file open."""
-    with in_our_words(place), Path(place).open("rb+") as file:
+    with convert_engine_errors(place), Path(place).open("rb+") as file:
         if _lock(file.fileno()):  # else the engine reports which process has the file open
             ladybug_log.mend(place)
             ladybug_sidecars.remove_leftovers(place)
@@ -373,7 +373,7 @@ def _recover(place: str) -> None:
 
 def _create(place: str) -> None:
     """Create the file and its folder if they do not exist. Only the owner can read the file."""
-    with in_our_words(place):
+    with convert_engine_errors(place):
         if Path(place).is_dir():
             raise StoreError(
                 f"Expected a file, got the folder {show(place)}. Name a file in it: {show(f'{place}/notes.lbug')}.",
@@ -387,7 +387,7 @@ def _create(place: str) -> None:
 
 
 def _touch_private(place: str) -> None:
-    with in_our_words(place), suppress(FileExistsError):
+    with convert_engine_errors(place), suppress(FileExistsError):
         os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
@@ -405,7 +405,7 @@ def _replace(place: str, scratch: Path) -> None:
                 path=place,
             )
     _flush(scratch)
-    with in_our_words(place), old.open("rb+") as file:
+    with convert_engine_errors(place), old.open("rb+") as file:
         if not _lock(file.fileno()):
             raise StoreLocked(
                 f"Expected {show(place)} to be open in this process only, got another process that opened it. Close it "
@@ -430,7 +430,7 @@ def _lock(descriptor: int) -> bool:
 
 def _flush(path: Path) -> None:
     """Write a file, or the names in a folder, to the disk."""
-    with in_our_words(str(path)):
+    with convert_engine_errors(str(path)):
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -440,7 +440,7 @@ def _flush(path: Path) -> None:
 
 def _require_space(place: str, row_bytes: int) -> None:
     needed = SPARE_BYTES + 4 * row_bytes
-    with in_our_words(place):
+    with convert_engine_errors(place):
         free = shutil.disk_usage(Path(place).parent).free
     if free < needed:
         raise StoreError(
@@ -455,7 +455,7 @@ def _require_space(place: str, row_bytes: int) -> None:
 def _execute(
     connection: ladybug.Connection, place: str, text: str, parameters: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    with in_our_words(place):
+    with convert_engine_errors(place):
         result = connection.execute(text, dict(parameters))
         if not isinstance(result, ladybug.QueryResult):  # the results of several statements without rows
             for each in result:

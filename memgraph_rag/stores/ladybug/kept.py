@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from memgraph_rag.stores.ladybug.errors import in_our_words
+from memgraph_rag.stores.ladybug.errors import convert_engine_errors
 
 __all__ = ["KeptIndexes"]
 
@@ -84,7 +84,7 @@ class KeptIndexes:
             return
         file = Path(self._place)
         name = re.compile(rf"{re.escape(file.name + _KEPT)}[0-9a-f]{{16}}({_WRITING})?")
-        with in_our_words(self._place):
+        with convert_engine_errors(self._place):
             for path in [path for path in file.parent.iterdir() if name.fullmatch(path.name)]:
                 path.unlink(missing_ok=True)
         self._may_be_there = False

@@ -19,7 +19,7 @@ import numpy as np
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreReadOnly
-from memgraph_rag.stores.ladybug.errors import in_our_words
+from memgraph_rag.stores.ladybug.errors import convert_engine_errors
 from memgraph_rag.stores.ladybug.paths import LOGS
 from memgraph_rag.stores.ladybug.sidecars import new_damaged_log_path
 
@@ -41,7 +41,7 @@ def mend(place: str) -> None:
     A part with commits is kept in a file of its own. A log in an unknown form stays as it is. The caller keeps other
     processes from the file.
     """
-    with in_our_words(place):
+    with convert_engine_errors(place):
         for log in _logs(place):
             content = log.read_bytes()
             committed = count_committed_bytes(content)
@@ -55,7 +55,7 @@ def require_whole(place: str) -> None:
     Raises:
         StoreReadOnly: the log must be mended.
     """
-    with in_our_words(place):
+    with convert_engine_errors(place):
         for log in _logs(place):
             content = log.read_bytes()
             if count_committed_bytes(content) not in (None, len(content)):

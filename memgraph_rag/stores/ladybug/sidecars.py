@@ -11,7 +11,7 @@ import logging
 import re
 from pathlib import Path
 
-from memgraph_rag.stores.ladybug.errors import in_our_words
+from memgraph_rag.stores.ladybug.errors import convert_engine_errors
 from memgraph_rag.stores.ladybug.paths import ENGINE, SCRATCH
 
 __all__ = [
@@ -36,7 +36,7 @@ def scratch_path(place: str) -> Path:
 def remove_scratch(place: str) -> bool:
     """Remove the file that was to replace this one, with its engine files. Return False if there was none."""
     scratch = str(scratch_path(place))
-    with in_our_words(scratch):
+    with convert_engine_errors(scratch):
         paths = [path for suffix in ENGINE if (path := Path(scratch + suffix)).exists()]
         for path in paths:
             path.unlink(missing_ok=True)
@@ -53,7 +53,7 @@ def list_damaged_logs(place: str) -> list[Path]:
     """Return the paths of damaged logs of this file that were kept, sorted by name; empty if there are none."""
     file = Path(place)
     ending = re.compile(re.escape(file.name + ASIDE) + r"(-\d+)?")
-    with in_our_words(place):
+    with convert_engine_errors(place):
         return sorted(path for path in file.parent.iterdir() if ending.fullmatch(path.name))
 
 
@@ -65,6 +65,6 @@ def new_damaged_log_path(place: str) -> Path:
 
 def remove_damaged_logs(place: str) -> None:
     """Remove the damaged logs of this file that were kept."""
-    with in_our_words(place):
+    with convert_engine_errors(place):
         for path in list_damaged_logs(place):
             path.unlink(missing_ok=True)

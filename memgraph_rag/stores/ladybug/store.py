@@ -250,7 +250,7 @@ class LadybugStore(graph_writes.WrittenGraph):
             self._generation = self._file.generation
 
     @override
-    def beside(self, namespace: str) -> LadybugStore:
+    def bind_namespace(self, namespace: str) -> LadybugStore:
         store = LadybugStore(self._file, namespace=namespace, read_only=self._read_only, dimension=self._dimension)
         store.name_scale = self.name_scale
         return store
@@ -287,7 +287,7 @@ class LadybugStore(graph_writes.WrittenGraph):
         tables = [row["name"] for row in self._run("read/list_tables")]
         ladybug_rewrite.copy(self._file, fresh, but=[name for name in tables if name not in SHARED_TABLES])
         for namespace in self.namespaces():
-            old, new = self.beside(namespace), LadybugStore(fresh, namespace=namespace, dimension=dimension)
+            old, new = self.bind_namespace(namespace), LadybugStore(fresh, namespace=namespace, dimension=dimension)
             new.name_scale = self.name_scale
             graphs = map(again, iterate_graphs(old, old.document_ids()))
             for some in iter(lambda graphs=graphs: list(islice(graphs, DOCUMENTS_TOGETHER)), []):
@@ -392,7 +392,7 @@ class LadybugStore(graph_writes.WrittenGraph):
                 execute(step.text.replace("$dimension", str(int(dimension))), {})
         if 0 < version < LANGUAGES_SINCE:
             for row in self._runner(execute)("read/list_namespaces"):
-                save_languages(self.beside(row["namespace"])._runner(execute))
+                save_languages(self.bind_namespace(row["namespace"])._runner(execute))
         self._runner(execute)(
             "write/save_schema", schema_id=schema.SCHEMA_ID, version=max(steps), embedder=embedder, dimension=dimension
         )

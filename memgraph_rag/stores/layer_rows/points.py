@@ -123,14 +123,16 @@ class PointRows(RowKind):
         point_rows = run("read/list_points", document_ids=list(document_ids))
         owners = {row["id"]: row["document_id"] for row in point_rows}
         edge_rows = run("read/list_successors", node_ids=list(owners)) if owners else []
-        edges = rows.by_document(({**row, "document_id": owners[row["source_id"]]} for row in edge_rows), document_ids)
+        edges = rows.group_by_document(
+            ({**row, "document_id": owners[row["source_id"]]} for row in edge_rows), document_ids
+        )
         return {
             document_id: {
                 "point_embeddings": rows.decode_embeddings(stored),
                 "points": tuple(_decode_rows(stored, document_id)),
                 "summarizes": tuple(Summarizes(**row) for row in edges[document_id]),
             }
-            for document_id, stored in rows.by_document(point_rows, document_ids).items()
+            for document_id, stored in rows.group_by_document(point_rows, document_ids).items()
         }
 
     @override

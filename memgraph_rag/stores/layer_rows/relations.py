@@ -121,7 +121,7 @@ class RelationRows(RowKind):
         stored = read_relations(run, document_ids)
         ends = list_ends(relation for relations in stored.values() for relation in relations)
         embedding_rows = run("read/list_relation_embeddings", document_ids=list(document_ids)) if ends else []
-        embedded = rows.by_document(embedding_rows, document_ids)
+        embedded = rows.group_by_document(embedding_rows, document_ids)
         end_rows = run("read/list_end_embeddings", entity_ids=list(ends)) if ends else []
         embedded_ends = {row["id"]: row for row in end_rows}
         return {

@@ -16,7 +16,7 @@ from memgraph_rag.lexical.tokenize import index_terms, is_lone_letter, stemmer_n
 from memgraph_rag.stores.shared import rows
 from memgraph_rag.types import Hit, Neighbour
 
-__all__ = ["decode_hits", "index_width", "lucene_query", "segment_words", "select_trusted_hits", "with_words"]
+__all__ = ["add_words", "decode_hits", "index_width", "lucene_query", "segment_words", "select_trusted_hits"]
 
 Scored = TypeVar("Scored", Hit, Neighbour)
 
@@ -62,7 +62,7 @@ def segment_words(title: str, text: str, language: str) -> str:
     return " ".join((*index_terms(text, stemmer), *dates.list_day_terms(text), *TITLE_WEIGHT * in_title))
 
 
-def with_words(columns: rows.Columns) -> rows.Columns:
+def add_words(columns: rows.Columns) -> rows.Columns:
     """Return the columns of segments with their words in place of their language, which their document has."""
     listed = zip(columns["title"], columns["text"], columns["language"], strict=True)
     others = {name: values for name, values in columns.items() if name != "language"}

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, csv
 
-from memgraph_rag.stores.neo4j.answers import with_words
+from memgraph_rag.stores.neo4j.answers import add_words
 from memgraph_rag.stores.shared import graph_writes, rows, schema
 from memgraph_rag.stores.shared.overview_writes import write_overviews
 from memgraph_rag.types import DocumentGraph, Matrix, OverviewRows, Similar
@@ -181,7 +181,7 @@ class BulkWriter:
             columns["version"] = [FIRST_VERSION] * len(columns["id"])
         if label == "Segment":
             within = rows.namespace_id(self._namespace)
-            columns = with_words(columns) | {"namespace_id": ["" if echo else within for echo in columns["echo"]]}
+            columns = add_words(columns) | {"namespace_id": ["" if echo else within for echo in columns["echo"]]}
         return columns
 
     def _node(self, label: str, columns: rows.Columns) -> None:

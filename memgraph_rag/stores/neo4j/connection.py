@@ -90,7 +90,7 @@ def connect(
         reraise=True,
     )
     try:
-        with _in_our_words(address, database, time.monotonic()):
+        with _convert_driver_errors(address, database, time.monotonic()):
             return retrying(_connect_once, address, auth, database, timeout_s, read_only)
     except StoreError as error:
         _forget_frames(error.__cause__)
@@ -198,7 +198,7 @@ class Neo4jConnection:
                 torn += 1
                 raise
 
-        return self._until_done(neo4j.READ_ACCESS, operation, once)
+        return self._run_until_done(neo4j.READ_ACCESS, operation, once)
 
     def write(self, operation: str, work: Callable[[Execute], T]) -> T:
         """Return the result of ``work`` after the commit of everything that it did; roll back if it raises.
@@ -225,7 +225,7 @@ class Neo4jConnection:
                 raise
 
         try:
-            done = self._until_done(neo4j.WRITE_ACCESS, operation, once)
+            done = self._run_until_done(neo4j.WRITE_ACCESS, operation, once)
         except MemgraphRagError as error:
             if not unanswered or isinstance(error, StoreError):
                 raise
@@ -239,7 +239,7 @@ class Neo4jConnection:
         else:
             keep_for_ever(self._driver)
 
-    def _until_done(self, access: str, operation: str, once: Callable[[neo4j.Session], T]) -> T:
+    def _run_until_done(self, access: str, operation: str, once: Callable[[neo4j.Session], T]) -> T:
         """Return the result of a transaction; begin it again after a lost connection, a deadlock or a torn read.
 
         The retries of the driver are not used: they count the time from the first failure, may wait half a minute
@@ -253,7 +253,7 @@ class Neo4jConnection:
             before_sleep=lambda state: _log_retry(operation, state),
             reraise=True,
         )
-        with _in_our_words(self.address, self.database, time.monotonic()):
+        with _convert_driver_errors(self.address, self.database, time.monotonic()):
             return retrying(self._once, access, once)
 
     def _once(self, access: str, once: Callable[[neo4j.Session], T]) -> T:
@@ -338,7 +338,7 @@ def _keep_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _in_our_words(address: str, database: str | None, began: float) -> Iterator[None]:
+def _convert_driver_errors(address: str, database: str | None, began: float) -> Iterator[None]:
     """Raise the driver's errors as ours. ``began`` is the time of the first try."""
     try:
         yield

@@ -238,10 +238,10 @@ def _launch(home: Home, neo4j: Distribution, bolt_port: int, http_port: int) -> 
 def _free_ports(*ports: int) -> list[int]:
     """Return these ports, after checking that they are free; for 0 any free port, each a different one."""
     with ExitStack() as probes:
-        return [_bound_port(probes.enter_context(socket.socket()), port) for port in ports]
+        return [_bind_port(probes.enter_context(socket.socket()), port) for port in ports]
 
 
-def _bound_port(probe: socket.socket, port: int) -> int:
+def _bind_port(probe: socket.socket, port: int) -> int:
     # Like Neo4j itself: a port whose last connections are still closing counts as free.
     probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

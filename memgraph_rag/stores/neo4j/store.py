@@ -24,7 +24,7 @@ from memgraph_rag.lexical.bm25 import most_frequent
 from memgraph_rag.lexical.tokenize import query_terms, stemmer_name
 from memgraph_rag.stores.neo4j import first_opening as neo4j_first_opening
 from memgraph_rag.stores.neo4j import reembed as neo4j_reembed
-from memgraph_rag.stores.neo4j.answers import decode_hits, index_width, lucene_query, select_trusted_hits, with_words
+from memgraph_rag.stores.neo4j.answers import add_words, decode_hits, index_width, lucene_query, select_trusted_hits
 from memgraph_rag.stores.neo4j.connection import Execute, Neo4jConnection
 from memgraph_rag.stores.shared import (
     embedding_updates,
@@ -109,7 +109,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         if documents is not None:
             return graph_reads.score_nodes(self._run, vector, documents=documents, k=k)
         query = graph_reads.vector_parameter(vector)
-        hit_rows = self._by_index("read/find_nearest_segments", vector=query, width=index_width(k))
+        hit_rows = self._search_index("read/find_nearest_segments", vector=query, width=index_width(k))
         return select_trusted_hits(decode_hits(hit_rows or []), k) or self._get_hits(
             "read/score_namespace", vector=query, k=k
         )
@@ -156,7 +156,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
             return []
         parameters: dict[str, Any] = {"entity_ids": list(dict.fromkeys(entity_ids))}
         if query is not None and documents is None and self._dialect == "neo4j_2026":
-            neighbour_rows = self._by_index(
+            neighbour_rows = self._search_index(
                 "read/find_near_neighbours", **parameters, vector=query, k=k + 1, width=index_width(k)
             )
             near = relation_rows.decode_neighbours(neighbour_rows or [], k + 1)
@@ -256,7 +256,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
             self._recreate(self._find_misfits(dimension), dimension)
 
     @override
-    def beside(self, namespace: str) -> Neo4jStore:
+    def bind_namespace(self, namespace: str) -> Neo4jStore:
         store = Neo4jStore(
             self._connection, namespace=namespace, read_only=self._read_only,
             embedder=self._embedder, dimension=self._dimension,
@@ -276,7 +276,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         self._require_open()
         self._require_writable()
         for _ in range(TRIES):
-            namespaces = [self.beside(namespace) for namespace in self.namespaces()]
+            namespaces = [self.bind_namespace(namespace) for namespace in self.namespaces()]
             prepared = [(store, store.version(), neo4j_reembed.read_new_vectors(store, again)) for store in namespaces]
             try:
                 self._connection.write(
@@ -389,7 +389,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
 
         return self._connection.read(name, work)
 
-    def _by_index(self, name: str, /, **parameters: Any) -> list[dict[str, Any]] | None:
+    def _search_index(self, name: str, /, **parameters: Any) -> list[dict[str, Any]] | None:
         """Run a statement on an index of embeddings; None while the index is missing or has another dimension."""
         try:
             return self._run(name, **parameters)
@@ -480,7 +480,7 @@ class Neo4jStore(graph_writes.WrittenGraph):
         run = self._runner(execute)
 
         def create(name: str, columns: rows.Columns, /, **parameters: Any) -> None:
-            listed = rows.as_dicts(with_words(columns) if name == "write/create_segments" else columns)
+            listed = rows.as_dicts(add_words(columns) if name == "write/create_segments" else columns)
             for start in range(0, len(listed), ROWS_PER_STATEMENT):
                 run(name, rows=listed[start : start + ROWS_PER_STATEMENT], **parameters)
 

@@ -126,8 +126,8 @@ def _require_whole(graph: DocumentGraph, stored_counts: Mapping[str, int]) -> Do
 def _read_graphs(run: Run, records: Sequence[DocumentRecord]) -> dict[str, DocumentGraph]:
     """Return the stored rows of these documents as graphs, by document id."""
     document_ids = [record.id for record in records]
-    segments = rows.by_document(run("read/list_segments", document_ids=document_ids), document_ids)
-    embeddings = rows.by_document(run("read/list_segment_embeddings", document_ids=document_ids), document_ids)
+    segments = rows.group_by_document(run("read/list_segments", document_ids=document_ids), document_ids)
+    embeddings = rows.group_by_document(run("read/list_segment_embeddings", document_ids=document_ids), document_ids)
     fields: dict[str, dict[str, Any]] = {
         document_id: {
             "segments": tuple(Segment(**row, document_id=document_id) for row in segments[document_id]),

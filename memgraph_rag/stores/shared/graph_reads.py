@@ -150,7 +150,7 @@ def read_sections(run: Run, document_ids: Sequence[str]) -> dict[str, list[Secti
 
 def _read_by_document(run: Run, name: str, document_ids: Sequence[str], record: Callable[..., T]) -> dict[str, list[T]]:
     """Return the records that a statement lists for each of these documents; it runs once for all of them."""
-    stored = rows.by_document(run(name, document_ids=list(document_ids)), document_ids)
+    stored = rows.group_by_document(run(name, document_ids=list(document_ids)), document_ids)
     return {document_id: [record(**row) for row in of_document] for document_id, of_document in stored.items()}
 
 
@@ -178,5 +178,5 @@ def count_rows(run: Run, document_ids: Sequence[str]) -> dict[str, dict[str, int
     An unknown id has an empty mapping. Entities are not counted.
     """
     listed = run("read/count_by_document", document_ids=list(document_ids)) if document_ids else []
-    by_document = rows.by_document(listed, document_ids)
+    by_document = rows.group_by_document(listed, document_ids)
     return {document_id: rows.counts_of_document(counted) for document_id, counted in by_document.items()}

@@ -343,7 +343,7 @@ def learn(run: Run, create: Create, find_near: FindNear, graph: DocumentGraph, *
     stored_mentions = set(read_mentions(run, [document_id])[document_id])
     mentions = tuple(mention for mention in dict.fromkeys(graph.mentions) if mention not in stored_mentions)
     known = {relation.id for relation in read_relations(run, [document_id])[document_id]}
-    new = relation_rows.without_relations(changed(graph, mentions=mentions, titles=()), known)
+    new = relation_rows.drop_relations(changed(graph, mentions=mentions, titles=()), known)
     write = DocumentWrite(run, create, find_near)
     NAMES.create(write, [new])
     relation_writes.check_mentions(new, read_mention_pairs(run, [document_id]))
@@ -366,7 +366,7 @@ def _begin_extending(
                 document_id=document.id,
                 namespace=namespace,
             )
-    segment_ids = rows.by_document(run("read/list_segment_ids", document_ids=document_ids), document_ids)
+    segment_ids = rows.group_by_document(run("read/list_segment_ids", document_ids=document_ids), document_ids)
     for graph in graphs:
         _check_segments(graph, [row["id"] for row in segment_ids[graph.document.id]], of_some=of_some)
     return stored

@@ -280,17 +280,17 @@ def _remove_layers(run: Run, create: Create, document: Row, names: Sequence[str]
 def _select_vectors(survey: _Survey, flaws: Flaws, vectors: Mapping[str, Vector]) -> Vectors:
     """Return the given vectors of nodes and relations that lack one."""
 
-    def of(ids: Iterable[str]) -> dict[str, Vector]:
+    def pick_vectors(ids: Iterable[str]) -> dict[str, Vector]:
         return {node_id: vectors[node_id] for node_id in ids if node_id in vectors}
 
     source = {row["id"]: row["source_id"] for row in survey.relations}
-    relations = of(flaws.unembedded_relations)
+    relations = pick_vectors(flaws.unembedded_relations)
     return Vectors(
         documents=sorted(survey.documents),
-        segments=of(flaws.unembedded_segments),
-        points=of(flaws.unembedded_points),
+        segments=pick_vectors(flaws.unembedded_segments),
+        points=pick_vectors(flaws.unembedded_points),
         relations={node_id: (source[node_id], vector) for node_id, vector in relations.items()},
-        names=of(flaws.unembedded_entities),
+        names=pick_vectors(flaws.unembedded_entities),
     )
 
 

@@ -17,10 +17,10 @@ from memgraph_rag.types import DocumentGraph, Matrix, Neighbour, Relation, Simil
 __all__ = [
     "decode_neighbours",
     "decode_similar",
+    "drop_relations",
     "make_embedding_columns",
     "relation_columns",
     "similar_columns",
-    "without_relations",
 ]
 
 
@@ -47,7 +47,7 @@ def similar_columns(pairs: Iterable[Similar]) -> Columns:
     return field_columns(list(pairs), "source_id", "target_id", "score")
 
 
-def without_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentGraph:
+def drop_relations(graph: DocumentGraph, known: Collection[str]) -> DocumentGraph:
     """Return the graph without the relations with these ids, and without the embeddings that only they need.
 
     Mentions stay. Unknown ids are ignored.

@@ -43,8 +43,6 @@ __all__ = [
     "add_writings",
     "are_distinct",
     "as_dicts",
-    "bound_parameters",
-    "by_document",
     "caption",
     "counts",
     "counts_of_document",
@@ -63,7 +61,9 @@ __all__ = [
     "encode_scalars",
     "entity_columns",
     "field_columns",
+    "group_by_document",
     "link_columns",
+    "list_bound_parameters",
     "mention_columns",
     "namespace_id",
     "next_columns",
@@ -115,7 +115,7 @@ def namespace_id(namespace: str) -> str:
     return make_id(namespace, "namespace")
 
 
-def bound_parameters(namespace: str) -> dict[str, str]:
+def list_bound_parameters(namespace: str) -> dict[str, str]:
     """Return the parameters that a store binds once for every statement."""
     return {"namespace": namespace, "namespace_id": namespace_id(namespace)}
 
@@ -343,7 +343,7 @@ def decode_document(row: Row) -> DocumentRecord:
     return DocumentRecord(**{**row, "layers": tuple(row["layers"]), "metadata": metadata})
 
 
-def by_document(rows: Iterable[dict[str, Any]], document_ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+def group_by_document(rows: Iterable[dict[str, Any]], document_ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each of these documents, in order, without their column ``document_id``.
 
     A document without rows has an empty list. The given rows lose the column too. A row of another document raises

@@ -65,7 +65,7 @@ class StoredGraph(BaseStore):
     def __init__(self, namespace: str, *, read_only: bool = False) -> None:
         self._namespace = namespace
         self._read_only = read_only
-        self._bound = rows.bound_parameters(namespace)
+        self._bound = rows.list_bound_parameters(namespace)
 
     @abstractmethod
     def _run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:

@@ -159,7 +159,7 @@ class CommunitiesLayer:
         segments = [segment for segment in graph.list_indexed_segments(since=-1) if not segment.echo]
         entity_ids = sorted({entity_id for segment in segments for entity_id in segment.entities})
         entities = [entity for part in _parts(entity_ids) for entity in graph.entities(part)]
-        of_entities = self._component(EntityGraph.of_names(entities, segments))
+        of_entities = self._component(EntityGraph.from_names(entities, segments))
         tree = grow_tree(of_entities, segments, most_members=self._most_members, seed=self._seed)
         texts = {segment.id: sha256(segment.text.encode("utf-8", "surrogatepass")).hexdigest() for segment in segments}
         documents = {segment.id: (segment.document_id,) for segment in segments}
@@ -219,7 +219,7 @@ class CommunitiesLayer:
         counts = (work.language or work.models.embedder).count_tokens(texts)
         edges: list[Summarizes] = []
         for place, report, tokens in zip(places, reports, counts, strict=True):
-            below = _below(work, place)
+            below = _weigh_parts(work, place)
             total = sum(below.values())
             overview = _overview(work, place, report, tokens)
             edges += [Summarizes(overview.id, target, weight / total) for target, weight in below.items()]
@@ -308,7 +308,7 @@ def _names(work: _Work, place: int) -> list[str]:
     return [work.graph.entities[member].name for member in members]
 
 
-def _below(work: _Work, place: int) -> dict[str, float]:
+def _weigh_parts(work: _Work, place: int) -> dict[str, float]:
     """Return the weights of the nodes below a community, by id: communities weigh their number of members, others 1.
 
     The others are segments, or the summaries of elements.
@@ -327,7 +327,7 @@ def _documents(work: _Work, place: int) -> tuple[str, ...]:
     """Return the ids of all documents that a community is based on, sorted."""
     children = work.tree.communities[place].children
     documents = {document_id for child in children for document_id in work.overviews[child].documents}
-    documents.update(*(work.documents[node_id] for node_id in _below(work, place) if node_id in work.documents))
+    documents.update(*(work.documents[node_id] for node_id in _weigh_parts(work, place) if node_id in work.documents))
     return tuple(sorted(documents))
 
 

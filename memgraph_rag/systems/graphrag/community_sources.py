@@ -110,7 +110,7 @@ class Sources:
         self._weights = [math.log2(1 + degree) for degree in degrees]
         self._sentences: dict[str, list[tuple[tuple[int, int], str]]] = {}
 
-    def of_segments(self, segment_ids: Iterable[str], members: Iterable[int]) -> Iterator[Source]:
+    def list_sources(self, segment_ids: Iterable[str], members: Iterable[int]) -> Iterator[Source]:
         """Yield the sentences that name members, weighted by the members' degrees.
 
         A segment without such a sentence yields its first sentence, with weight 0. An unknown segment yields nothing.

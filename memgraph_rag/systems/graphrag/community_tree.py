@@ -52,7 +52,7 @@ def grow_tree(
         most_members: a community of more members is divided, if Leiden finds a division.
         seed: seed of Leiden.
     """
-    communities = _with_top(hierarchy(graph.edges, most_members=most_members, seed=seed))
+    communities = _append_top(hierarchy(graph.edges, most_members=most_members, seed=seed))
     lowest = _find_lowest(communities)
     return CommunityTree(
         communities,
@@ -66,7 +66,7 @@ def make_key(*parts: object) -> str:
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _with_top(communities: list[Community]) -> list[Community]:
+def _append_top(communities: list[Community]) -> list[Community]:
     """Append a community over all communities without a parent, if there are several."""
     under = {child for community in communities for child in community.children}
     roots = [place for place in range(len(communities)) if place not in under]
@@ -119,13 +119,13 @@ def _group_relations(
     under: defaultdict[int, list[Relation]] = defaultdict(list)
     for relation in relations:
         ends = (graph.place_of.get(relation.source_id), graph.place_of.get(relation.target_id))
-        held = [_above(lowest[end], parents) for end in ends if end is not None and end in lowest]
+        held = [_list_ancestors(lowest[end], parents) for end in ends if end is not None and end in lowest]
         if len(held) == 2 and (common := _first_common(*held)) is not None:
             under[common].append(relation)
     return dict(under)
 
 
-def _above(place: int, parents: Mapping[int, int]) -> list[int]:
+def _list_ancestors(place: int, parents: Mapping[int, int]) -> list[int]:
     """Return a community and all communities above it, lowest first."""
     line = [place]
     while line[-1] in parents:

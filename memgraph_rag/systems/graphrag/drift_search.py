@@ -25,7 +25,7 @@ from memgraph_rag.lexical.replies import parse_questions
 from memgraph_rag.strategies.reflection import Reflection, ask
 from memgraph_rag.strategies.token_budget import cost, may_ask
 from memgraph_rag.systems.graphrag.element_context import ElementContext
-from memgraph_rag.systems.graphrag.local_search import LocalBudget, choose_around
+from memgraph_rag.systems.graphrag.local_search import LocalBudget, choose_nodes
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
 from memgraph_rag.types import Step, StopReason, as_line
 
@@ -179,7 +179,7 @@ class _FollowUps:
         context = self._context
         if self._elements:
             budget = replace(self._budget, tokens=min(self._budget.tokens, context.session.tokens_left))
-            found = choose_around(question, self._tree, self._elements, context, budget)
+            found = choose_nodes(question, self._tree, self._elements, context, budget)
             new = [replace(item, via=question) for item in found if item.node.id not in self.seen]
         else:
             hits = context.search.find(question, k=self._segments + len(self.seen), documents=context.documents)

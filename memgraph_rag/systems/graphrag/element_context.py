@@ -73,7 +73,7 @@ class ElementContext:
     def list_reports(self, entities: Sequence[Overview], tree: ReportTree) -> list[Overview]:
         """Return the reports of levels 0 to 2 on communities of these entities, by number of these, then by rating."""
         ids = {entity.id for entity in entities}
-        lowest = [report.id for report in tree.reports if not tree.below(report)]
+        lowest = [report.id for report in tree.reports if not tree.list_parts(report)]
         matches: Counter[str] = Counter()
         for edge in self._context.graph.successors(lowest) if lowest else []:
             if edge.target_id in ids:

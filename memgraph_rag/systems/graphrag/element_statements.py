@@ -67,7 +67,7 @@ class SummarizedElements:
             summary = of_claims.get((claim.title, " ".join(claim.descriptions)))
             if summary is not None and claim.ends[0] in entities:
                 claims[entities[claim.ends[0]]].append(summary)
-        graph = EntityGraph.of_elements((Entity(key, title, title, ()) for title, key in entities.items()), related)
+        graph = EntityGraph.from_elements((Entity(key, title, title, ()) for title, key in entities.items()), related)
         documents = {title: {*item.documents} for title, item in by_title.items()}
         elements = (*table.entities.values(), *table.relations.values())
         outdated = sum(documents.get(element.title) != element.documents for element in elements)

@@ -46,7 +46,7 @@ class EntityGraph:
     place_of: Mapping[str, int]
 
     @classmethod
-    def of_names(cls, entities: Iterable[Entity], segments: Sequence[IndexedSegment]) -> EntityGraph:
+    def from_names(cls, entities: Iterable[Entity], segments: Sequence[IndexedSegment]) -> EntityGraph:
         """Build the graph of these entities, joined by the segments that name both.
 
         Echoes, and co-mentions in a segment that names more than ``MOST_NAMED`` entities, are ignored. The weight of an
@@ -60,11 +60,11 @@ class EntityGraph:
             for segment in segments
             if not segment.echo
         }
-        edges = _by_information(_pairs(named.values(), len(ordered)), named, len(ordered))
+        edges = _weigh_by_information(_pairs(named.values(), len(ordered)), named, len(ordered))
         return cls(ordered, edges, named, _degrees(edges, len(ordered)), places)
 
     @classmethod
-    def of_elements(cls, entities: Iterable[Entity], related: Mapping[tuple[str, str], float]) -> EntityGraph:
+    def from_elements(cls, entities: Iterable[Entity], related: Mapping[tuple[str, str], float]) -> EntityGraph:
         """Build the graph of extracted entities. An edge weighs the summed strength of the relations of its ends.
 
         Args:
@@ -105,7 +105,7 @@ def _sum_edges(related: Sequence[tuple[int, int]], strengths: NDArray[np.float64
     return _edges(unique, np.bincount(places, strengths[of_two]).astype(np.float64), entities)
 
 
-def _by_information(pairs: NDArray[np.int64], named: Mapping[str, Sequence[int]], entities: int) -> Edges:
+def _weigh_by_information(pairs: NDArray[np.int64], named: Mapping[str, Sequence[int]], entities: int) -> Edges:
     """Return the edges of co-mentions, weighted by pointwise mutual information and pruned."""
     codes, counts = np.unique(pairs, return_counts=True)
     if not len(codes):

@@ -115,7 +115,7 @@ class GraphragGlobal:
         self._batch_tokens = batch_tokens
         self._most_batches = most_batches
         self._level = level
-        self._rate, self._reduce = {"picked": (_pick, _by_report), "written": (_write, _in_order)}[points]
+        self._rate, self._reduce = {"picked": (_pick, _choose_reports), "written": (_write, _choose_points)}[points]
         self._dynamic = dynamic
         self._most_judged = most_judged
         self._seed = seed
@@ -167,7 +167,7 @@ class GraphragGlobal:
                     rated.add(report.id)
                     if _rating(report, context) < _LEAST_RATING:
                         continue
-                    below += tree.below(report)
+                    below += tree.list_parts(report)
                 chosen[report.id] = report
                 for above in tree.line(report.id)[:-1]:
                     chosen.pop(above, None)
@@ -263,7 +263,7 @@ def _write(question: str, batch: Sequence[Overview], context: ReadingContext) ->
     ]
 
 
-def _by_report(rated: Sequence[_Rated], room: int) -> list[Chosen]:
+def _choose_reports(rated: Sequence[_Rated], room: int) -> list[Chosen]:
     """Return the reports whose findings are read, that of the best rated one first; a report counts as a whole."""
     by_report: dict[str, list[_Rated]] = {}
     for item in sorted(rated, key=lambda item: (-item.rating, -item.cosine)):
@@ -278,7 +278,7 @@ def _by_report(rated: Sequence[_Rated], room: int) -> list[Chosen]:
     return chosen
 
 
-def _in_order(rated: Sequence[_Rated], room: int) -> list[Chosen]:
+def _choose_points(rated: Sequence[_Rated], room: int) -> list[Chosen]:
     """Return the points in the order of their scores, ties in the order of the batches, up to the first too long one.
 
     Points of one report that follow each other are read together.

@@ -23,7 +23,7 @@ from memgraph_rag.systems.graphrag.element_context import ElementContext
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
 from memgraph_rag.types import Neighbour, Node, Overview, Step, StopReason
 
-__all__ = ["GraphragLocal", "LocalBudget", "choose_around"]
+__all__ = ["GraphragLocal", "LocalBudget", "choose_nodes"]
 
 _HITS = 20  # segments whose entities are taken
 _CANDIDATES = 64  # of each kind
@@ -82,7 +82,7 @@ class GraphragLocal:
         """
         tree = ReportTree(context)
         budget = replace(self._budget, tokens=self._room(context))
-        chosen = choose_around(question, tree, ElementContext(context), context, budget) if tree else []
+        chosen = choose_nodes(question, tree, ElementContext(context), context, budget) if tree else []
         if not chosen:
             note = "no entity of this memory has to do with the question; read by search instead"
             yield from read_by_search(question, context, note if tree else tree.note)
@@ -96,13 +96,13 @@ class GraphragLocal:
         return room if most is None else min(room, most - context.session.usage.prompt_tokens)
 
 
-def choose_around(
+def choose_nodes(
     question: str, tree: ReportTree, elements: ElementContext, context: ReadingContext, budget: LocalBudget
 ) -> list[Chosen]:
     """Return what a local search reads for a question, in reading order; empty if no entity has to do with it."""
     if elements:
-        return _around_elements(question, tree, elements, context, budget)
-    entity_ids = entities_near(question, context, most=budget.entities)
+        return _choose_elements(question, tree, elements, context, budget)
+    entity_ids = find_entities(question, context, most=budget.entities)
     if not entity_ids:
         return []
     chosen: dict[str, Chosen] = {}
@@ -118,7 +118,7 @@ def choose_around(
     return list(chosen.values())
 
 
-def _around_elements(
+def _choose_elements(
     question: str, tree: ReportTree, elements: ElementContext, context: ReadingContext, budget: LocalBudget
 ) -> list[Chosen]:
     """Return the nodes of each kind up to the first one that exceeds the kind's share, as released."""
@@ -150,7 +150,7 @@ def _take_fitting(overviews: Sequence[Overview], tokens: int) -> Sequence[Overvi
     return overviews[: len(take_fitting(overviews, tokens))]
 
 
-def entities_near(question: str, context: ReadingContext, *, most: int) -> list[str]:
+def find_entities(question: str, context: ReadingContext, *, most: int) -> list[str]:
     """Return the ids of the entities that a question names, then of those in the best segments, best first.
 
     Each id comes once, and at most ``most`` come in all.

@@ -45,15 +45,15 @@ class ReportTree:
         under = {report.id for reports in self._below.values() for report in reports}
         self._above = {lower.id: upper for upper, lower_ones in self._below.items() for lower in lower_ones}
         self.tops = [report for report in self.reports if report.id not in under]
-        while len(self.tops) == 1 and self.below(self.tops[0]):
-            self.tops = self.below(self.tops[0])
+        while len(self.tops) == 1 and self.list_parts(self.tops[0]):
+            self.tops = self.list_parts(self.tops[0])
         self._lacking = _lacking(self.reports, context)
         self._cosines: dict[str, float] = {}
 
     def __bool__(self) -> bool:
         return bool(self.reports)
 
-    def below(self, report: Overview) -> list[Overview]:
+    def list_parts(self, report: Overview) -> list[Overview]:
         """Return the child reports of a report that are in the scope, by descending weight; empty for a lowest one."""
         return self._below.get(report.id, [])
 
@@ -64,7 +64,7 @@ class ReportTree:
         """
         reports = self.tops
         for _ in range(level):
-            reports = [lower for report in reports for lower in self.below(report) or [report]]
+            reports = [lower for report in reports for lower in self.list_parts(report) or [report]]
         return reports
 
     def line(self, report_id: str) -> list[str]:
@@ -88,9 +88,10 @@ class ReportTree:
         cut = {report.id: report for report in level}
         room = most_tokens - _tokens(level)
         while level:
-            split = self._take_fitting(question, [report for report in level if self.below(report)], self._gain, room)
+            inner = [report for report in level if self.list_parts(report)]
+            split = self._take_fitting(question, inner, self._gain, room)
             room -= sum(map(self._gain, split))
-            level = [lower for report in split for lower in self.below(report)]
+            level = [lower for report in split for lower in self.list_parts(report)]
             for report in split:
                 del cut[report.id]
             cut |= {report.id: report for report in level}
@@ -98,7 +99,7 @@ class ReportTree:
 
     def _gain(self, report: Overview) -> int:
         """Return how many more tokens the children of a report have than the report."""
-        return _tokens(self.below(report)) - report.tokens
+        return _tokens(self.list_parts(report)) - report.tokens
 
     def _take_fitting(
         self, question: str, reports: Sequence[Overview], tokens: Callable[[Overview], int], room: int

@@ -57,7 +57,7 @@ class NameWalk:
         """
         with context.look() as (index, view):
             search = _search(context, index)
-            found = search.by_names(query, view, k=k, names=self._names, edges=self._edges) if len(view.rows) else []
+            found = search.rank_names(query, view, k=k, names=self._names, edges=self._edges) if len(view.rows) else []
         return context.evidence(found)
 
 
@@ -92,7 +92,7 @@ class FactWalk:
             chosen = self._choose(facts)
         with context.look() as (index, view):
             search = _search(context, index)
-            found = search.by_facts(query, view, k=k, relations=chosen, edges=self._edges) if len(view.rows) else []
+            found = search.rank_facts(query, view, k=k, relations=chosen, edges=self._edges) if len(view.rows) else []
         return context.evidence(found)
 
 

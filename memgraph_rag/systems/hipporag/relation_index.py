@@ -77,7 +77,7 @@ class Relations:
         columns = (self.ids, self.sources, self.targets, self.descriptions, self.segments)
         return Relation(*(str(column[place]) for column in columns))
 
-    def with_others(self, others: Relations) -> Relations:
+    def join(self, others: Relations) -> Relations:
         """Return these and the other relations together, in the order of their ids. An id of both comes twice."""
         parts = (np.concatenate([getattr(self, field.name), getattr(others, field.name)]) for field in fields(self))
         both = Relations(*parts)
@@ -139,7 +139,7 @@ class RelationIndex:
         if facts:
             self._add_phrases(facts)
             vectors = np.asarray(self._embedder.embed([fact.text for fact in facts]), np.float32)
-            self.relations = self.relations.with_others(Relations.make(facts, vectors))
+            self.relations = self.relations.join(Relations.make(facts, vectors))
         joined = {*self.relations.sources, *self.relations.targets}
         self.names = {name: self.names[name] for name in sorted(joined & self.names.keys())}
 

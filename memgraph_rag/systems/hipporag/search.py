@@ -66,7 +66,7 @@ class HippoSearch:
         self._recognizer = recognizer
         self._last: tuple[View, int, Edges, NameGraph] | None = None
 
-    def by_names(
+    def rank_names(
         self, question: str, view: View, *, k: int, names: Sequence[str] | None = None, edges: Edges = "released"
     ) -> list[SegmentMatch]:
         """Return the k best segments of the view for the names of the question, best first (HippoRAG).
@@ -83,11 +83,11 @@ class HippoSearch:
         graph, cosines = self._graph(view, edges), self._cosines(question, view)
         seeds = self._nearest(find_names(question, self._recognizer) if names is None else names, graph)
         if not seeds:
-            return _by_cosine(cosines, view, k)
+            return _rank_by_cosine(cosines, view, k)
         mass = pagerank(graph.among_names, self._specific(dict.fromkeys(seeds, 1.0), graph), damping=DAMPING)
         return self._matches(graph.facts_about @ mass, cosines, mass, seeds, graph, view, k)
 
-    def by_facts(
+    def rank_facts(
         self,
         question: str,
         view: View,
@@ -118,7 +118,7 @@ class HippoSearch:
             if relations is None or chosen:
                 seeds |= dict.fromkeys(self._list_unjoined_names(question, graph), 1.0)
         if not seeds:
-            return _by_cosine(cosines, view, k)
+            return _rank_by_cosine(cosines, view, k)
         reset = np.concatenate([_PASSAGES * _scale(cosines), self._specific(seeds, graph)])
         mass = pagerank(graph.with_segments, reset, damping=DAMPING)
         on_segments, on_names = mass[: len(view.rows)], mass[len(view.rows) :]
@@ -252,7 +252,7 @@ def _scale(scores: Scores) -> Scores:
     return (scores - low) / (high - low) if high > low else np.ones(len(scores))
 
 
-def _by_cosine(cosines: Scores, view: View, k: int) -> list[SegmentMatch]:
+def _rank_by_cosine(cosines: Scores, view: View, k: int) -> list[SegmentMatch]:
     places = rank_places(cosines, view, count=max(k, 1))[:k]
     return [
         SegmentMatch(view.ids.get_id(int(place)), float(cosines[place]), {"vector": rank}, cosine=float(cosines[place]))

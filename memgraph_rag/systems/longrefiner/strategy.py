@@ -113,8 +113,8 @@ class LongRefiner:
         tree = self._tree(question, context)
         if not tree.passages:
             return
-        local = tree.local_scores(self._of_passages(question, tree, context))
-        level, from_outline = self._from_outline(tree, context)
+        local = tree.local_scores(self._score_passages(question, tree, context))
+        level, from_outline = self._score_outline(tree, context)
         taken = tree.select(local + from_outline, most_tokens=self._room(context), most_segments=context.limits.nodes)
         looks_for = "" if level is None else f"whole sections, with probability {level:.2f}"
         yield from _read(tree, taken, {_SOURCES[self._scorer]: local, "outline": from_outline}, context, looks_for)
@@ -128,7 +128,7 @@ class LongRefiner:
             tree.add(sections, context.graph.list_segments(document_id))
         return tree
 
-    def _of_passages(self, question: str, tree: OutlineTree, context: ReadingContext) -> dict[int, float]:
+    def _score_passages(self, question: str, tree: OutlineTree, context: ReadingContext) -> dict[int, float]:
         """Return the local score of each passage by place, before scaling."""
         if self._scorer == "bm25":
             return _keyword_scores(question, tree)
@@ -137,7 +137,7 @@ class LongRefiner:
         scores = self._reranker.score(question, [as_line(passage.text) for passage in tree.passages.values()])
         return dict(zip(tree.passages, map(float, scores), strict=True))
 
-    def _from_outline(self, tree: OutlineTree, context: ReadingContext) -> tuple[float | None, Scores]:
+    def _score_outline(self, tree: OutlineTree, context: ReadingContext) -> tuple[float | None, Scores]:
         """Return R_q (None if the model was not asked) and the (n,) scores R_q × global."""
         nothing, outlines = tree.global_scores(()), _list_section_places(tree)
         if (

@@ -154,7 +154,7 @@ class ContextLayer:
     def _summarize(self, accounts: Sequence[_Account], language: LanguageModel, progress: Progress | None) -> None:
         """Let the model write the summaries, and the titles of documents without a title."""
         asked = [(account, header, task) for account in accounts for header, task in self._list_requests(account)]
-        prompts = [_about(header, task, language, account.document.title) for account, header, task in asked]
+        prompts = [_write_prompt(header, task, language, account.document.title) for account, header, task in asked]
         generations = language.generate(
             [item for item in prompts if item is not None],
             max_tokens=_WRITTEN_TOKENS,
@@ -225,7 +225,7 @@ def _annotations(account: _Account) -> Iterable[Annotation]:
             )
 
 
-def _about(header: _Header, task: str, language: LanguageModel, title: str) -> Prompt | None:
+def _write_prompt(header: _Header, task: str, language: LanguageModel, title: str) -> Prompt | None:
     """Return the prompt about the beginning of a header's segments, or None if they hold no text."""
     told = f"The document is called {as_line(title)[:_MOST_CHARACTERS]}. " if title.strip() else ""
     batch = next(iter(batches(header.segments, language, _READ_TOKENS)), None)

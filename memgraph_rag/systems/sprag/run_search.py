@@ -79,7 +79,7 @@ def join_runs(
     for rank, item in ((rank, item) for ranked in rankings for rank, (item, _) in enumerate(ranked)):
         if item.segment.id not in best or rank < best[item.segment.id][0]:
             best[item.segment.id] = rank, item
-    segments = {name: item.segment for name, (_, item) in best.items()} | _between(runs[:k], meta, best, graph)
+    segments = {name: item.segment for name, (_, item) in best.items()} | _read_gaps(runs[:k], meta, best, graph)
     found = (_join_run(run, meta.ids[run.start : run.end], segments, best) for run in runs[:k])
     return [item for item in found if item is not None]
 
@@ -119,7 +119,7 @@ def _values(
     return values
 
 
-def _between(runs: Iterable[Run], meta: MetaDocument, known: Container[str], graph: NodeReader) -> dict[str, Segment]:
+def _read_gaps(runs: Iterable[Run], meta: MetaDocument, known: Container[str], graph: NodeReader) -> dict[str, Segment]:
     """Read the segments of runs that are not in a ranking, and return them by id."""
     missing = [segment_id for run in runs for segment_id in meta.ids[run.start : run.end] if segment_id not in known]
     return {node.id: node for node in graph.nodes(missing) if isinstance(node, Segment)} if missing else {}

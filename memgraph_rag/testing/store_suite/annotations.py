@@ -37,7 +37,7 @@ def with_annotations(
     )
 
 
-def with_places(store: GraphStore, graph: DocumentGraph) -> DocumentGraph:
+def add_places(store: GraphStore, graph: DocumentGraph) -> DocumentGraph:
     """Return the document with ids and places in its annotations."""
     layers: dict[str, int] = {}
     items = []
@@ -49,7 +49,7 @@ def with_places(store: GraphStore, graph: DocumentGraph) -> DocumentGraph:
 
 
 def test_annotations_are_read_unchanged(store: GraphStore) -> None:
-    graph = with_places(
+    graph = add_places(
         store, with_annotations(with_annotations(make_graph(store.namespace)), "another", (HOSTILE, "z"))
     )
 
@@ -68,7 +68,7 @@ def test_segments_get_new_embeddings_with_a_layer(store: GraphStore) -> None:
     store.write(bare)
     version = store.version()
     count = len(bare.segments)
-    graph = replace(with_places(store, with_annotations(bare)), segment_embeddings=random_units(count, seed=7))
+    graph = replace(add_places(store, with_annotations(bare)), segment_embeddings=random_units(count, seed=7))
 
     assert store.extend(graph, layers=["own"]).counts["Annotation"] == 2
 
@@ -84,7 +84,7 @@ def test_segments_get_new_embeddings_with_a_layer(store: GraphStore) -> None:
 def test_removing_layer_restores_embeddings(store: GraphStore) -> None:
     bare = make_graph(store.namespace, named=False)
     embeddings = random_units(len(bare.segments), seed=7)
-    store.write(replace(with_places(store, with_annotations(bare)), segment_embeddings=embeddings))
+    store.write(replace(add_places(store, with_annotations(bare)), segment_embeddings=embeddings))
 
     receipt = store.extend(bare, layers=["own"])
 
@@ -109,7 +109,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("change", REFUSED.values(), ids=REFUSED)
 def test_incomplete_annotations_are_refused(store: GraphStore, change: dict[str, Any]) -> None:
-    graph = with_places(store, with_annotations(make_graph(store.namespace)))
+    graph = add_places(store, with_annotations(make_graph(store.namespace)))
     first, *others = graph.annotations
     wrong = replace(graph, annotations=(replace(first, **change), *others))
 
@@ -119,7 +119,7 @@ def test_incomplete_annotations_are_refused(store: GraphStore, change: dict[str,
 
 
 def test_annotations_of_echoes_are_refused(store: GraphStore) -> None:
-    graph = with_places(store, with_annotations(make_graph(store.namespace, named=False)))
+    graph = add_places(store, with_annotations(make_graph(store.namespace, named=False)))
     segments = (replace(graph.segments[0], echo=True), *graph.segments[1:])
     record = replace(graph.document, echoes=1)
 

@@ -10,7 +10,7 @@ import pytest
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentNotFound, StoreError
 from memgraph_rag.testing.sample_graphs import DIMENSION, MakeStore, make_graph, make_question, random_units
-from memgraph_rag.testing.store_suite.annotations import with_annotations, with_places
+from memgraph_rag.testing.store_suite.annotations import add_places, with_annotations
 from memgraph_rag.testing.store_suite.clusters import with_clusters
 from memgraph_rag.testing.store_suite.outlines import make_outlined
 from memgraph_rag.testing.store_suite.relations import make_related
@@ -29,10 +29,8 @@ def make_all_kinds(store: GraphStore) -> list[DocumentGraph]:
         make_related(namespace, "related", levels=(1,), title="Alice"),
         make_graph(namespace, "empty", ()),
         with_clusters(namespace, make_graph(namespace, "clustered", levels=(2, 1))),
-        with_places(store, with_annotations(with_annotations(make_outlined(namespace, "A", key="outlined")), "thing")),
-        with_places(
-            store, with_annotations(make_related(namespace, "annotated", ("Bob met Carol.", "Carol saw Eve.")))
-        ),
+        add_places(store, with_annotations(with_annotations(make_outlined(namespace, "A", key="outlined")), "thing")),
+        add_places(store, with_annotations(make_related(namespace, "annotated", ("Bob met Carol.", "Carol saw Eve.")))),
         make_graph(namespace, "bare", named=False),
     ]
 

@@ -9,7 +9,7 @@ import pytest
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import DocumentChanged, StoreError
 from memgraph_rag.testing.sample_graphs import MakeStore, make_graph
-from memgraph_rag.testing.store_suite.annotations import with_places
+from memgraph_rag.testing.store_suite.annotations import add_places
 from memgraph_rag.types import Action, Annotation, DocumentGraph
 
 TEXTS = ("Ann lives here. ", "Tom left. ", "Ann came. ", "It rained. ")
@@ -23,7 +23,7 @@ def make_page(store: GraphStore, count: int, key: str = "page") -> DocumentGraph
         for segment in graph.segments
     )
     record = replace(graph.document, layers=("facts",), sha256=f"{count:064}", added_at="2024-05-01T10:00:00+00:00")
-    return with_places(store, replace(graph, document=record, annotations=annotations))
+    return add_places(store, replace(graph, document=record, annotations=annotations))
 
 
 def test_appended_segments_give_the_graph_of_one_write(make_store: MakeStore) -> None:

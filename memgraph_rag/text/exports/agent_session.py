@@ -33,7 +33,7 @@ class AgentTurn:
     time: str = ""
 
     @classmethod
-    def of_words(cls, role: str, words: str, time: str = "") -> AgentTurn:
+    def from_words(cls, role: str, words: str, time: str = "") -> AgentTurn:
         """Return a turn that its words identify, for a client whose log and hooks number turns differently."""
         return cls(f"{role}/{hashlib.sha256(words.encode()).hexdigest()[:16]}", role, words, time)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from memgraph_rag.text.exports.conversations import chat_document, each, make_message, utc_time, with_attachments
+from memgraph_rag.text.exports.conversations import append_attachments, chat_document, each, make_message, utc_time
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -70,7 +70,7 @@ def _message(message: Mapping[str, Any], files: ExportFiles) -> Message | None:
         return None
     names = [str(item.get("name", "")) for item in details.get("attachments") or ()]
     attachments = [(name, files.attachment(name)) for name in names if name]
-    text = with_attachments(_text(message.get("content") or {}), attachments)
+    text = append_attachments(_text(message.get("content") or {}), attachments)
     return make_message(role, text, utc_time(message.get("create_time")))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memgraph_rag.text.exports.conversations import chat_document, each, make_message, with_attachments
+from memgraph_rag.text.exports.conversations import append_attachments, chat_document, each, make_message
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -49,5 +49,5 @@ def _message(message: Mapping[str, Any]) -> Message | None:
         for file in message.get("attachments") or ()
     ]
     return make_message(
-        _ROLES.get(message["sender"], message["sender"]), with_attachments(said, files), message.get("created_at")
+        _ROLES.get(message["sender"], message["sender"]), append_attachments(said, files), message.get("created_at")
     )

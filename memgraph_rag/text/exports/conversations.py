@@ -16,7 +16,7 @@ from memgraph_rag.errors import DocumentError, MemgraphRagError
 from memgraph_rag.text.chat import MAX_SPEAKER, render
 from memgraph_rag.types import Document, Failure, Message, as_line
 
-__all__ = ["by_month", "chat_document", "each", "make_message", "utc_time", "with_attachments"]
+__all__ = ["append_attachments", "chat_document", "each", "make_message", "split_by_month", "utc_time"]
 
 _MOST_TITLE, _MOST_KEY = 300, 480
 
@@ -43,7 +43,7 @@ def make_message(speaker: object, text: object, time: object) -> Message | None:
     return Message(name or "unknown", content, time if isinstance(time, str) and time else None)
 
 
-def with_attachments(text: str, attachments: Iterable[tuple[str, str]]) -> str:
+def append_attachments(text: str, attachments: Iterable[tuple[str, str]]) -> str:
     """Return a message's text, followed by the name and the text of each attachment that has a text."""
     return "\n\n".join([text, *(f"[{as_line(name)}]\n{content}" for name, content in attachments if content)]).strip()
 
@@ -69,7 +69,7 @@ def chat_document(
         yield Document(text, f"{origin}/{chat_id}"[:_MOST_KEY], name, metadata={"format": origin}, turns=turns)
 
 
-def by_month(
+def split_by_month(
     origin: str, chat_id: object, title: object, messages: Iterable[Message | None], *, months: Iterable[str] = ()
 ) -> Iterator[Document]:
     """Yield a document for each month of a conversation, with the month in its key.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memgraph_rag.text.exports.conversations import by_month, each, make_message, with_attachments
+from memgraph_rag.text.exports.conversations import append_attachments, each, make_message, split_by_month
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -41,7 +41,7 @@ def _convert(parts: list[Mapping[str, Any]], files: ExportFiles) -> Iterator[Doc
     title = " / ".join(str(name) for name in (guild.get("name"), channel.get("name")) if name)
     said = {item["id"]: item for part in parts for item in part["messages"] if str(item.get("type")) in _SAID}
     in_order = sorted(said.values(), key=lambda item: str(item["timestamp"]))
-    yield from by_month("discord", channel["id"], title, [_message(item, files) for item in in_order])
+    yield from split_by_month("discord", channel["id"], title, [_message(item, files) for item in in_order])
 
 
 def _message(item: Mapping[str, Any], files: ExportFiles) -> Message | None:
@@ -49,5 +49,5 @@ def _message(item: Mapping[str, Any], files: ExportFiles) -> Message | None:
     attachments = [
         (str(file.get("fileName")), files.attachment(str(file.get("url")))) for file in item.get("attachments") or ()
     ]
-    text = with_attachments(str(item.get("content") or ""), attachments)
+    text = append_attachments(str(item.get("content") or ""), attachments)
     return make_message(author.get("nickname") or author.get("name"), text, item.get("timestamp"))

@@ -95,7 +95,7 @@ def read_cursor(path: Path) -> Iterator[AgentSession]:
 def _cursor_turn(bubble: Mapping[str, Any], composer: Mapping[str, Any]) -> AgentTurn | None:
     role, words = _CURSOR_ROLES.get(bubble.get("type", 0)), as_text(bubble.get("text")).strip()
     moment = as_text(bubble.get("createdAt")) or _format_time(composer.get("createdAt"))
-    return AgentTurn.of_words(role, words, moment) if role and words else None
+    return AgentTurn.from_words(role, words, moment) if role and words else None
 
 
 def _cursor_folders(path: Path) -> dict[str, str]:

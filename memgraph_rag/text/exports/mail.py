@@ -16,7 +16,7 @@ from email.utils import parseaddr
 from pathlib import Path, PurePosixPath
 
 from memgraph_rag.errors import DocumentError
-from memgraph_rag.text.exports.conversations import chat_document, each, make_message, with_attachments
+from memgraph_rag.text.exports.conversations import append_attachments, chat_document, each, make_message
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.text.markup import read_html
 from memgraph_rag.types import Document, Failure, Message
@@ -97,7 +97,7 @@ def _parse(raw: bytes) -> _Mail:
     moment = (
         None if date is None else (date.astimezone(timezone.utc) if date.tzinfo else date).isoformat(timespec="seconds")
     )
-    text = with_attachments(_body(mail), list(_attachments(mail)))
+    text = append_attachments(_body(mail), list(_attachments(mail)))
     own_id = own[0] if own else f"{moment or 'undated'} {address} {subject}"
     return _Mail(own_id, tuple(dict.fromkeys(ids)), subject, make_message(name or address, text, moment))
 

@@ -14,7 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from memgraph_rag.display import show
-from memgraph_rag.text.exports.conversations import by_month, chat_document, each, make_message, utc_time
+from memgraph_rag.text.exports.conversations import chat_document, each, make_message, split_by_month, utc_time
 from memgraph_rag.text.exports.export_files import ExportFiles, read_rows
 from memgraph_rag.types import SESSION, USER, Document, Failure, MetadataValue
 
@@ -163,7 +163,7 @@ def _convert_episodes(group: str, episodes: Iterable[Mapping[str, Any]]) -> Iter
         make_message(episode.get("source_description") or episode.get("name"), episode["content"], episode["valid_at"])
         for episode in in_order
     ]
-    yield from by_month("graphiti", group, group, messages)
+    yield from split_by_month("graphiti", group, group, messages)
 
 
 def _convert_edge(edge: Mapping[str, Any], origin: str = "graphiti") -> Iterator[Document]:
@@ -326,7 +326,7 @@ def _convert_session(session_id: str, messages: Sequence[Mapping[str, Any]]) -> 
     said = [make_message(message["role"], message["content"], message.get("timestamp")) for message in messages]
     user = messages[0].get("user_id")
     owner = {USER: user, SESSION: session_id} if isinstance(user, str) and user else {}
-    for document in by_month("agent-memory", session_id, session_id, said):
+    for document in split_by_month("agent-memory", session_id, session_id, said):
         yield replace(document, metadata={**document.metadata, **owner})
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from memgraph_rag.text.exports.conversations import by_month, each, make_message, utc_time
+from memgraph_rag.text.exports.conversations import each, make_message, split_by_month, utc_time
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -63,7 +63,7 @@ def _convert(
     title = f"#{channel['name']}" if channel.get("name") else members
     placed = sorted(said, key=place)
     months = [(utc_time(place(item)[0]) or "")[:7] for item in placed]  # a late reply stays in the month of its thread
-    yield from by_month("slack", channel["id"], title, [_message(item, people) for item in placed], months=months)
+    yield from split_by_month("slack", channel["id"], title, [_message(item, people) for item in placed], months=months)
 
 
 def _message(item: Mapping[str, Any], people: Mapping[str, str]) -> Message | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memgraph_rag.text.exports.conversations import by_month, each, make_message, utc_time, with_attachments
+from memgraph_rag.text.exports.conversations import append_attachments, each, make_message, split_by_month, utc_time
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -40,7 +40,7 @@ def read(files: ExportFiles) -> Iterator[Document | Failure]:
 
 def _convert(chat: Mapping[str, Any], files: ExportFiles) -> Iterator[Document]:
     messages = [_message(item, files) for item in chat["messages"] if item.get("type") == "message"]
-    yield from by_month("telegram", chat["id"], chat.get("name"), messages)
+    yield from split_by_month("telegram", chat["id"], chat.get("name"), messages)
 
 
 def _message(item: Mapping[str, Any], files: ExportFiles) -> Message | None:
@@ -48,5 +48,5 @@ def _message(item: Mapping[str, Any], files: ExportFiles) -> Message | None:
     listed = [parts] if isinstance(parts, str) else parts
     said = "".join(part if isinstance(part, str) else str(part.get("text", "")) for part in listed)
     file = item.get("file") if not item.get("media_type") else None  # of photos, videos and stickers there is no text
-    text = with_attachments(said, [(file, files.attachment(file))] if isinstance(file, str) else [])
+    text = append_attachments(said, [(file, files.attachment(file))] if isinstance(file, str) else [])
     return make_message(item.get("from"), text, utc_time(item.get("date_unixtime")) or item.get("date"))

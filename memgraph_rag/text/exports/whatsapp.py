@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from memgraph_rag.text.exports.conversations import by_month, each, make_message, with_attachments
+from memgraph_rag.text.exports.conversations import append_attachments, each, make_message, split_by_month
 from memgraph_rag.text.exports.export_files import ExportFiles
 from memgraph_rag.types import Document, Failure, Message
 
@@ -73,7 +73,7 @@ def _convert(name: str, files: ExportFiles) -> Iterator[Document]:
     title = re.sub(r" ?\(\d+\)$", "", stem)
     entries = _entries(_clean(files.read(name).decode("utf-8", "replace")))
     order = _order(entries)
-    yield from by_month("whatsapp", title, title, [_message(entry, order, files) for entry in entries])
+    yield from split_by_month("whatsapp", title, title, [_message(entry, order, files) for entry in entries])
 
 
 def _clean(text: str) -> str:
@@ -134,6 +134,6 @@ def _message(entry: _Entry, order: str, files: ExportFiles) -> Message | None:
     if said is None or (_LEFT_OUT.fullmatch(said["text"].strip()) and not _FILE.search(said["text"])):
         return None
     names = [match["ios"] or match["android"] for match in _FILE.finditer(said["text"])]
-    text = with_attachments(said["text"], [(name.strip(), files.attachment(name.strip())) for name in names])
+    text = append_attachments(said["text"], [(name.strip(), files.attachment(name.strip())) for name in names])
     written = f"{entry.match['date']} {entry.match['hour']}:{entry.match['minute']}"
     return make_message(said["speaker"], text, _time(entry, order) or written)

@@ -101,7 +101,7 @@ def test_reports_without_a_model_quote(memory: Memory) -> None:
 
 def test_keys_are_the_same_in_every_namespace(memory: Memory) -> None:
     deepen(memory)
-    other = memory._parts.store.beside("elsewhere")
+    other = memory._parts.store.bind_namespace("elsewhere")
     parts = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": memory._parts.models.recognizer}
     with Memory(other, layers=["entities"], **parts) as second:
         for record in reversed(memory.documents()):

@@ -29,14 +29,14 @@ def weights(graph: EntityGraph) -> dict[str, float]:
 
 
 def test_relations_of_both_directions_add_up() -> None:
-    graph = EntityGraph.of_elements(entities("abc"), {("b", "a"): 2.0, ("a", "b"): 1.0, ("a", "a"): 5.0})
+    graph = EntityGraph.from_elements(entities("abc"), {("b", "a"): 2.0, ("a", "b"): 1.0, ("a", "a"): 5.0})
     assert weights(graph) == {"ab": 3.0}
     assert graph.degrees.tolist() == [1, 1, 0]
 
 
 def test_rare_company_weighs_more() -> None:
     texts = ["ab", "ab", "ab", "ac", "ac", "ad", "ae", "af", "bf"]
-    graph = EntityGraph.of_names(entities("abcdef"), [segment(i, names) for i, names in enumerate(texts)])
+    graph = EntityGraph.from_names(entities("abcdef"), [segment(i, names) for i, names in enumerate(texts)])
     assert weights(graph)["ac"] > weights(graph)["ad"] > 0
     assert max(weights(graph).values()) == 1
 
@@ -44,8 +44,8 @@ def test_rare_company_weighs_more() -> None:
 @given(st.lists(st.text("abcdefgh", min_size=1, max_size=5), max_size=12))
 def test_order_does_not_matter_and_nobody_is_pruned_away(texts: list[str]) -> None:
     segments = [segment(number, names) for number, names in enumerate(texts)]
-    graph = EntityGraph.of_names(entities("abcdefgh"), segments)
-    again = EntityGraph.of_names(entities("abcdefgh")[::-1], segments[::-1])
+    graph = EntityGraph.from_names(entities("abcdefgh"), segments)
+    again = EntityGraph.from_names(entities("abcdefgh")[::-1], segments[::-1])
     assert weights(graph) == pytest.approx(weights(again))
     assert all(weight > 0 for weight in weights(graph).values())
     joined = {name for names in texts if len(set(names)) > 1 for name in names}
@@ -54,5 +54,5 @@ def test_order_does_not_matter_and_nobody_is_pruned_away(texts: list[str]) -> No
 
 def test_registers_and_echoes_join_nobody() -> None:
     many = "".join(map(chr, range(200, 201 + MOST_NAMED)))
-    graph = EntityGraph.of_names(entities(f"{many}ab"), [segment(0, many), segment(1, "ab", echo=True)])
+    graph = EntityGraph.from_names(entities(f"{many}ab"), [segment(0, many), segment(1, "ab", echo=True)])
     assert len(graph.edges) == 0

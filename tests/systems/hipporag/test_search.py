@@ -55,7 +55,7 @@ def in_memory() -> GraphStore:
 
 def opened(namespace: str = "n") -> GraphStore:
     """The one store of this module, with nothing in that namespace."""
-    store = in_memory().beside(namespace)
+    store = in_memory().bind_namespace(namespace)
     for document_id in store.document_ids():
         store.forget(document_id)
     return store
@@ -170,7 +170,7 @@ class Plain:
         mass = np.linalg.solve(np.eye(len(nodes)) - 0.5 * steps.T, 0.5 * start)
         return dict(zip(nodes, mass, strict=True))
 
-    def by_names(self, names: Sequence[str], edges: Edges) -> dict[str, float] | None:
+    def rank_names(self, names: Sequence[str], edges: Edges) -> dict[str, float] | None:
         seeds = {node for node in (entity_id("n", name) for name in names) if node in self.names}
         for name in names:
             if entity_id("n", name) not in self.names and self.joined:
@@ -187,7 +187,7 @@ class Plain:
             for segment in self.cosine
         }
 
-    def by_facts(self, names: Sequence[str], edges: Edges) -> dict[str, float] | None:
+    def rank_facts(self, names: Sequence[str], edges: Edges) -> dict[str, float] | None:
         scores = [float(row @ self.question) for _, row in self.relations]
         scaled = [
             1.0 if max(scores) == min(scores) else (s - min(scores)) / (max(scores) - min(scores)) for s in scores
@@ -232,7 +232,7 @@ def test_both_equal_their_references(drawn: list[tuple[list[list[str]], bool]], 
     question = f"whom did {' and '.join(asked)} see on day 1?"
     plain = Plain(graphs, question)
     modes = NameWalk(edges=edges), FactWalk(edges=edges)
-    for mode, expected in zip(modes, (plain.by_names(asked, edges), plain.by_facts(asked, edges)), strict=True):
+    for mode, expected in zip(modes, (plain.rank_names(asked, edges), plain.rank_facts(asked, edges)), strict=True):
         found = search.find(question, k=100, mode=mode)
         assert {item.segment.id for item in found} == set(plain.cosine)
         scores = [item.score for item in found]
