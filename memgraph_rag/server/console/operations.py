@@ -31,7 +31,6 @@ from memgraph_rag.server.console.results import (
     Graph,
     KeptQuestions,
     Statements,
-    TokenForm,
     Tokens,
     WalkedQuestion,
     WholeDocument,
@@ -39,7 +38,6 @@ from memgraph_rag.server.console.results import (
 from memgraph_rag.server.results import Remembered
 from memgraph_rag.server.services import Call, Owner
 from memgraph_rag.server.tools import Metadata, Mode, Names, Session, ToolEntry, User, hints, scope_fields
-from memgraph_rag.types.plain import plain_value
 
 if TYPE_CHECKING:
     from memgraph_rag import Memory
@@ -133,7 +131,7 @@ def statements(
     scope = scope_fields(user=user, session=session, since=since, until=until, at=at)
     found = _memory(call).scoped(**scope).statements()
     left_out = max(0, len(found) - limit)
-    return Statements.model_validate({"statements": plain_value(found[:limit]), "left_out": left_out})
+    return Statements(statements=found[:limit], left_out=left_out)
 
 
 def questions(*, call: Call) -> KeptQuestions:
@@ -215,7 +213,7 @@ def revoke_token(*, call: Call, id: Annotated[str, Field(description="The id of 
 
 
 def _list_tokens(owner: Owner, *, made: str = "") -> Tokens:
-    return Tokens(tokens=[TokenForm(**asdict(grant)) for grant in owner.tokens.grants()], made=made)
+    return Tokens(tokens=owner.tokens.grants(), made=made)
 
 
 def _owner(call: Call) -> Owner:

@@ -60,9 +60,8 @@ def read_around(neighbourhood: Neighbourhood) -> Graph:
         GraphNode(id=node_id, text=_cut(getattr(thing, "text", "")), facts=_facts(thing), **form["things"][node_id])
         for node_id, thing in neighbourhood.things.items()
     ]
-    return Graph.model_validate(
-        {"centre": neighbourhood.centre.id, "nodes": nodes, "edges": form["ties"], "left_out": form["left_out"]}
-    )
+    edges, left_out = list(neighbourhood.ties), dict(neighbourhood.left_out)
+    return Graph(centre=neighbourhood.centre.id, nodes=nodes, edges=edges, left_out=left_out)
 
 
 def _facts(thing: Thing) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The schemas of the results of console operations, which programs over HTTP read.
 
 They are complete where those of the tools are short: with ids, scores and spans, because no model pays for them.
-Invariant: no result has the path of a file of this machine, but those of the owner's operations.
+A record that is shown whole is the record itself. Invariant: no result has the path of a file of this machine, but
+those of the owner's operations.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from memgraph_rag.server.results import DocumentChange, Failure, Passage, StoredAnswer, StoredDocument
+from memgraph_rag.server.tokens import Grant
+from memgraph_rag.types import Carrier, Standing, Statement, Tie
 
 __all__ = [
     "FailureList",
@@ -24,23 +27,6 @@ __all__ = [
 ]
 
 
-class Way(BaseModel):
-    """A name through which a passage was reached, and its share of the score (``Carrier``)."""
-
-    entity: str
-    share: float
-    named: bool = Field(description="Whether the query has the name.")
-    source_key: str
-
-
-class Standing(BaseModel):
-    """Whether a statement still holds (``Standing``)."""
-
-    state: Literal["holds", "superseded", "contradicted"]
-    since: str
-    until: str = Field(description="When the next value was said; empty while the statement holds.")
-
-
 class FoundPassage(Passage):
     """A passage with the reasons for its rank (``Evidence``)."""
 
@@ -48,7 +34,7 @@ class FoundPassage(Passage):
     segment_id: str
     score: float
     why: dict[str, int] = Field(description="The rank, from 1, in each list that has the passage, by the list's name.")
-    path: list[Way]  # pyright: ignore[reportIncompatibleVariableOverride] - the same names, with more of each
+    path: list[Carrier]  # pyright: ignore[reportIncompatibleVariableOverride] - the same names, with more of each
     standing: Standing | None
 
 
@@ -127,47 +113,19 @@ class GraphNode(BaseModel):
     facts: dict[str, Any] = Field(description="More of it, by name; which names depends on the type.")
 
 
-class GraphEdge(BaseModel):
-    """An edge of the graph (``Tie``)."""
-
-    kind: str
-    source_id: str
-    target_id: str
-    weight: float
-    text: str
-    order: int = Field(description="The place in the order of reading, from 1; 0 for other edges.")
-
-
 class Graph(BaseModel):
     """The graph around a thing, with the ids of its nodes (``Neighbourhood``)."""
 
     centre: str = Field(description="The id of the thing in the middle.")
     nodes: list[GraphNode]
-    edges: list[GraphEdge]
+    edges: list[Tie]
     left_out: dict[str, int]
-
-
-class StatementForm(BaseModel):
-    """A statement of a person about itself (``Statement``)."""
-
-    kind: str
-    user: str
-    speaker: str
-    attribute: str
-    value: str
-    quote: str
-    said: str
-    document_id: str
-    document_key: str
-    start: int
-    end: int
-    standing: Standing | None = Field(description="Whether it still holds; null for instructions and preferences.")
 
 
 class Statements(BaseModel):
     """Statements by user, speaker and attribute, oldest first; then instructions and preferences."""
 
-    statements: list[StatementForm]
+    statements: list[Statement]
     left_out: int = Field(description="The number of further statements.")
 
 
@@ -243,19 +201,8 @@ class Checks(BaseModel):
     checks: list[Check]
 
 
-class TokenForm(BaseModel):
-    """A token, without its secret (``Grant``)."""
-
-    id: str
-    namespace: str
-    label: str
-    created_at: int = Field(description="Seconds since 1970.")
-    expires_at: int = Field(description="Seconds since 1970; 0 for never.")
-    is_damaged: bool
-
-
 class Tokens(BaseModel):
     """The tokens that are not revoked, oldest first."""
 
-    tokens: list[TokenForm]
+    tokens: list[Grant]
     made: str = Field("", description="The secret of a token that this call created. It is shown once.")
