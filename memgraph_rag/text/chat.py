@@ -17,12 +17,12 @@ from memgraph_rag.errors import DocumentError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.types import Message, Turn
 
-__all__ = ["MAX_SPEAKER", "count_unread_times", "read_message", "render"]
+__all__ = ["BETWEEN_TURNS", "MAX_SPEAKER", "count_unread_times", "read_message", "render", "write_paragraph"]
 
 MAX_SPEAKER = 256
 """Most characters of a message's role. The role is the speaker of a turn, and each segment of the turn contains it."""
 
-_BETWEEN = "\n\n"
+BETWEEN_TURNS = "\n\n"
 
 
 def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[Turn, ...]]:
@@ -47,14 +47,19 @@ def render(messages: Sequence[Message | Mapping[str, Any]]) -> tuple[str, tuple[
     if not messages:
         raise DocumentError("Expected at least one chat message, got an empty list.")
     read = [read_message(index, message) for index, message in enumerate(messages)]
-    paragraphs = [f"{role} ({moment}): {content}" if moment else f"{role}: {content}" for role, content, moment in read]
-    text = _BETWEEN.join(paragraphs)
-    starts = accumulate((len(paragraph) + len(_BETWEEN) for paragraph in paragraphs[:-1]), initial=0)
+    paragraphs = [write_paragraph(*parts) for parts in read]
+    text = BETWEEN_TURNS.join(paragraphs)
+    starts = accumulate((len(paragraph) + len(BETWEEN_TURNS) for paragraph in paragraphs[:-1]), initial=0)
     ranges = pairwise([*starts, len(text)])
     return text, tuple(
         Turn(start, end, role, timestamps.parse_time(moment))
         for (start, end), (role, _, moment) in zip(ranges, read, strict=True)
     )
+
+
+def write_paragraph(role: str, content: str, moment: str) -> str:
+    """Return a message as a paragraph of a conversation, without the blank line after it."""
+    return f"{role} ({moment}): {content}" if moment else f"{role}: {content}"
 
 
 def count_unread_times(messages: object, turns: Sequence[Turn]) -> int:

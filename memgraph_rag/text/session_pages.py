@@ -19,7 +19,7 @@ from memgraph_rag.errors import DocumentError, SettingsError
 from memgraph_rag.lexical import timestamps
 from memgraph_rag.lexical.language import detect_language
 from memgraph_rag.lexical.tokenize import stemmer_name
-from memgraph_rag.text.chat import read_message
+from memgraph_rag.text.chat import BETWEEN_TURNS, read_message, write_paragraph
 from memgraph_rag.text.loading import MAX_BYTES
 from memgraph_rag.types import (
     SESSION,
@@ -63,7 +63,6 @@ _MOST_CHARACTERS = 32_000  # of a page that still takes turns
 _MOST_NAME = 100_000  # characters of a user's or session's name
 _MOST_QUOTED = 200  # characters of a readable key
 _MOST_ID_BITS = 1_024  # of a number as an id: Python does not print huge ones
-_END = "\n\n"
 _LONG = "session#"  # prefix of a hash of long names
 _PAGE_KEY = re.compile(rf"(?:session/[^/]+/[^/]+|{_LONG}[0-9a-f]+)/[0-9]+")  # as Conversation.key writes them
 
@@ -306,8 +305,7 @@ def read_turns(
             turn_id = conversation.turn_id("id", _check_id(index, message_id))
         elif moment:
             turn_id = conversation.turn_id("content", role, moment, content, 0)
-        head = f"{role} ({moment})" if moment else role
-        text = f"{head}: {content}{_END}"
+        text = f"{write_paragraph(role, content, moment)}{BETWEEN_TURNS}"
         if len(text) > MAX_BYTES:
             raise DocumentError(
                 f"Expected message {index} of at most {MAX_BYTES:,} characters, got {len(text):,}. Cut it into parts.",
