@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-__all__ = ["SentenceEmbedder"]
+__all__ = ["Network", "SentenceEmbedder"]
 
 _LoadedNetwork = TypeVar("_LoadedNetwork", bound="_Embedding")
 
@@ -70,9 +70,9 @@ class SentenceEmbedder:
         self._device = device
         self._dtype = dtype
         self._loading = threading.Lock()
-        self._network: _Network | None = None
+        self._network: Network | None = None
         self._small: _Embedding | None = None
-        self._fast: _Network | None = None
+        self._fast: Network | None = None
         self._dimension = _read_declared_dimension(Path(folder))
         self.most_tokens = _read_declared_length(Path(folder))
         """The number of tokens of a text that one pass reads, without special tokens; 0 if the files do not say it."""
@@ -83,7 +83,7 @@ class SentenceEmbedder:
         return find_calibration(self, self._cache_dir)
 
     @property
-    def network(self) -> _Network:
+    def network(self) -> Network:
         """The network for many texts with its weights, loaded at the first use."""
         with self._loading:
             self._network = self._network or self._check_width(self._load)
@@ -106,7 +106,7 @@ class SentenceEmbedder:
     def _runs_small(self) -> bool:
         return self._device in ("auto", "cpu") and not has_gpu(self._device) and self._is_plain
 
-    def _load(self) -> _Network:
+    def _load(self) -> Network:
         from memgraph_rag.models.embedders.sentence_bert import SentenceBert
         from memgraph_rag.models.engine.hardware import find_device
 
@@ -161,7 +161,7 @@ class SentenceEmbedder:
         queries = network.for_queries() if isinstance(network, _LibraryNetwork) else None
         return self._embed(asked) if queries is None else units(queries.encode(asked))
 
-    def _fast_network(self) -> _Network:
+    def _fast_network(self) -> Network:
         """Return the network in the number format for many texts."""
         from memgraph_rag.models.embedders.fastest_format import choose_format
 
@@ -182,14 +182,22 @@ class _Embedding(Protocol):
     def count_tokens(self, texts: Sequence[str]) -> list[int]: ...
 
 
-class _Network(_Embedding, Protocol):
-    """The interface of a model for many texts."""
+class Network(_Embedding, Protocol):
+    """The interface of a model for many texts, which can be copied in another number format."""
 
     @property
-    def device(self) -> torch.device: ...
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        ...
+
     @property
-    def has_int8(self) -> bool: ...
-    def copy_in_format(self, name: str) -> Self: ...
+    def has_int8(self) -> bool:
+        """Whether it can be copied in 8-bit integers."""
+        ...
+
+    def copy_in_format(self, name: str) -> Self:
+        """Return a copy in the number format with this name."""
+        ...
 
 
 class _LibraryNetwork:

@@ -7,11 +7,9 @@ Invariant: a format other than float32 is chosen only if its trial is faster by 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 import torch
-from typing_extensions import Self
 
 from memgraph_rag.models.engine.hardware import (
     INT8,
@@ -20,7 +18,9 @@ from memgraph_rag.models.engine.hardware import (
     measure_thread_seconds,
     multiplies_integers,
 )
-from memgraph_rag.types import Matrix
+
+if TYPE_CHECKING:
+    from memgraph_rag.models.embedders.embedder import Network
 
 __all__ = ["choose_format"]
 
@@ -28,21 +28,7 @@ _TEXT = "the cat sat on the mat and a dog ran by " * 12  # about 120 tokens
 _TIMES = 3
 
 
-class _Network(Protocol):
-    """A model in float32 that can be copied in another number format."""
-
-    @property
-    def device(self) -> torch.device: ...
-    @property
-    def has_int8(self) -> bool: ...
-    def encode(self, texts: Sequence[str]) -> Matrix: ...
-    def copy_in_format(self, name: str) -> Self: ...
-
-
-_AnyNetwork = TypeVar("_AnyNetwork", bound=_Network)
-
-
-def choose_format(network: _AnyNetwork, name: str) -> _AnyNetwork:
+def choose_format(network: Network, name: str) -> Network:
     """Return the network in the format with this name. "auto" is the fastest on a CPU, and ``choose_dtype`` on a GPU.
 
     A trial takes about 0.3 s of a processor. Its result is the same on every run, unless a format is faster by just
@@ -62,10 +48,10 @@ def choose_format(network: _AnyNetwork, name: str) -> _AnyNetwork:
     return network
 
 
-def _is_faster(candidate: _Network, network: _Network) -> bool:
+def _is_faster(candidate: Network, network: Network) -> bool:
     seconds = [(_trial(candidate), _trial(network)) for _ in range(_TIMES)]  # in turn: the machine may become busy
     return MARGIN * min(ours for ours, _ in seconds) < min(theirs for _, theirs in seconds)
 
 
-def _trial(network: _Network) -> float:
+def _trial(network: Network) -> float:
     return measure_thread_seconds(lambda: network.encode([_TEXT]), times=2)
