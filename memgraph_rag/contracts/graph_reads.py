@@ -270,7 +270,7 @@ class SearchedGraph(NodeReader, Protocol):
 
         Mass moves from each segment to the entities that the segment mentions (edge weight 1) or that its document's
         title names (edge weight 4), and from these entities back to segments. Segments of conversations take no part.
-        Mass that lies on an entity with more than a thousand segments is lost. No mass moves back to echoes, nor to
+        The mass of an entity with more than a thousand segments is lost. No mass moves back to echoes, nor to
         segments outside ``documents``. The score is the mass. Segments that receive nothing may follow, with score 0.
 
         Args:

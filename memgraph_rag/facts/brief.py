@@ -205,7 +205,7 @@ def _format_quote(fact: Fact) -> str:
 
 
 def _bracket(speaker: str, said: str) -> str:
-    """Return what stands before a quotation: the speaker, unless it is the user, and the day."""
+    """Return the note before a quotation: the speaker, unless it is the user, and the day."""
     name = "" if is_user(speaker) else "assistant" if is_machine(speaker) else speaker
     return ", ".join(filter(None, (name, _day(said)))) + ": " if name or _day(said) else ""
 

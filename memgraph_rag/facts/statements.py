@@ -76,7 +76,7 @@ def _parse_denial(clause: Clause) -> Iterator[Statement]:
 
 
 def _join_former(before: Clause | None, clause: Clause) -> Clause:
-    """Return a clause, behind the one before it if that gives something up: "I no longer use Vim, I use Helix now"."""
+    """Return a clause; with the clause before it if that one ends something: "I no longer use Vim, I use Helix now"."""
     if before is None or not _STOPPED.search(before.text):
         return clause
     both = Clause(f"{before.text}, {clause.text}", before.start, clause.end)

@@ -72,14 +72,14 @@ class Items:
         before: Item | None = None,
         **metadata: MetadataValue,
     ) -> Item:
-        """Store an item, in place of what stands under its id, and return it.
+        """Store an item in place of the item with its id, and return it.
 
         Args:
             text: what searches read; may be empty.
             value: what JSON can hold, up to 64 KiB of it with the metadata.
             speaker, time: of a chat message, which is then searched as such.
-            before: what stands there now, whose order the item keeps. Without it the item comes last, even if another
-                stands there.
+            before: the stored item, whose place in the order the new one keeps. Without it the item comes last, even if
+                another has its id.
 
         Raises:
             DocumentError: it is too large, or JSON cannot hold the value.

@@ -1,6 +1,6 @@
 """A retriever for LangChain over a memory.
 
-It knows LangChain's documents and this library's evidence. Invariant: a document's text stands word for word in the
+It knows LangChain's documents and this library's evidence. Invariant: a document's text is word for word in the
 memory, at the place that its metadata name.
 """
 

@@ -1,6 +1,6 @@
 """LlamaIndex's retriever and a block of its agents' memory, over a memory.
 
-It knows LlamaIndex's nodes and chat messages. Invariant: what a block recalls stands word for word in the memory.
+It knows LlamaIndex's nodes and chat messages. Invariant: the memory holds each recalled text word for word.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ _STATUSES: tuple[tuple[type[MemgraphRagError], int], ...] = (
 
 
 class Failures:
-    """The last failures of the server itself, by the namespace of their caller. What a caller did wrong is none."""
+    """The last failures of the server itself, by the namespace of their caller. Errors of callers are left out."""
 
     def __init__(self) -> None:
         self._by_namespace: defaultdict[str, deque[Failure]] = defaultdict(lambda: deque(maxlen=_MOST_FAILURES))

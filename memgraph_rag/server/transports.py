@@ -97,7 +97,7 @@ def token_server(memories: Memories, tokens: Grants, *, owner: Owner | None = No
 
     Args:
         tokens: the tokens that it takes.
-        owner: what the callers may do beside; by default none may.
+        owner: the further operations that the callers may use; None for none.
     """
     return MemoryServer(
         memories,

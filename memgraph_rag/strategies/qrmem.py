@@ -84,7 +84,7 @@ class _Navigator(ABC):
         most_tokens: most tokens of segments in the window (L of the paper).
         start_tokens: most tokens of the first segments. The default is ``most_tokens``, as in the paper: the first
             segments may fill the window, and then nothing is added.
-        asks_names: whether the model lists the names of the question, beside the names that the recognizer finds.
+        asks_names: whether the model lists the names of the question, in addition to those of the recognizer.
     """
 
     _reflects = True

@@ -119,7 +119,7 @@ def _is_iban(text: str) -> bool:
 
 
 def _is_value(text: str) -> bool:
-    """Return whether a value behind a name such as "password" is a secret, and no word, call or place holder."""
+    """Return whether the value of a name such as "password" is a secret, and not a word, a call or a place holder."""
     if _PLACEHOLDER.search(text):
         return False
     kinds = sum(any(test(character) for character in text) for test in (str.isdigit, str.islower, str.isupper))

@@ -1,6 +1,6 @@
 """Comparisons: two things that a question names, and the question that is asked of each of them.
 
-It knows words only: no model, no graph. Invariant: both things stand in the question as it writes them.
+It knows words only: no model, no graph. Invariant: the question contains both things word for word.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Comparison:
             quantity; or yes, if both values are the same.
         asked: the question for a thing, with ``{}`` in its place.
         until: the question for the second date of a thing, if the time between its two dates is compared; else empty.
-        role: the role that stands between thing and question, such as "director"; empty if there is none.
+        role: the role through which the question asks about the thing, such as "director"; empty if there is none.
     """
 
     things: tuple[str, str]
@@ -164,7 +164,7 @@ def _find_template(text: str) -> _Template | None:
 
 
 def _find_things(text: str, titles: Sequence[str], *, joined_by: str) -> tuple[str, str] | None:
-    """Return the two things that "and" or "or" joins: titles that stand in the question, else what surrounds "or"."""
+    """Return the two things that "and" or "or" joins: titles in the question, else the words around "or"."""
     places = list(_title_places(text, titles))
     for (start, end), (next_start, next_end) in pairwise(places):
         between = _BETWEEN.fullmatch(text[end:next_start])
@@ -180,7 +180,7 @@ def _find_things(text: str, titles: Sequence[str], *, joined_by: str) -> tuple[s
 
 
 def _title_places(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield where titles stand in a question, in order; of two that overlap the longer one."""
+    """Yield the places of titles in a question, in order; the longer one of two that overlap."""
     names = {form for title in titles for form in (title, _BRACKETS.sub("", title)) if len(form) > 2}
     taken: list[tuple[int, int]] = []
     for name in sorted(names, key=lambda name: (-len(name), name)):

@@ -1,6 +1,6 @@
 """Questions about the time between two events: "How many days passed between the demo and the launch?".
 
-It knows words only: no model, no graph. Invariant: both events stand in the question as it writes them.
+It knows words only: no model, no graph. Invariant: the question contains both events word for word.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 __all__ = ["DATE_OF", "Elapsed", "find_elapsed"]
 
 DATE_OF = "What is the date of this: {}?"
-"""The question for the day of an event, which stands in it as the question writes it."""
+"""The question for the day of an event, with the words of the first question for it."""
 
 Unit = Literal["day", "week", "month", "year"]
 

@@ -1,7 +1,7 @@
-"""Hops: the innermost phrase of a question that stands for a thing whose name must be found first.
+"""Hops: the innermost phrase of a question that describes a thing whose name must be found first.
 
-It knows the words of a question, and its noun phrases by a contract. Invariant: a phrase stands in the question as it
-is written, and holds a name.
+It knows the words of a question, and its noun phrases by a contract. Invariant: the question contains each phrase
+word for word, and the phrase holds a name.
 
 In "Who is the wife of the director of Solaris?" the phrase is "the director of Solaris". When its name is known, the
 name takes the place of the phrase, and the next phrase is looked for.
@@ -60,7 +60,7 @@ _STANDINS = ("Alvara", "Borodin", "Cestria", "Dunmore", "Elvania", "Farnholt", "
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A phrase of a question, and the question for the thing that it stands for."""
+    """A phrase of a question, and the question for the thing that it describes."""
 
     phrase: str
     question: str
@@ -115,7 +115,7 @@ def find_hop(
 
 
 def _drop_verb_phrases(question: str, phrases: Sequence[NounPhrase]) -> Iterator[NounPhrase]:
-    """Yield the phrases, but none that is all behind "Where did …": the verb of the question is in it.
+    """Yield the phrases without one that holds all words after "Where did …", because it contains the verb.
 
     A parser may take the last verb of "Where did Ann's father study?" for a noun. Such a phrase is cut before the verb.
     """
@@ -137,7 +137,7 @@ def _make_hop(words: str, phrase: NounPhrase) -> Hop:
 
 
 def _may_be_asked(phrase: NounPhrase, words: str) -> bool:
-    """Return whether a phrase stands for one thing that has a name."""
+    """Return whether a phrase describes one thing that has a name."""
     if phrase.head in _NO_HEADS or (phrase.head in _NO_HEADS_WITH_OF and not phrase.has_clause and phrase.has_of):
         return False
     return not _VAGUE.match(words) and not _ASKS.match(words)
@@ -164,7 +164,7 @@ class _StandIn:
 
 
 def _name_places(question: str, known: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where names stand in a question, in order: known names, quoted words and capitalised words."""
+    """Return the places of names in a question, in order: known names, quoted words and capitalised words."""
     forms = {form for name in known for form in (name, _BRACKETS.sub("", name)) if len(form) > 2}
     found = [
         match.span()

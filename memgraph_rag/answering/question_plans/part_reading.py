@@ -76,8 +76,8 @@ class PartReading:
     def ask(self, question: str, *, wants_day: bool = False) -> Generator[Step | Part, None, Part]:
         """Read for a question; yield the steps, then the part with the value that the model copies; return the part.
 
-        The value is empty if a limit is reached before the reading, if what was read is about something else, or if no
-        word of the value stands in it.
+        The value is empty if a limit is reached before the reading, if the nodes are about something else, or if they
+        contain no word of the value.
 
         Args:
             wants_day: whether the value is the day of an event: the day that the cited turn means, or its own day.

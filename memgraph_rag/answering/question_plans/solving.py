@@ -124,12 +124,12 @@ def follow_hops(
     keep: Callable[[Part], Part],
     is_name: Callable[[str], bool],
 ) -> Generator[Part, None, str | None]:
-    """Yield the parts; return the question with the names that its phrases stand for, None if no phrase gave a name.
+    """Yield the parts; return the question with the names that its phrases describe; None if no phrase gave a name.
 
     Args:
         titles: titles of what was read.
         ask_behind: asks a question in the session that has read for the whole question.
-        read: all that was read there. A value that does not stand in it is not used.
+        read: all nodes that were read there. A value that they do not contain is not used.
         keep: records a part.
         is_name: whether a value names a thing of the graph. Another value ("the shoes") takes no phrase's place.
     """

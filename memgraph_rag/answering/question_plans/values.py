@@ -158,7 +158,7 @@ def drop_restatement(question: str, phrase: str) -> str:
 
 
 def holds(text: str, value: str) -> bool:
-    """Return whether the words of a value stand in a text, one after the other."""
+    """Return whether a text contains the words of a value, one after the other."""
     return f" {normalise_words(value)} " in f" {normalise_words(text)} "
 
 

@@ -1,6 +1,6 @@
 """Judge which turns of a person state what a question asks, all of them in one forward pass.
 
-The turns are branches behind a kept prefix of instructions and examples: a branch sees the prefix, the question and
+The turns are branches after a kept prefix of instructions and examples: a branch sees the prefix, the question and
 itself. The state of the model at a branch's end, after some of its layers, decides by the weights of a
 ``TurnCalibration``; without one, P(Yes) decides. The module knows no facts and no time. Invariant: the verdict on a
 turn does not depend on the other turns.
@@ -85,7 +85,7 @@ def judge_turns(model: TransformersModel, question: str, turns: Sequence[str]) -
     The prefix is read once and kept by the model. The first 64 tokens of each turn are read.
 
     Raises:
-        QuestionError: the question does not fit the window behind the prefix.
+        QuestionError: the question does not fit the window after the prefix.
     """
     started = time.perf_counter()
     encode = model.tokens.encode

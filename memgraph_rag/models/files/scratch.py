@@ -1,6 +1,6 @@
 """Folders in the cache that appear completely or not at all.
 
-The module knows files and locks, and no model. Invariant: the next start removes what a killed process left behind.
+The module knows files and locks, and no model. Invariant: the next start removes the files of a killed process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The operations that the REST API has beside the seven tools: what the console needs, for any program.
+"""The operations of the REST API in addition to the seven tools: what the console needs, for any program.
 
 They know ``Memory`` and the context of a call, as the tools do, and no page. Invariants: a call reaches the namespace
 of its token; a file is sent by its content, never named by a path; the operations of the owner exist only on a server
@@ -242,7 +242,7 @@ OPERATIONS = (
     _entry(add_file, "Add a file", destroys=True),
     _entry(question, "A kept question", reads=True),
 )
-"""What each server offers over HTTP beside the tools, in the order of its description."""
+"""The operations of each server over HTTP in addition to the tools, in the order of its description."""
 
 OWNER_OPERATIONS = (
     _entry(checks, "Checks", reads=True),
@@ -250,4 +250,4 @@ OWNER_OPERATIONS = (
     _entry(make_token, "Create a token", repeats=False),
     _entry(revoke_token, "Revoke a token", destroys=True, repeats=False),
 )
-"""What a server for its owner alone offers beside these."""
+"""The further operations of a server for its owner alone."""

@@ -239,12 +239,12 @@ class Neo4jStore(graph_writes.WrittenGraph):
                 if number > stored.get("version", 0):
                     self._apply_step(step, dimension)
             if stored.get("version", 0) < LANGUAGES_SINCE:
-                for store in map(self.beside, self.namespaces()):
+                for store in map(self.bind_namespace, self.namespaces()):
                     hold = partial(store._transaction, "migrate", first=graph_writes.HELD)
                     neo4j_first_opening.complete_words(store._run, hold)
             neo4j_first_opening.await_indexes(self._run)
             if stored and not stored["version"]:
-                for store in map(self.beside, self.namespaces()):
+                for store in map(self.bind_namespace, self.namespaces()):
                     hold = partial(store._transaction, "complete", first=graph_writes.HELD)
                     neo4j_first_opening.complete(store._run, hold, store._find_near)
             parameters = {"version": version, "embedder": embedder, "dimension": dimension}

@@ -92,7 +92,7 @@ def divide_tokens(tokens: Sequence[int], target: int, spread: float = 0.0) -> li
 def most_telling(text: str, offsets: NDArray[np.int64], values: Vector, share: float) -> str:
     """Return the tokens of a text with the highest values, in text order. Of equal values the first tokens win.
 
-    A blank stands at each gap. The number of tokens is rounded down, so the result may be empty.
+    Each gap becomes a blank. The number of tokens is rounded down, so the result may be empty.
 
     Args:
         offsets: (T, 2) the characters of each token.

@@ -64,7 +64,7 @@ class Statements:
         community = self.tree.communities[place]
         if not community.children:
             segments = read_segments(self.graph, self.tree, place)
-            own = self.sources.of_segments(segments, community.members)
+            own = self.sources.list_sources(segments, community.members)
             return self._take_fitting(sorted(own, key=lambda statement: -statement.weight))
         largest_first = sorted(community.children, key=lambda child: -len(self.tree.communities[child].members))
         in_turn = chain.from_iterable(zip_longest(*(report_sources(reports[child]) for child in largest_first)))

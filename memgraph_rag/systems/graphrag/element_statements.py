@@ -79,7 +79,7 @@ class ElementStatements:
     """The statements of the communities of one tree.
 
     Args:
-        sources: the sources in the segments behind the elements.
+        sources: the sources in the segments that state the elements.
         room: most tokens of the statements for one report.
     """
 
