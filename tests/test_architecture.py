@@ -161,7 +161,7 @@ def room_imported(name: str) -> str | None:
 
 
 @table("module", modules())
-def test_no_arrow_beside_the_table(module: str) -> None:
+def test_imports_follow_the_table(module: str) -> None:
     room = room_of(module)
     assert room in MAY_IMPORT, f"{module} lies in no room of DESIGN.md, section 3"
     allowed = MAY_IMPORT[room] | {room}

@@ -55,7 +55,7 @@ def test_writing_ends_where_it_is_told_to() -> None:
     assert reports == [("summarising", 1, 2), ("summarising", 2, 2)]
 
 
-def test_what_a_session_judges_is_scripted_or_read() -> None:
+def test_session_judges_by_script_or_by_text() -> None:
     with FakeLanguageModel(judged=[0.25]).open_session("Who ran?") as session:
         session.append(["A red fox ran."])
         assert [session.judge("red fox"), session.judge("red fox"), session.judge("blue fox")] == [0.25, 1.0, 0.5]

@@ -138,7 +138,7 @@ def test_forgetting_through_another_memory_clears_an_unfinished_build(open_memor
 
 
 @pytest.mark.data
-def test_nothing_is_left_of_what_is_forgotten(memory: Memory) -> None:
+def test_forgotten_text_leaves_no_trace(memory: Memory) -> None:
     receipt = memory.add(FOX, key="fox")
     node_ids = list(graph_of(memory)["nodes"])
     memory.forget(receipt.document_id)

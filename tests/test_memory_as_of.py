@@ -81,7 +81,7 @@ def test_no_strategy_reads_what_was_said_later(memory: Memory, strategy: str) ->
         assert answer.trace
 
 
-def test_without_a_moment_everything_is_read(memory: Memory) -> None:
+def test_strategies_leak_without_a_moment(memory: Memory) -> None:
     leaking = [name for name in STRATEGIES if leaks(memory, memory.ask(QUESTION, strategy=name))]
     assert len(leaking) > len(STRATEGIES) / 2, "else the test above could find nothing"
 
@@ -158,6 +158,6 @@ def test_as_of_the_last_day_is_as_of_now(memory: Memory, at: str | date) -> None
 
 
 @pytest.mark.parametrize("at", ["0001-01-01", "0001-01-01T00:00:00+14:00", date.min, datetime.min], ids=str)
-def test_as_of_the_first_day_is_nothing(memory: Memory, at: str | date) -> None:
+def test_day_before_all_turns_has_no_evidence(memory: Memory, at: str | date) -> None:
     assert memory.search("wooden box", at=at) == []
     assert memory.ask(QUESTION, at=at).citations == ()

@@ -245,7 +245,7 @@ NO_LAYERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("layers", NO_LAYERS.values(), ids=NO_LAYERS)
-def test_what_is_no_layer_is_refused_before_anything_is_opened(tmp_path: Path, layers: Any) -> None:
+def test_object_that_is_no_layer_is_refused_before_opening(tmp_path: Path, layers: Any) -> None:
     with pytest.raises(SettingsError, match="Expected"):
         Memory(tmp_path / "own.lbug", **options(layers=layers))
     assert not (tmp_path / "own.lbug").exists()

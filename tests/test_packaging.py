@@ -76,7 +76,7 @@ def test_a_wheel_holds_every_module_statement_and_example(wheel: zipfile.ZipFile
     assert held == expected
 
 
-def test_a_wheel_holds_the_package_and_nothing_beside_it(wheel: zipfile.ZipFile) -> None:
+def test_wheel_holds_the_package_alone(wheel: zipfile.ZipFile) -> None:
     top = {name.split("/")[0] for name in wheel.namelist()}
     assert top == {"memgraph_rag", f"memgraph_rag-{memgraph_rag.__version__}.dist-info"}
 

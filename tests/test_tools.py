@@ -62,7 +62,7 @@ def test_any_text_of_a_model_is_answered_with_json(shared: Memory, written: str)
     text=st.text(min_size=1, max_size=200).filter(str.strip),
     key=st.none() | st.text("abcü /'\"", min_size=1, max_size=9),
 )
-def test_what_was_added_is_there_until_it_is_forgotten(shared: Memory, text: str, key: str | None) -> None:
+def test_added_document_stays_until_it_is_forgotten(shared: Memory, text: str, key: str | None) -> None:
     add, forget = shared.tools(("add", "forget"))
     added = json.loads(add.run({"text": text, "key": key}))
     if "error" in added:

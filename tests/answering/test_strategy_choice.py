@@ -25,7 +25,7 @@ def layers_read(memory: Memory, question: str, **scope: object) -> set[str]:
     return {step.node.layer if isinstance(step.node, Overview) else "" for step in trace}
 
 
-def test_with_a_library_the_whole_is_read_from_it(memory: Memory) -> None:
+def test_question_about_a_whole_reads_the_library(memory: Memory) -> None:
     with memory:
         list(memory.deepen(layers=["library", "communities"]))
 

@@ -62,7 +62,7 @@ def test_extracted_relations_are_stored_and_returned(memory):
     np.testing.assert_array_equal(graph.end_embeddings, embedder.embed([names[end] for end in graph.ends]))
 
 
-def test_nothing_found_teaches_nothing(memory):
+def test_reply_without_relations_stores_no_graph(memory):
     receipt = memory.add(TEXT, key="a")
     learn, store = learning(memory, '{"names": [], "relations": []}')
     assert learn("Where?", memory._parts.store.list_segments(receipt.document_id)) == []

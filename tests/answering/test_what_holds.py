@@ -177,7 +177,7 @@ def test_kept_trace_holds_the_turns(memory: Memory) -> None:
 # ── what was not told ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_was_never_told_in_chats_is_refused() -> None:
+def test_question_about_untold_matter_of_chats_is_refused() -> None:
     with opened() as memory:
         say(memory, (PLAN, DAYS[1]), ("nice weather at work", DAYS[2]))
         answer = memory.ask(QUESTION, user="ann")

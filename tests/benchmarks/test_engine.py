@@ -38,7 +38,7 @@ def test_a_ratio_is_the_median_of_runs_side_by_side():
     assert (ratio.medians, ratio.runs) == ("4.00 · 3.00 s", "3 · 3")
 
 
-def test_a_single_run_stands_beside_each_of_the_other():
+def test_single_run_is_compared_with_each_other_run():
     ratio = Ratio.of("a / b", [12.0], [2.0, 3.0, 4.0], target=Target("≥", 5))
     assert (ratio.ratio, ratio.low, ratio.high, ratio.is_met) == (4, 3, 6, False)
     assert Ratio.of("a / b", [1.0], [2.0]).is_met is None
@@ -102,7 +102,7 @@ def test_a_text_without_a_square_in_its_time_is_read_in_a_straight_line():
     assert engine_ask.seconds_of_whole(30, (10, 1.0), (20, 4.0)) == pytest.approx(9.0)  # all of it a square
 
 
-def test_what_a_build_asks_is_kept_by_level():
+def test_build_keeps_replies_by_level():
     model = FakeLanguageModel()
     recorder = engine_build.Recorder(model)  # type: ignore[arg-type]
     prompts = [Prompt("Write.", ("A fox.", "A mill.")), Prompt("Write.", ("A hill.",))]
@@ -155,7 +155,7 @@ def test_an_object_lives_there_between_calls():
         assert child.call("index", 2) == 1
 
 
-def test_what_fails_there_is_told_here():
+def test_error_of_child_process_is_raised_here():
     with pytest.raises(children.ChildError, match="ZeroDivisionError: "):
         children.in_child(operator.truediv, 1, 0)
     with pytest.raises(children.ChildError, match="the process ended with 3"):

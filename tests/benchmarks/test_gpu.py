@@ -230,7 +230,7 @@ def test_items_before_a_failure_are_kept():
         next(items)
 
 
-def test_a_process_that_dies_is_told():
+def test_death_of_process_is_reported():
     with pytest.raises(children.ChildError, match="the process ended with 3"):
         list(children.yielded(map, os._exit, [3], silence_s=60))
 

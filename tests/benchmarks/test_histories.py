@@ -48,7 +48,7 @@ def test_turns_of_a_history_are_in_order_with_ids_of_their_own(path: Path) -> No
             assert each.right_now | each.right_then <= {turn["id"] for turn in each.turns}
 
 
-def test_small_talk_lies_between_the_turns_that_were_written() -> None:
+def test_small_talk_separates_the_written_turns() -> None:
     written = [json.loads(line) for line in TUNED.read_text("utf-8").splitlines()]
     read = [each for histories in read_histories(TUNED).values() for each in histories]
     without = {each["id"]: each for each in written if "time" not in each["turns"][0]}
@@ -93,6 +93,6 @@ def test_each_value_of_a_set_that_was_not_ended_is_right(tmp_path: Path) -> None
     assert (read.right_now, read.is_set) == ({"1", "3"}, True)
 
 
-def test_nothing_told_has_no_right_turn(tmp_path: Path) -> None:
+def test_history_without_statement_has_no_right_turn(tmp_path: Path) -> None:
     read = history_of(tmp_path, {"mentions": "bus"}, {})
     assert (read.is_told, read.right_now, read.right_then) == (False, frozenset(), frozenset())

@@ -115,7 +115,7 @@ def test_spans_are_measured_within_a_budget(tmp_path: Path):
     }, "the whole document is within the budget"
 
 
-def test_what_cannot_be_measured_is_refused_in_a_sentence(
+def test_unmeasurable_model_is_refused_in_a_sentence(
     paragraphs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     empty = tmp_path / "empty"

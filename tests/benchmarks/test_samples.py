@@ -44,6 +44,6 @@ def test_sample_is_small_and_each_licence_is_noted():
     assert all(f"| `{path.name}` |" in notes for path in samples.DATA.iterdir() if path.name != "README.md")
 
 
-def test_nothing_outside_the_clone_is_a_default():
+def test_defaults_name_nothing_outside_the_clone():
     assert "../shared" not in MAKEFILE
     assert samples.TEXT.read_text("utf-8").count("\nCHAPTER ") == 12

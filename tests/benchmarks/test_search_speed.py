@@ -57,7 +57,7 @@ def test_copy_0_is_the_document_itself_in_the_other_namespace(original: Document
     assert copy.document.id != original.document.id
 
 
-def test_it_fills_a_store_and_searches_it_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_example_fills_a_store_and_searches_it_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     docs = [{"doc_id": f"d{number}", "title": f"Tom Ray {number}", "text": TEXT} for number in range(3)]
     questions = [{"question": "Where did Ann Lee sleep?", "doc_ids": [], "evidence_doc_ids": ["d0"]}]
     for name, rows in (("docs", docs), ("questions", questions)):

@@ -40,7 +40,7 @@ def test_add_as_json_holds_receipts_and_failures(cli, write) -> None:
     assert cli.json("show", "fox")["centre"]["title"] == "The fox"
 
 
-def test_of_several_files_a_bad_one_is_told_and_the_others_are_kept(cli, write, tmp_path) -> None:
+def test_bad_file_among_several_is_reported_and_others_are_kept(cli, write, tmp_path) -> None:
     fox, rain, missing = write("fox.txt", FOX), write("rain.txt", RAIN), tmp_path / "missing.txt"
     result = cli("add", fox, missing, rain, status=1)
     first, second, third = result.stdout.splitlines()
@@ -57,7 +57,7 @@ def test_single_failing_file_is_in_the_json_else_a_command_error(cli, tmp_path) 
     assert "does not exist" in cli("add", tmp_path / "missing.txt", status=1).stderr
 
 
-def test_of_several_files_failures_are_in_the_json(cli, write, tmp_path) -> None:
+def test_json_holds_failures_of_single_files(cli, write, tmp_path) -> None:
     output = cli.json("add", write("fox.txt", FOX), tmp_path / "missing.txt", status=1)
     assert len(output["receipts"]) == 1
     assert [failure["error"] for failure in output["failures"]] == ["DocumentError"]
@@ -181,7 +181,7 @@ def test_verbose_names_all_that_was_left_out(cli, tmp_path, caplog) -> None:
     assert sum("left out: " in message for message in caplog.messages) == 5
 
 
-def test_the_same_text_under_another_key_is_told(cli, fox) -> None:
+def test_same_text_under_another_key_is_reported(cli, fox) -> None:
     assert "(the same text as fox)" in cli("add", fox, "--key", "copy").stdout
     assert cli.json("add", fox, "--key", "third")["receipts"][0]["same_as"] == ["copy", "fox"]
 
@@ -224,7 +224,7 @@ def test_triples_of_a_file_are_stored_as_relations(cli, write, tmp_path) -> None
     assert error.startswith("DocumentError: Expected an OpenIE file")
 
 
-def test_what_belongs_to_a_user_is_searched_exported_and_forgotten_alone(cli, tmp_path) -> None:
+def test_documents_of_user_are_searched_exported_and_forgotten_alone(cli, tmp_path) -> None:
     for user, session, place in (("ann", "1", "Hamburg"), ("ann", "2", "Berlin"), ("tom", "1", "Oslo")):
         given = ("--key", place, "--metadata", f"user={user}", "--metadata", f"session={session}")
         cli("add", "-", *given, text=f"I live in {place}.")

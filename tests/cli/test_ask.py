@@ -4,7 +4,7 @@ QUESTION = "Who found the red fox?"
 ANSWER = "Ann found a red fox in the barn."
 
 
-def test_the_answer_is_on_standard_output_and_the_walk_beside_it(cli, fox) -> None:
+def test_answer_goes_to_standard_output_and_walk_to_error(cli, fox) -> None:
     result = cli("ask", QUESTION)
     assert ANSWER in result.stdout
     assert "[1] fox  0–" in result.stdout

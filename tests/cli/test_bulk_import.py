@@ -73,7 +73,7 @@ def test_files_for_a_server_elsewhere_come_with_its_command(cli, steps, at_file,
 @pytest.mark.parametrize(
     "where", [("--store", "neo4j://elsewhere"), ("--store", "neo4j://localhost", "--home", "/other"), ()]
 )
-def test_without_a_server_to_stop_nothing_is_done(cli, steps, where) -> None:
+def test_stop_without_a_server_does_nothing(cli, steps, where) -> None:
     assert "--files DIR" in cli("import", "all.jsonl", "--bulk", *where, status=1).stderr
     assert not steps
 

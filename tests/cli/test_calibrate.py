@@ -62,7 +62,7 @@ def test_too_few_questions_are_an_error_and_no_file(cli, folder, model, tmp_path
     assert not (tmp_path / "cache" / "calibrations").exists()
 
 
-def test_what_is_no_folder_of_questions_is_an_error(cli, model, tmp_path) -> None:
+def test_other_folder_than_of_questions_is_an_error(cli, model, tmp_path) -> None:
     assert "questions.jsonl" in cli("calibrate", "--questions", tmp_path, "--model", model, status=1).stderr
 
 
@@ -84,7 +84,7 @@ def test_a_model_that_is_not_calibrated_is_a_warning(cli, model) -> None:
     assert "memgraph-rag calibrate --questions" in finding["advice"]
 
 
-def test_a_calibration_that_is_turned_off_is_told(cli, model, monkeypatch) -> None:
+def test_disabled_calibration_is_reported(cli, model, monkeypatch) -> None:
     monkeypatch.setenv("MEMGRAPH_RAG_CALIBRATION", "none")
     (finding,) = [entry for entry in cli.json("doctor", "--model", model) if entry["part"] == "calibration"]
     assert (finding["state"], finding["found"]) == ("ok", "turned off")

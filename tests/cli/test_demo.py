@@ -15,7 +15,7 @@ def store(tmp_path):
     return tmp_path / "demo.lbug"
 
 
-def test_it_tells_a_story_and_asks_four_questions(cli, store) -> None:
+def test_demo_adds_a_story_and_asks_four_questions(cli, store) -> None:
     shown = cli("demo", "--store", store).stdout
     assert "The Tale of Peter Rabbit" in shown
     assert "added      peter_rabbit.txt" in shown
@@ -68,7 +68,7 @@ def test_kept_answers_that_cannot_be_read_count_as_none(cli, store, content) -> 
     assert len(json.loads(store.with_name("demo-answers.json").read_text())) == len(QUESTIONS)
 
 
-def test_it_uses_a_store_of_its_own(cli, opened, monkeypatch, tmp_path) -> None:
+def test_demo_uses_a_store_of_its_own(cli, opened, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("platformdirs.user_data_path", lambda _: tmp_path)
     cli("demo")
     assert (opened[-1]["store"], opened[-1]["namespace"]) == (str(tmp_path / "demo.lbug"), "demo")

@@ -95,7 +95,7 @@ def test_a_damaged_graph_fails_until_it_is_repaired(cli, weights, fox, tmp_path)
     assert cli.json("search", "red fox")
 
 
-def test_what_cannot_be_repaired_stays_a_failure_with_its_remedy(cli, weights, fox, tmp_path) -> None:
+def test_unrepairable_damage_stays_a_failure_with_its_remedy(cli, weights, fox, tmp_path) -> None:
     harm(tmp_path / "notes.lbug", "MATCH (s:Segment) DETACH DELETE s")
     for arguments in ((), ("--repair",), ()):
         finding = graph(cli.json("doctor", *arguments, status=1))
@@ -103,7 +103,7 @@ def test_what_cannot_be_repaired_stays_a_failure_with_its_remedy(cli, weights, f
         assert "forget KEY" in finding["advice"]
 
 
-def test_what_an_entity_says_that_cannot_be_read_is_repaired(cli, weights, fox, tmp_path) -> None:
+def test_repair_rewrites_unreadable_entity(cli, weights, fox, tmp_path) -> None:
     harm(tmp_path / "notes.lbug", "MATCH (e:Entity) SET e.surfaces = '[['")
     assert "differ from their mentions" in graph(cli.json("doctor", status=1))["found"]
     assert graph(cli.json("doctor", "--repair"))["state"] == "ok"

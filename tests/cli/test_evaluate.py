@@ -67,7 +67,7 @@ def test_searches_and_strategies_are_scored_and_kept(cli, story: Path, tmp_path:
     assert (out / "outcomes.jsonl").read_text() == lines
 
 
-def test_what_changed_is_asked_again(cli, story: Path, tmp_path: Path):
+def test_changed_inputs_are_asked_again(cli, story: Path, tmp_path: Path):
     options = ("--data", story, "--set", "top_k.mode=keywords", "--out", tmp_path / "out")
     kept = tmp_path / "out" / "outcomes.jsonl"
     cli("evaluate", *options)
@@ -132,7 +132,7 @@ mode = "keywords"
 """
 
 
-def test_table_of_a_paper_stands_beside_our_figures(cli, story: Path, tmp_path: Path, opened):
+def test_table_of_a_paper_is_shown_with_our_figures(cli, story: Path, tmp_path: Path, opened):
     (tmp_path / "own.toml").write_text(TABLE)
     options = ("--data", story, "--table", tmp_path / "own.toml", "--out", tmp_path / "out")
     lines = cli("evaluate", *options).stdout.splitlines()
@@ -169,7 +169,7 @@ def test_unknown_table_is_refused_with_the_known_ones(cli, story: Path, tmp_path
 
 
 @pytest.mark.parametrize("option", [("--modes", "graph"), ("--setting", "closed")])
-def test_option_of_a_table_is_refused_beside_it(cli, story: Path, option: tuple[str, str]):
+def test_table_refuses_options_that_it_sets(cli, story: Path, option: tuple[str, str]):
     refused = cli("evaluate", "--data", story, "--table", "pecan-1", *option, status=2)
     assert "Write them into a table" in " ".join(refused.stderr.split())
 
@@ -202,7 +202,7 @@ def test_questions_without_answers_are_not_asked_and_nothing_is_built(cli, story
     assert "search graph" in cli("evaluate", *options).stdout
 
 
-def test_what_is_no_setting_or_folder_is_refused(cli, story: Path, tmp_path: Path):
+def test_unknown_setting_or_folder_is_refused(cli, story: Path, tmp_path: Path):
     assert "corpus or closed" in cli("evaluate", "--data", story, "--setting", "open", status=2).stderr
     failed = cli("evaluate", "--data", tmp_path / "none", "--out", tmp_path / "out", status=1)
     assert "docs.jsonl" in failed.stderr

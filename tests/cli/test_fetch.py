@@ -142,7 +142,7 @@ def test_fetch_tells_the_size_first(cli, served, home) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["stanza", "stanza:", "spacy:en", "qwen2.5-coder-1.5b-instruct"])
-def test_what_cannot_be_fetched_is_wrong_usage(cli, wanted: str) -> None:
+def test_unknown_download_is_wrong_usage(cli, wanted: str) -> None:
     assert "stanza:LANGUAGE" in cli("models", "--fetch", wanted, status=2).stderr
 
 

@@ -322,7 +322,7 @@ class Page(HTMLParser):
             self.scripts.append(data)
 
 
-def test_a_page_stands_alone_and_has_what_it_shows_inside(cli, fox, tmp_path) -> None:
+def test_page_needs_no_server_and_holds_its_data(cli, fox, tmp_path) -> None:
     cli("ask", QUESTION, "--keep-trace")
     for name, shown in (
         ("fox", {"around", "document"}),

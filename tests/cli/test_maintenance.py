@@ -23,7 +23,7 @@ def test_purge_frees_the_file_of_what_was_forgotten(cli, fox, write, tmp_path) -
     assert cli.json("purge") == {"store": str(store), "purged": True}
 
 
-def test_with_read_only_nothing_is_changed(cli, fox, opened) -> None:
+def test_read_only_store_is_not_changed(cli, fox, opened) -> None:
     assert cli.json("search", "red fox", "--read-only")[0]["document_key"] == "fox"
     assert opened[-1]["read_only"] is True
     assert cli("add", fox, "--key", "other", "--read-only", status=1).stderr.startswith("StoreReadOnly: ")
@@ -32,7 +32,7 @@ def test_with_read_only_nothing_is_changed(cli, fox, opened) -> None:
     assert "read_only" not in opened[0]
 
 
-def test_what_is_exported_can_be_imported_elsewhere(cli, fox, tmp_path) -> None:
+def test_export_can_be_imported_elsewhere(cli, fox, tmp_path) -> None:
     file, elsewhere = tmp_path / "all.jsonl", ("--store", tmp_path / "other.lbug", "--namespace", "other")
     assert cli("export", file).stdout == f"exported   {file}  documents: 1\n"
     assert cli.json("export", file) == {"file": str(file), "documents": 1}

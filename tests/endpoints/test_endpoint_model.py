@@ -296,7 +296,7 @@ def test_openais_key_goes_to_openai_only(proxy) -> None:
         Endpoint(parse_address("openai:gpt"))
 
 
-def test_missing_reader_is_told(no_file: Path, proxy) -> None:
+def test_missing_reader_is_reported(no_file: Path, proxy) -> None:
     with (
         open_memory(no_file, proxy, reader="no-such-model", layers=("points",)) as memory,
         pytest.raises(ModelNotFound, match="no-such-model"),

@@ -16,7 +16,7 @@ ONE = Outcome(
 )
 
 
-def test_what_is_kept_is_read_back(tmp_path: Path):
+def test_kept_question_is_read_back(tmp_path: Path):
     kept = Outcomes(tmp_path / "a" / "b")
     kept.keep(ONE)
     kept.keep_building(building := Building("story", 1, 2, 3, 4, 5, 6.5))
@@ -26,7 +26,7 @@ def test_what_is_kept_is_read_back(tmp_path: Path):
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85", "\x1e", "\r"], ids=ascii)
-def test_a_mark_that_ends_lines_elsewhere_ends_none_here(tmp_path: Path, mark: str):
+def test_foreign_line_ends_do_not_end_a_record(tmp_path: Path, mark: str):
     kept = Outcomes(tmp_path)
     outcome = replace(ONE, answer=f"In{mark}the shed.")
     kept.keep(outcome)

@@ -51,7 +51,7 @@ def newest(*said: tuple[str, str, float], question: str = QUESTION, speaker: str
 OTHERS: Sequence[tuple[str, str, float]] = [(LUNCH, "20", 0.05), ("It rained.", "21", 0.02), ("Fine.", "22", 0.01)]
 
 
-def test_of_two_statements_of_one_matter_the_later_holds() -> None:
+def test_later_of_two_statements_holds() -> None:
     assert newest((BUS, "01", 0.8), (BIKE, "12", 0.75), *OTHERS) == BIKE
     assert newest((BIKE, "01", 0.75), (BUS, "12", 0.8), *OTHERS) == BUS
 

@@ -98,14 +98,14 @@ def test_doubtful_later_turn_weighs_less() -> None:
 # ── what was told ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_nothing_told_has_no_newest_turn() -> None:
+def test_unlikely_turns_give_no_newest_turn() -> None:
     turns = [turn(0, PLAN, 2), turn(1, SISTER, 12)]
     told = told_by(turns, Judge(scooter=LEAST_TOLD - 0.01, sister=0.3))
     assert (told.is_told, told.newest) == (False, None)
     assert told_by(turns, Judge(scooter=LEAST_TOLD)).is_told
 
 
-def test_without_turns_nothing_was_told() -> None:
+def test_empty_list_of_turns_has_no_newest_turn() -> None:
     told = Told((), np.zeros(0), is_judged=True)
     assert (told.is_told, told.newest, told.holding.tolist()) == (False, None, [])
 
@@ -213,7 +213,7 @@ def told_in(memory: Memory, **scope: str) -> tuple[Told | None, bool]:
     return parts.search.find_told(QUESTION, parts.resolve_extent(Scope(**scope)), parts.models.turn_judge)  # type: ignore[arg-type]
 
 
-def test_what_held_on_a_day_is_told_from_its_turns(memory: Memory) -> None:
+def test_value_of_a_day_comes_from_its_turns(memory: Memory) -> None:
     told, _ = told_in(memory, user="ann", at="2026-05-08")
     assert told is not None
     assert told.newest is not None

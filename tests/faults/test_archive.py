@@ -132,7 +132,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 
 @embedded
-def test_of_a_file_that_was_touched_nothing_is_stored(place: Place, tmp_path: Path) -> None:
+def test_changed_archive_is_not_stored(place: Place, tmp_path: Path) -> None:
     memory, _ = open_journaled(place)
     file = tmp_path / "all.jsonl"
     with memory:
@@ -289,7 +289,7 @@ TAMPERINGS: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 @embedded
-def test_of_a_file_that_was_changed_and_hashed_again_nothing_is_stored(
+def test_changed_archive_with_new_hash_is_not_stored(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memgraph_rag.maintenance.archive_import.DOCUMENTS_TOGETHER", 1)
@@ -389,7 +389,7 @@ def test_only_regular_files_are_replaced_and_links_are_followed(place: Place, tm
 
 
 @embedded
-def test_what_comes_through_a_pipe_is_imported(place: Place, tmp_path: Path) -> None:
+def test_import_reads_a_pipe(place: Place, tmp_path: Path) -> None:
     memory, _ = open_journaled(place)
     file, pipe = tmp_path / "all.jsonl", tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -211,7 +211,7 @@ def stop_while_filling(place: Place, sender: Connection) -> None:
 
 
 @embedded
-def test_what_a_killed_purge_left_goes_at_the_next_opening(place: Place) -> None:
+def test_next_opening_removes_files_of_killed_purge(place: Place) -> None:
     folder = Path(place.address["address"]).parent
     memory, _ = open_journaled(place)
     with memory:

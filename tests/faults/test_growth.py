@@ -32,7 +32,7 @@ ONCE_QUADRATIC = [
 
 
 @pytest.mark.parametrize(("name", "scraps"), ONCE_QUADRATIC)
-def test_what_was_quadratic_is_linear(name: str, scraps: tuple[str, ...], tmp_path: Path) -> None:
+def test_formerly_quadratic_texts_take_linear_time(name: str, scraps: tuple[str, ...], tmp_path: Path) -> None:
     assert grows(name, works(tmp_path)[name], scraps) is None
 
 

@@ -29,7 +29,7 @@ def shown(error: BaseException) -> str:
     return "\n".join(part for part in report.format() if here not in part) + repr(vars(error))
 
 
-def test_nobody_answers_and_nothing_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_unavailable_server_leaves_no_password_in_logs(caplog: pytest.LogCaptureFixture) -> None:
     secret = SecretStr(SECRET)
     with caplog.at_level(logging.DEBUG), pytest.raises(StoreUnavailable) as caught:
         open_store("bolt://127.0.0.1:1", namespace="n", user="neo4j", password=secret, connect_timeout_s=0.2)

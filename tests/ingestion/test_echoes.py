@@ -181,7 +181,7 @@ def test_document_removed_while_read_is_evidence_when_added_again(tmp_path: Path
 
 
 @pytest.mark.parametrize("strategy", ["full_context", "pecan"])
-def test_what_was_read_far_down_a_long_document_is_its_own(tmp_path: Path, strategy: str) -> None:
+def test_echo_far_down_a_long_document_is_no_echo_of_itself(tmp_path: Path, strategy: str) -> None:
     text = " ".join(f"In year {number} the miller bought boat {number} in the city." for number in range(40))
     last = "In year 39 the miller bought boat 39 in the city."
     model = FakeLanguageModel(answer=last)

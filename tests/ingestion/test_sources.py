@@ -117,7 +117,7 @@ def test_a_document_is_found_by_any_path_of_its_file(memory: Memory, monkeypatch
         memory.forget(Path("notes/garden.md"))
 
 
-def test_a_path_of_several_documents_names_none(memory: Memory) -> None:
+def test_path_over_several_documents_names_no_document(memory: Memory) -> None:
     memory.add(Path("notes/garden.md"), key="a")
     memory.add(Path("notes/garden.md"), key="b")
     with pytest.raises(DocumentNotFound, match="is stored as 'a', 'b'"):
@@ -158,7 +158,7 @@ def same_as(outcome: Any) -> tuple[str, ...]:
     return outcome.same_as
 
 
-def test_the_same_text_under_another_key_is_told(memory: Memory) -> None:
+def test_same_text_under_another_key_is_reported(memory: Memory) -> None:
     assert memory.add(Path("notes/garden.md")).same_as == ()
     assert memory.add(f"{FOX}\n", key="copy", title="Another", metadata={"a": 1}).same_as == ("notes/garden.md",)
     assert same_as(memory.add(Path("notes/garden.md"))) == ("copy",), "unchanged"

@@ -177,7 +177,7 @@ def test_the_trace_of_each_strategy_is_kept_whole(memory: Memory, strategy: str)
         assert memory.questions() == []
 
 
-def test_nothing_to_read_is_kept_too(tmp_path: Path) -> None:
+def test_question_to_an_empty_memory_is_kept(tmp_path: Path) -> None:
     with Memory(tmp_path / "empty.lbug", **options()) as memory:
         memory.ask(QUESTION, keep_trace=True)
         neighbourhood = memory.around(QUESTION)

@@ -78,7 +78,7 @@ async def test_provider_holds_to_its_metadata(memory: Memory, client: ScriptedCl
     assert "Reynard" in "".join(texts(client.read[3]))
 
 
-async def test_nothing_is_added_where_nothing_is_known(memory: Memory, client: ScriptedClient) -> None:
+async def test_unknown_brief_adds_no_message(memory: Memory, client: ScriptedClient) -> None:
     agent = Agent(client=client, context_providers=[MemoryContextProvider(memory)])
     await agent.run("Hello!", session=agent.create_session())
     assert texts(client.read[0]) == ["Hello!"]

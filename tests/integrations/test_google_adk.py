@@ -70,7 +70,7 @@ async def test_a_session_added_again_is_stored_once_and_follows_its_events(servi
     assert sorted(await found(service, "tea")) == ["Tea number 0.", "Tea number 1."]
 
 
-async def test_what_was_deleted_stays_deleted_when_its_session_comes_again(service: MemoryService) -> None:
+async def test_deleted_memory_stays_deleted_when_its_session_returns(service: MemoryService) -> None:
     events = [event("e1", "I like green tea."), event("e2", "I like black tea.")]
     await service.add_events_to_memory(**APP, session_id="s", events=events)
     await service.delete_memory(**APP, memory_id="e1")

@@ -288,7 +288,7 @@ def test_creation_stays_where_an_item_is_replaced(ours: MemoryStore) -> None:
     assert [item.key for item in ours.search(("a",))] == ["x", "y"]
 
 
-def test_what_cannot_be_stored_is_our_error_and_stores_nothing(ours: MemoryStore) -> None:
+def test_unstorable_value_raises_our_error_and_stores_nothing(ours: MemoryStore) -> None:
     for value in ({"when": object()}, {"text": "x" * 70_000}):
         with pytest.raises(DocumentError, match="Expected"):
             ours.put(("a",), "x", value)

@@ -219,7 +219,7 @@ def test_cluster_that_does_not_answer_is_our_error() -> None:
 
 
 @pytest.mark.parametrize("address", ["", "nowhere", "ray://head:10001", "head:", "a b:1", True])
-def test_address_that_is_none_is_refused_at_once(open_memory: OpenMemory, address: str) -> None:
+def test_invalid_address_is_refused_at_once(open_memory: OpenMemory, address: str) -> None:
     with pytest.raises(SettingsError, match='ray="auto" or HOST:PORT'):
         open_memory("none").add_many(STORIES, ray=address)
 
@@ -237,7 +237,7 @@ def test_files_are_read_by_the_actors(open_memory: OpenMemory, tmp_path: Path, m
     assert graph_of(there) == graph_of(here)
 
 
-def test_what_actors_do_not_see_is_read_here(
+def test_process_reads_files_that_actors_do_not_see(
     open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = files_in(tmp_path, monkeypatch)
@@ -255,7 +255,7 @@ def test_call_goes_on_after_its_process_is_killed(tmp_path: Path) -> None:
     assert fault_ray.kills(place, ["driver"], seed=1) == Tally(tried=1)
 
 
-def test_what_loader_and_layer_refuse_is_named(tmp_path: Path) -> None:
+def test_errors_of_loader_and_layer_name_the_part(tmp_path: Path) -> None:
     place = Place({"address": tmp_path / "notes.lbug"}, "faults", tmp_path / "cache")
     assert fault_ray.poisoned(place, tmp_path) == Tally(tried=1)
 

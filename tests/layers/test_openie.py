@@ -92,7 +92,7 @@ def test_triples_become_relations(form: str, write: Write, tmp_path: Path) -> No
     assert notes["relation whose names are not in the text together"] == 1
 
 
-def test_a_document_that_the_file_does_not_name_has_none(write: Write, tmp_path: Path) -> None:
+def test_document_outside_the_file_has_no_relations(write: Write, tmp_path: Path) -> None:
     path = write([{"doc_id": "other", "passage": "Other.", "triples": TRIPLES}])
     assert len(OpenIE(path)) == 1
     descriptions, notes = list_relations(path, tmp_path)

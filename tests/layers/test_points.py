@@ -431,6 +431,6 @@ def test_without_attention_edges_are_weighted_by_cosine() -> None:
     assert rows.notes == {"weights by similarity": 2}
 
 
-def test_with_attention_nothing_is_embedded() -> None:
+def test_attention_weighs_points_without_vectors() -> None:
     (rows,) = build(PointsLayer(), FakeLanguageModel(["* s0w1 s1w1 ran."]), ("d", segments("d", 3)))
     assert "weights by similarity" not in rows.notes

@@ -150,7 +150,7 @@ def test_a_question_of_10_000_words_has_a_bounded_number_of_ngrams() -> None:
         (" \n ", []),
     ],
 )  # fmt: skip
-def test_what_is_written_like_a_name_is_found(text: str, names: list[str]) -> None:
+def test_capitalised_words_are_found_as_names(text: str, names: list[str]) -> None:
     assert found(text) == names
 
 

@@ -54,7 +54,7 @@ def test_uncertain_words_name_no_day(text: str) -> None:
     assert [days for days in relative_days(text, SAID) if days.first.year > 2000] == []
 
 
-def test_without_a_day_nothing_is_named() -> None:
+def test_turn_without_a_day_resolves_no_relative_day() -> None:
     assert relative_days("yesterday", "") == relative_days("yesterday", "noon") == ()
     assert relative_days("one year ago", "0001-01-01") == ()
 

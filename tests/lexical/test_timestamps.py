@@ -111,7 +111,7 @@ def test_a_certain_moment_is_understood_as_people_write_it(text: str, moment: st
         *("2024-05-01 10:00 EST", "two minutes later", "2024-02-30", "2024-05-01T10:60", "x" * 1_000_000),
     ],
 )
-def test_a_moment_that_is_not_certain_is_none(text: str):
+def test_uncertain_moment_gives_no_time(text: str):
     assert timestamps.parse_time(text) == ""
 
 

@@ -83,7 +83,7 @@ def test_scope_goes_through_each_form(memory: Memory, tmp_path: Path, form: str)
 
 
 @pytest.mark.parametrize("form", FOREIGN_FORMS)
-def test_what_is_there_is_not_replaced(memory: Memory, tmp_path: Path, form: str) -> None:
+def test_existing_file_is_not_replaced(memory: Memory, tmp_path: Path, form: str) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "note.md").write_text("Mine.")

@@ -51,7 +51,7 @@ def test_parts_with_wrong_hash_are_refused(packaged, tmp_path):
     assert not list((tmp_path / "cache").rglob("*.*"))
 
 
-def test_a_failed_conversion_leaves_nothing_behind(packaged, tmp_path):
+def test_failed_conversion_leaves_no_file(packaged, tmp_path):
     with pytest.raises(ModelError, match="Expected a file that begins with GGUF"):
         find_language_model("auto", cache_dir=tmp_path / "cache")
     assert not list((tmp_path / "cache" / "models").iterdir())

@@ -154,7 +154,7 @@ def test_a_step_lives_no_longer_than_its_cache(fast, monkeypatch):
         gc.enable()
 
 
-def test_a_capture_is_warmed_up_beside_and_then_runs_nothing(monkeypatch):
+def test_capture_is_warmed_up_on_another_stream(monkeypatch):
     """With doubles of torch's streams and graphs: that its calls are made, and in which order."""
     events: list[str] = []
 

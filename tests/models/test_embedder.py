@@ -95,7 +95,7 @@ def test_tokens_are_counted(minilm):
     assert many == 800, "beyond the model's own limit too"
 
 
-def test_nothing_gives_no_rows(minilm):
+def test_empty_input_gives_no_rows(minilm):
     assert minilm.embed([]).shape == (0, 384)
 
 

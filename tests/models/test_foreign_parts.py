@@ -282,7 +282,7 @@ def test_reader_of_a_users_own_is_checked_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layer", ["points", "context", "outline", "relations"])
-def test_what_a_model_writes_can_be_stored(tmp_path: Path, layer: str) -> None:
+def test_text_of_model_can_be_stored(tmp_path: Path, layer: str) -> None:
     model = OddModel(changed(text=lambda each: "\0\ud800" + each.text[2:]))
     with Memory(tmp_path / "notes.lbug", **options(model=model, layers=("entities", layer))) as memory:
         memory.add(f"# A\n\n{TEXT}")

@@ -16,7 +16,7 @@ from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.models.engine.reference import PlainModel
 
 
-def test_devices_that_are_there() -> None:
+def test_available_devices_are_found() -> None:
     assert find_device("cpu") == torch.device("cpu")
     assert find_device("auto").type in ("cpu", "cuda")
 

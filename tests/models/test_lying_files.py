@@ -108,7 +108,7 @@ LIES: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_gguf_file_that_lies_is_refused(whole: Path, tmp_path: Path, lie: str) -> None:
+def test_gguf_file_with_wrong_sizes_is_refused(whole: Path, tmp_path: Path, lie: str) -> None:
     path = tmp_path / "lying.gguf"
     path.write_bytes(LIES[lie](whole.read_bytes()))
     with bounded(), pytest.raises(ModelError, match=r"^Expected .* GGUF file lying\.gguf, got .*\. Download"):
@@ -117,7 +117,7 @@ def test_gguf_file_that_lies_is_refused(whole: Path, tmp_path: Path, lie: str) -
 
 
 @pytest.mark.parametrize("alignment", [0, 3, 2**31])
-def test_alignment_that_is_none_is_refused(tmp_path: Path, alignment: int) -> None:
+def test_invalid_alignment_is_refused(tmp_path: Path, alignment: int) -> None:
     path = write_gguf(tmp_path / "lying.gguf", alignment=32)
     path.write_bytes(put(("general.alignment", 4), "I", alignment)(path.read_bytes()))
     with bounded(), pytest.raises(ModelError, match=r"^Expected .* GGUF file lying\.gguf, got"):
@@ -276,7 +276,7 @@ def test_weights_that_are_missing_are_not_made_up(checkpoint_folder: Path, tmp_p
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "sentence_bert_config.json", "modules.json"])
 @pytest.mark.parametrize("content", ["", "{", "[]", "5", '{"a": 1}', "\0"], ids=repr)
-def test_other_files_of_an_embedder_that_are_none_are_refused(
+def test_damaged_files_of_an_embedder_are_refused(
     embedder_folder: Path, tmp_path: Path, name: str, content: str
 ) -> None:
     copy = tmp_path / "model"
@@ -293,7 +293,7 @@ def test_other_files_of_an_embedder_that_are_none_are_refused(
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
 @pytest.mark.parametrize("content", ["", "{", "[]", "5", '{"a": 1}', "\0"], ids=repr)
-def test_other_files_of_a_language_model_that_are_none_are_refused(
+def test_damaged_files_of_a_language_model_are_refused(
     checkpoint_folder: Path, tmp_path: Path, name: str, content: str
 ) -> None:
     copy = tmp_path / "model"

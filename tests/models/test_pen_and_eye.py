@@ -44,7 +44,7 @@ def test_pen_writes_and_eye_attends() -> None:
     assert generation.usage.model_calls == 2
 
 
-def test_how_the_pen_ended_is_told() -> None:
+def test_generation_has_the_finish_of_the_writer() -> None:
     (generation,) = of_two(replies=["* Ann found a fox in the barn."]).generate([PROMPT], max_tokens=3)
     assert (generation.text, generation.finish) == ("* Ann found", "length")
 

@@ -198,7 +198,7 @@ def test_names_are_found_where_they_stand(recognizer: EntityRecognizer) -> None:
     assert not any(surfaces[place] for place in (1, 2))
 
 
-def test_what_is_found_does_not_depend_on_the_texts_beside_it(recognizer: EntityRecognizer) -> None:
+def test_names_do_not_depend_on_other_texts_of_batch(recognizer: EntityRecognizer) -> None:
     together = recognizer.recognize(TEXTS * 3)
     assert together == [recognizer.recognize([text])[0] for text in TEXTS] * 3
     assert recognizer.recognize([]) == []

@@ -129,7 +129,7 @@ def test_the_answer_is_what_plain_greedy_decoding_gives(small, eager, plain, pla
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.7, 5.0])
-def test_what_is_guessed_saves_passes_and_changes_nothing(small, temperature, monkeypatch):
+def test_guessed_tokens_save_passes_and_change_no_reply(small, temperature, monkeypatch):
     texts, costs, rest = [], [], []
     for most in (0, language_model._MOST_GUESSED):
         monkeypatch.setattr(language_model, "_MOST_GUESSED", most)

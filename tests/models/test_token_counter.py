@@ -35,7 +35,7 @@ def kept(folder):
 
 
 @given(st.lists(TEXTS, max_size=4))
-def test_it_counts_what_the_model_reads(small, kept, texts):
+def test_counter_counts_tokens_of_the_model(small, kept, texts):
     assert kept(texts) == [len(small.tokens.encode(text).ids) for text in texts]
 
 

@@ -129,7 +129,7 @@ def written(reply: str, *turns: str) -> tuple[float, ...]:
     return WrittenVerdicts(FakeLanguageModel([reply])).judge_turns(QUESTION, turns).probabilities
 
 
-def test_value_of_a_turn_is_told() -> None:
+def test_brief_names_value_of_a_turn() -> None:
     assert written('{"1": "the tram", "2": "no", "3": "BIKE."}', TRAM, PLAN, BIKE) == (1.0, 0.0, 1.0)
 
 
@@ -165,7 +165,7 @@ def test_reply_that_was_cut_counts_as_far_as_it_goes(reply: str, verdicts: tuple
 
 
 @pytest.mark.parametrize("reply", ["", "the tram", "[1, 2]", "7", "null", '{"1": 7, "2": ["tram"]}', '{"9": "tram"}'])
-def test_nonsense_tells_nothing(reply: str) -> None:
+def test_nonsense_reply_gives_zero_verdicts(reply: str) -> None:
     assert written(reply, TRAM, BIKE) == (0.0, 0.0)
 
 

@@ -39,5 +39,5 @@ def test_id_in_two_rankings_beats_first_of_one() -> None:
     assert reciprocal_rank_fusion({"one": ["x", "y"], "other": ["z", "y"]})[0][0] == "y"
 
 
-def test_nothing_found_is_an_empty_ranking() -> None:
+def test_search_without_hits_returns_an_empty_ranking() -> None:
     assert reciprocal_rank_fusion({}) == reciprocal_rank_fusion({"one": [], "other": []}) == []

@@ -39,6 +39,6 @@ def test_a_question_keeps_all_else() -> None:
 
 
 @given(st.text(max_size=30), st.lists(st.text(max_size=12), max_size=5))
-def test_nothing_is_an_error(question: str, known: list[str]) -> None:
+def test_odd_words_raise_no_error(question: str, known: list[str]) -> None:
     assert replace_words(question, {}) == question
     assert find_nearest_word(bare(question), known) in {"", *known}

@@ -79,7 +79,7 @@ def post(served: Served, **more: Any) -> httpx2.Response:
     return httpx2.post(served.url, json=more.pop("json", INITIALIZE), headers=headers, timeout=10)
 
 
-def test_nobody_is_let_in_without_a_token(served: Served) -> None:
+def test_request_without_a_token_is_refused(served: Served) -> None:
     token = served.tokens.make("ann")
     assert post(served, headers={"Authorization": f"Bearer {token}"}).status_code == 200
     for wrong in ({}, {"Authorization": "Bearer x"}, {"Authorization": f"Bearer {token}x"}, {"Authorization": token}):
@@ -221,7 +221,7 @@ def test_body_without_end_is_refused(served: Served) -> None:
     assert post(served, json=big, headers={"Authorization": f"Bearer {token}"}).status_code == 413
 
 
-def test_port_that_is_taken_is_told() -> None:
+def test_taken_port_is_reported() -> None:
     listening = transports._listen(0)
     ready: Callable[[str], None] = pytest.fail
     with listening, pytest.raises(SettingsError, match=r"got \d+: another program uses it. Name another"):

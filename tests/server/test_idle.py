@@ -74,7 +74,7 @@ def test_namespace_with_documents_to_build_stays_open(open_memories: Callable[..
         assert "points" in memories.get("ann").documents()[0].layers
 
 
-def test_without_a_time_none_is_closed(open_memories: Callable[..., Memories]) -> None:
+def test_memories_without_idle_limit_stay_open(open_memories: Callable[..., Memories]) -> None:
     memories = open_memories()
     memories.get("ann")
     time.sleep(LONG_S)

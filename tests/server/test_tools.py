@@ -47,7 +47,7 @@ async def test_seven_tools_with_schemas_and_hints(connect) -> None:
     assert tools["recall"].input_schema["required"] == ["query"]
 
 
-def test_no_tool_description_names_a_tool_that_is_none() -> None:
+def test_tool_descriptions_name_other_tools() -> None:
     names = {entry.function.__name__ for entry in TOOLS}
     assert all(any(name in entry.description for name in names) for entry in TOOLS if entry.title != "Status")
 

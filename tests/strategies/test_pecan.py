@@ -315,7 +315,7 @@ def test_large_start_node_is_still_read() -> None:
     assert world.walk()[-1].stop is StopReason.WINDOW
 
 
-def test_nothing_is_read_where_no_node_fits() -> None:
+def test_no_node_is_read_if_none_fits() -> None:
     assert World([segment("s0", tokens=60)], window=50).passes() == []
 
 

@@ -46,7 +46,7 @@ def test_the_k_best_are_read_best_first_with_score_and_attention() -> None:
     assert [step.p_yes for step in steps] == [None] * 3
 
 
-def test_it_stops_before_the_node_that_does_not_fit() -> None:
+def test_reading_stops_before_a_node_that_does_not_fit() -> None:
     steps = read(TopK(), window=14 * 2 + 13)
     assert [step.node.id for step in steps] == ["s4", "s2"]
     assert steps[-1].stop is StopReason.WINDOW

@@ -275,7 +275,7 @@ def test_segment_outside_of_search_follows_its_results() -> None:
     assert steps[33].sources == {"similarity": pytest.approx(0.75 * 10 / 42)}
 
 
-def test_it_stops_when_the_model_says_yes_after_the_start_or_later() -> None:
+def test_reading_stops_when_the_model_says_yes() -> None:
     hits = [f"s{number:02}" for number in range(9)]
     for yes, read in (([0.9], 3), ([0.1, 0.9], 4), ([0.1, 0.2, 0.51], 5)):
         steps = World(shelf(9), hits, yes=yes).walk(Walk(start_nodes=3, reasons=0))

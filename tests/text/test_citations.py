@@ -90,7 +90,7 @@ def test_the_same_words_are_quoted_once():
     assert len(cite("When?", "In the night.", twice, keys={"a": "a", "b": "b"}, embedder=WordVectors())) == 1
 
 
-def test_nothing_to_cite():
+def test_answer_without_support_has_no_citation():
     assert cite("Why?", "So.", [], keys={}, embedder=WordVectors()) == ()
     assert cite("Why?", "So.", list_segments(PETER), keys={}, embedder=WordVectors()) == ()
     assert cite("Why?", "So.", list_segments(PETER), keys={"d": "p"}, embedder=WordVectors(), limit=0) == ()

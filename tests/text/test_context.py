@@ -16,7 +16,7 @@ def turn(index: int, text: str) -> Segment:
     return Segment(f"s{index}", "d", index, text, 0, len(text), 1, "ann", "2024-05-01T10:00:00")
 
 
-def test_a_passage_stands_under_its_title() -> None:
+def test_passage_is_embedded_with_its_title() -> None:
     passages = [replace(turn(0, "It ran."), speaker=""), replace(turn(1, "It slept."), speaker="")]
     assert write_in_context("A Fox", passages) == ["A Fox\nIt ran.", "A Fox\nIt slept."]
     assert write_in_context("", passages) == ["It ran.", "It slept."]
@@ -24,14 +24,14 @@ def test_a_passage_stands_under_its_title() -> None:
     assert (mix_neighbours(vectors, passages) == vectors).all()
 
 
-def test_a_turn_stands_alone_under_its_day() -> None:
+def test_turn_is_embedded_with_its_day_alone() -> None:
     texts = write_in_context("A chat", [turn(0, "One."), replace(turn(1, "Two."), time="")])
     assert texts[0].splitlines()[1:] == ["One."]
     assert texts[0].splitlines()[0].startswith("1 May 2024")
     assert texts[1] == "Two."
 
 
-def test_context_stands_over_what_it_speaks_of() -> None:
+def test_context_is_written_above_its_segments() -> None:
     passages = [replace(turn(0, "It ran."), speaker=""), replace(turn(1, "It slept."), speaker="")]
     context = [
         Annotation("A Fox\nIt is about a fox.", layer="context"),
@@ -45,7 +45,7 @@ def test_context_stands_over_what_it_speaks_of() -> None:
     assert write_in_context("A Fox", passages, []) == ["It ran.", "It slept."]
 
 
-def test_a_turn_in_context_stands_under_title_speaker_and_day() -> None:
+def test_turn_in_context_is_embedded_with_title_speaker_and_day() -> None:
     turns = [turn(0, "One."), replace(turn(1, "Two."), time="")]
     day = write_in_context("", turns)[0].splitlines()[0]
     assert write_in_context("", turns, [Annotation("A chat", layer="context")]) == [

@@ -104,7 +104,7 @@ def test_turn_has_its_speaker_as_origin() -> None:
     assert echoes(f"assistant (2024-05-01): {ANSWER}", read=(said,), speaker="assistant") == [True]
 
 
-def test_what_the_document_holds_as_evidence_stays_evidence() -> None:
+def test_evidence_of_document_stays_evidence() -> None:
     new = segment(ANSWER, document="new")
     (kept,) = mark_segments(SPACE, [new], known(ANSWER), segments_before=[new])
     (marked_again,) = mark_segments(SPACE, [new], known(ANSWER), segments_before=[replace(new, echo=True)])

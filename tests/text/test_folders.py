@@ -125,7 +125,7 @@ def test_links_are_not_followed(root: Path, tmp_path: Path) -> None:
     assert names(Folder(tmp_path / "alias")) == ["sub/a.txt"], "but the folder itself may be a link"
 
 
-def test_a_store_is_left_out_unopened_with_what_lies_beside_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_leaves_out_a_store_with_its_side_files(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stores = {"m_dot_lbug": "x", "m_dot_lbug_dot_wal": "x", "m_dot_lbug_dot_lock": "x"}
     write(root, **stores, m_dot_lbug2="x", sub__m_dot_lbug="x")
     opened = []
@@ -140,7 +140,7 @@ def test_a_store_is_left_out_unopened_with_what_lies_beside_it(root: Path, monke
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may open everything")
-def test_a_folder_that_cannot_be_opened_is_told(root: Path) -> None:
+def test_unreadable_folder_is_reported(root: Path) -> None:
     write(root, sub__a_dot_txt="x")
     (root / "sub").chmod(0)
     folder = Folder(root)

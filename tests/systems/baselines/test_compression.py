@@ -139,7 +139,7 @@ def test_llmlingua2_keeps_the_same_share_of_each_segment() -> None:
 
 
 @table("strategy", [LongLLMLingua(), LLMLingua(), LLMLingua2(), SelectiveContext()])
-def test_nothing_found_is_nothing_read(strategy: Strategy) -> None:
+def test_search_without_hits_reads_no_node(strategy: Strategy) -> None:
     assert walk(strategy, []) == ([], [])
 
 

@@ -52,7 +52,7 @@ def test_given_documents_are_read_in_the_order_given() -> None:
     assert [step.node.id for step in read(documents=["b"])] == ["b0", "b1", "b2"]
 
 
-def test_it_stops_before_the_segment_that_does_not_fit() -> None:
+def test_reading_stops_before_a_segment_that_does_not_fit() -> None:
     steps = read(window=14 * 3 + 5)
     assert [step.node.id for step in steps] == ["a0", "a1", "b0"]
     assert steps[-1].stop is StopReason.WINDOW

@@ -65,7 +65,7 @@ def walk(
     return steps
 
 
-def test_it_goes_where_the_model_says_until_a_text_answers() -> None:
+def test_walk_follows_model_until_a_text_answers() -> None:
     session = HandMadeSession(yes=[0.4], replies=["The left tells of foxes. Action: 1", "Action: 2", YES])
     (step,) = walk(session)
 
@@ -106,13 +106,13 @@ def test_parts_of_the_paper_can_be_left_out() -> None:
     assert set(MemWalker.ablations) == {"without_reasoning", "without_working_memory"}
 
 
-def test_it_ends_after_so_many_texts() -> None:
+def test_walk_ends_after_most_texts() -> None:
     steps = walk(HandMadeSession(), MemWalker(leaves=2))
     assert ids(steps) == ["s0", "s1"]
     assert steps[-1].stop is StopReason.MAX_ROUNDS
 
 
-def test_what_does_not_fit_is_not_read() -> None:
+def test_text_that_does_not_fit_is_not_read() -> None:
     assert ids(walk(HandMadeSession(window=2 * 14 + 2))) == ["s0", "s1"]
     assert walk(HandMadeSession(window=3)) == []
 

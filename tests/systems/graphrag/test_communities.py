@@ -128,7 +128,7 @@ def test_a_change_costs_what_it_touches(memory: Memory) -> None:
     assert deepen(memory) == []
 
 
-def test_what_names_nobody_else_changes_nothing(memory: Memory) -> None:
+def test_document_without_shared_names_changes_no_community(memory: Memory) -> None:
     deepen(memory)
     memory.add("Yuri slept.", key="alone")
     memory.add("It rained.", key="nobody")
@@ -217,7 +217,7 @@ def test_a_finding_rests_on_what_it_cites(memory: Memory) -> None:
         (reply([["nested"], [1]], "text", 7), "finding that is incomplete"),
     ],
 )
-def test_what_the_model_should_not_write_is_counted(memory: Memory, text: str, note: str) -> None:
+def test_unusable_parts_of_a_report_are_counted(memory: Memory, text: str, note: str) -> None:
     overviews, notes = reported(memory, text)
     assert notes[note] >= len(overviews)
     assert notes[MADE] >= len(overviews)
@@ -278,7 +278,7 @@ def test_without_a_model_reports_are_made_of_sentences(memory: Memory) -> None:
     assert written(deepen(memory, CommunitiesLayer(), FakeModels())) == written(parts), "a model writes them anew"
 
 
-def test_reports_stand_for_what_lies_below(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_are_read_in_place_of_members(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: dict[int, list[str]] = {}
     whole = Statements.list_sources
 

@@ -270,7 +270,7 @@ def test_drift_answers_follow_ups_by_local_search(tmp_path: Path) -> None:
         ('{"entities": [["Ann", "person", "Ann fl', "elements cut off"),
     ],
 )
-def test_what_cannot_be_parsed_is_counted(reply: str, note: str) -> None:
+def test_unparsable_items_are_counted(reply: str, note: str) -> None:
     found, notes = parse_elements(reply)
     assert notes[note] == 1
     assert [item.properties.get("strength") for item in found] in ([], [1.0])

@@ -90,7 +90,7 @@ def test_all_components_have_communities() -> None:
 
 
 @table("weights", [{(0, i): 1.0 for i in range(1, 300)}, dict.fromkeys(combinations(range(40), 2), 1.0)])
-def test_what_leiden_cannot_divide_ends(weights: WeightedGraph) -> None:
+def test_division_ends_where_leiden_cannot_divide(weights: WeightedGraph) -> None:
     communities = hierarchy(edges(weights))
     assert [len(community.members) for community in communities] == [len({end for pair in weights for end in pair})]
 
@@ -102,7 +102,7 @@ def test_one_giant_component_is_divided() -> None:
     assert max(len(community.members) for community in communities if not community.children) <= 10
 
 
-def test_without_an_edge_there_is_nothing() -> None:
+def test_graph_without_edges_gives_no_communities() -> None:
     assert hierarchy(edges({})) == []
 
 

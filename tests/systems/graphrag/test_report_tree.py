@@ -120,7 +120,7 @@ def test_level_projects_lowest_reports_down(forest: Forest) -> None:
 
 
 @given(forests())
-def test_with_room_for_all_the_lowest_are_the_cut(forest: Forest) -> None:
+def test_room_for_all_cuts_at_the_lowest_reports(forest: Forest) -> None:
     assert forest.cut(sum(forest.tokens)) == [place for place, below in forest.below.items() if not below]
 
 
@@ -130,7 +130,7 @@ def test_the_nearest_to_the_question_gives_way_first() -> None:
     assert [forest.cut(most_tokens) for most_tokens in (4, 5, 6, 8)] == [[1, 2], [1, 2], [1, 5, 6], [3, 4, 5, 6]]
 
 
-def test_of_highest_reports_that_do_not_fit_the_nearest_are_kept() -> None:
+def test_nearest_of_too_many_highest_reports_are_kept() -> None:
     forest = Forest([0, 0, 0, 0, 0], [1, 5, 5, 5, 1])
 
     assert forest.cut(6) == [3, 4], "and not the report over all, though it would fit"

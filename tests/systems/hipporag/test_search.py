@@ -259,7 +259,7 @@ def test_an_empty_memory_and_one_segment(mode: str) -> None:
 
 
 @table("mode", HIPPO)
-def test_why_says_what_a_segment_was_known_by(mode: str) -> None:
+def test_why_names_the_lists_that_hold_a_segment(mode: str) -> None:
     store = opened()
     store.write(document("a", ["Ann met Bob.", "Nothing came of it."], related=True))
     store.write(document("b", ["Zoe met Ann."], related=False))

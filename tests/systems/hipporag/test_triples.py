@@ -147,7 +147,7 @@ def test_the_model_lists_names_first_and_then_triples(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.text(max_size=40) | st.sampled_from(["{", '{"triples": [["a", "b", "c"], ["d"']), max_size=4))
-def test_whatever_the_model_writes_raises_nothing(replies: list[str]) -> None:
+def test_no_reply_of_model_raises_an_error(replies: list[str]) -> None:
     document = SplitDocument("d", "", (Segment("s", "d", 0, LEE, 0, len(LEE), 16),))
     models = FakeModels(FakeLanguageModel(replies))
     (rows,) = TriplesLayer().build([document], namespace="n", models=models)

@@ -97,7 +97,7 @@ def test_repeated_and_empty_sections_stay_apart() -> None:
     assert [section.title for section in built(text).sections] == ["A", "A", "A"]
 
 
-def test_headings_in_code_are_none() -> None:
+def test_headings_in_code_do_not_count() -> None:
     text = "## A\n\n```\n# no\n```\n\n## B\n"
 
     assert [section.title for section in built(text).sections] == ["A", "B"]
@@ -222,7 +222,7 @@ def test_odd_replies_are_counted_and_nothing_is_lost(reply: Any, note: str) -> N
     assert rows.sections
 
 
-def test_a_text_without_sections_is_one() -> None:
+def test_text_without_sections_is_one_section() -> None:
     (section,) = built(STORY, []).sections
 
     assert (section.title, section.start, section.end, section.is_abstract) == ("", 0, len(STORY), False)

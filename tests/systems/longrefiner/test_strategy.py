@@ -160,7 +160,7 @@ def test_a_question_of_one_passage_ignores_what_was_picked() -> None:
     assert ids(read(session, most_tokens=20, reranker=Scores(d1=1.0))) == ["d1"]
 
 
-def test_what_is_below_a_section_shares_its_score() -> None:
+def test_nodes_below_a_section_share_its_score() -> None:
     tree = OutlineTree()
     tree.add(make_sections("n", "d", OUTLINE, length=70), document("d", 7))
     fire = next(place for place, section in enumerate(tree.sections) if section and section.title == "Fire")
@@ -256,7 +256,7 @@ def test_budgets_of_nodes_and_tokens_are_kept() -> None:
     st.integers(0, 160),
     st.integers(0, 8),
 )
-def test_a_selection_fits_and_stands_in_order(
+def test_selection_fits_and_keeps_the_order(
     starts: list[tuple[int, int]], local: list[float], chosen: set[int], tokens: int, segments: int
 ) -> None:
     tree = OutlineTree()

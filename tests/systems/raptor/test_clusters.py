@@ -137,7 +137,7 @@ def test_a_cluster_without_a_summary_is_told_and_its_nodes_go_up() -> None:
 
 
 @pytest.mark.usefixtures("in_threes")
-def test_summary_that_copies_a_member_is_none() -> None:
+def test_summary_that_copies_a_member_does_not_count() -> None:
     below = distinct(3)
     model = FakeLanguageModel(replies=[below[1].text])
     (rows,) = build(ClustersLayer(few_nodes=1), model, below)
@@ -211,7 +211,7 @@ def test_a_real_clustering_of_several_documents_is_the_same_each_time() -> None:
         ("...", True, None, {}),
     ],
 )
-def test_what_of_a_paragraph_is_kept(text, complete, kept, notes) -> None:
+def test_paragraph_keeps_its_whole_sentences(text, complete, kept, notes) -> None:
     span, counted = check_prose(text, complete=complete)
     assert (text[slice(*span)] if span else None) == kept
     assert counted == notes

@@ -79,7 +79,7 @@ def test_top_x_leaves_the_limit_to_the_budget_of_the_question() -> None:
 
 
 @table("strategy", [Raptor(), RaptorTraversal()])
-def test_what_does_not_fit_the_window_is_not_read(strategy) -> None:
+def test_text_beyond_the_window_is_not_read(strategy) -> None:
     session = HandMadeSession(window=40)
     steps = read(strategy, session=session)
     assert steps[-1].stop is StopReason.WINDOW

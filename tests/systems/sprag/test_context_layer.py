@@ -77,7 +77,7 @@ def test_taken_away_all_is_as_before(open_memory: OpenMemory) -> None:
     ]
 
 
-def test_what_is_searched_finds_words_of_the_header(open_memory: OpenMemory) -> None:
+def test_search_finds_words_of_the_header(open_memory: OpenMemory) -> None:
     memory = open_memory(layers=["entities", "context"], model=language("This document is about: zoology."))
     memory.add(RIVER, key="river")
     memory.add(FOX, key="fox")
@@ -85,7 +85,7 @@ def test_what_is_searched_finds_words_of_the_header(open_memory: OpenMemory) -> 
     assert all("zoology" not in item.text for item in memory.search("zoology"))
 
 
-def test_it_stays_with_new_embeddings_archives_and_replacement(open_memory: OpenMemory, tmp_path: Path) -> None:
+def test_layer_survives_reembedding_archives_and_replacement(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory = open_memory(layers=["entities", "context"], model=language(*REPLIES, "This document is about: rain."))
     memory.add(NOTES, key="notes", title="Wild things")
     before = vectors(memory)
@@ -102,7 +102,7 @@ def test_it_stays_with_new_embeddings_archives_and_replacement(open_memory: Open
     assert not memory.status()["counts"].get("Annotation")
 
 
-def test_a_conversation_stands_under_speaker_and_day(open_memory: OpenMemory) -> None:
+def test_conversation_gets_no_header_and_keeps_its_vectors(open_memory: OpenMemory) -> None:
     memory = open_memory(layers=["entities"], model=language("", ""))
     turns = [{"role": "Ann", "content": "# I ran. " * 12, "time": "2024-05-01T10:00"}]
     memory.add(turns, key="notes")
@@ -114,7 +114,7 @@ def test_a_conversation_stands_under_speaker_and_day(open_memory: OpenMemory) ->
 
 
 @pytest.mark.parametrize("layer", ["entities", "points", "relations", "", None, 3])
-def test_what_others_rest_on_is_not_taken_away(open_memory: OpenMemory, layer: str) -> None:
+def test_layer_that_others_need_is_not_removed(open_memory: OpenMemory, layer: str) -> None:
     memory = open_memory(layers=["entities"])
     memory.add(FOX, key="fox")
     with pytest.raises(SettingsError):

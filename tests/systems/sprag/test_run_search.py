@@ -57,7 +57,7 @@ def assert_exact(memory: Memory, found: list[Evidence]) -> None:
     assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
 
 
-def test_a_run_joins_neighbours_over_what_stands_between(memory: Memory) -> None:
+def test_run_joins_neighbours_and_the_text_between(memory: Memory) -> None:
     memory.add(STORY, key="story")
     found = memory.search(QUESTION, mode=Runs(SHORT))
     assert_exact(memory, found)
