@@ -16,8 +16,8 @@ import pytest
 import yaml
 from compose_spec import PyCompose
 
-from memgraph_rag.cli.agents import _split
 from memgraph_rag.cli.options import parse_layers
+from memgraph_rag.cli.serve import _split
 
 ROOT = Path(__file__).parent.parent
 COMPOSE = ROOT / "docker-compose.yml"

@@ -18,10 +18,10 @@ from memgraph_rag.agents.clients import CLIENTS
 from memgraph_rag.agents.hook_service import HookService, store_session
 from memgraph_rag.agents.projects import PERSON, find_project
 from memgraph_rag.cli import json_output
-from memgraph_rag.cli.agents import open_memories
 from memgraph_rag.cli.options import Place
 from memgraph_rag.cli.progress import Bars
 from memgraph_rag.cli.sanitize import plain
+from memgraph_rag.cli.serve import open_memories
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.models.model_loader import FoundModels
 from memgraph_rag.server.hooks import OwnerTokens, hook_app, serve_hooks

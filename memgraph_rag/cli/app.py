@@ -130,12 +130,12 @@ COMMANDS = {
         "Add a short story to a separate store and ask four questions: progress, walk, answers and citations.",
     ),
     "serve": Command(
-        "agents",
+        "serve",
         "serve",
         "Serve the memory over HTTP at 127.0.0.1 to programs (REST) and agents (MCP). Each client needs a token.",
     ),
     "ui": Command(
-        "agents",
+        "serve",
         "ui",
         "Open the memory in the browser: see, ask and search it. With --ui-write, also add, correct and forget.",
     ),
@@ -160,8 +160,8 @@ COMMANDS = {
         "models",
         "List the values that --model can take: packaged models, the hub's cache, servers on this machine.",
     ),
-    "neo4j": Command("server", "app", "Run a real Neo4j with Browser on this machine, without Docker."),
-    "mcp": Command("agents", "app", "Serve the memory to agents by the Model Context Protocol, and manage tokens."),
+    "neo4j": Command("neo4j", "app", "Run a real Neo4j with Browser on this machine, without Docker."),
+    "mcp": Command("serve", "app", "Serve the memory to agents by the Model Context Protocol, and manage tokens."),
 }
 """All commands by name, in the order in which ``--help`` lists them."""
 

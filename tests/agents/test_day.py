@@ -21,7 +21,7 @@ SERVE = """
 import sys
 from memories import options
 from memgraph_rag import Memory
-from memgraph_rag.cli import agents, main
+from memgraph_rag.cli import main, serve
 
 class Openings:
     def __init__(self, place, layers, *, shares, **settings):
@@ -30,7 +30,7 @@ class Openings:
         given = options(layers=(), embedder="auto", **self.settings)
         return Memory(self.place.store, namespace=namespace, progress=progress, **given)
 
-agents._Openings = Openings
+serve._Openings = Openings
 sys.argv[0] = "memgraph-rag"
 main()
 """

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memgraph_rag.cli.agents import _memories, _Openings, _split
 from memgraph_rag.cli.options import Place
+from memgraph_rag.cli.serve import _memories, _Openings, _split
 from memgraph_rag.server.tokens import TokenFolder
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from memories import options
 
 from memgraph_rag import Memory
-from memgraph_rag.cli import agents
+from memgraph_rag.cli import serve
 from memgraph_rag.cli.options import Place
 
 
@@ -26,5 +26,5 @@ class Openings:
 if __name__ == "__main__":  # pytest imports this module too, to look for examples
     from memgraph_rag.cli import main
 
-    agents._Openings = Openings
+    serve._Openings = Openings
     main()
