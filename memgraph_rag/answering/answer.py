@@ -19,7 +19,7 @@ from memgraph_rag.answering.as_of import GraphAsOf, SearchWithin
 from memgraph_rag.answering.copying import can_copy
 from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_evidence
-from memgraph_rag.answering.lacking_layers import find_lacking_layers
+from memgraph_rag.answering.layer_warnings import find_lacking_layers
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session, cite_value, finish
 from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, solve
