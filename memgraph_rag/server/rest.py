@@ -26,7 +26,6 @@ from starlette.types import Receive, Scope, Send
 
 from memgraph_rag import Step, __version__
 from memgraph_rag.errors import DocumentNotFound, SettingsError
-from memgraph_rag.server.api_page import api_page
 from memgraph_rag.server.explanations import explain_arguments, explain_unknown
 from memgraph_rag.server.problems import PROBLEM, answer_problem, describe_problem
 from memgraph_rag.server.results import Answered, Problem
@@ -90,10 +89,6 @@ class RestApi:
     async def describe(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """Answer ``GET /openapi.json`` with the description of the API, for client generators. It needs no token."""
         return JSONResponse(openapi(tuple(self._tools.values())))
-
-    async def page(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
-        """Answer ``GET /docs`` with the description as a web page. It needs no token."""
-        return api_page()
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002 - Starlette's signature
         """Answer ``GET /health`` if the server runs. It uses neither the store nor a model, and needs no token."""

@@ -30,7 +30,7 @@ from memgraph_rag.errors import MemgraphRagError, SettingsError
 from memgraph_rag.server import HOST, PATH
 from memgraph_rag.server.connections import BoundedConnection, most_waiting
 from memgraph_rag.server.console.operations import OPERATIONS, OWNER_OPERATIONS
-from memgraph_rag.server.console.pages import console_routes
+from memgraph_rag.server.console.pages import page_routes
 from memgraph_rag.server.gate import LOCAL_HOSTS, MOST_BODY, Gate
 from memgraph_rag.server.memories import Memories
 from memgraph_rag.server.problems import answer_unrouted
@@ -110,7 +110,7 @@ def token_server(memories: Memories, tokens: Grants, *, owner: Owner | None = No
 
 
 def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = (), may_write: bool = False) -> Starlette:
-    """Return the ASGI application of a server, with MCP, the REST API, its pages and the console.
+    """Return the ASGI application of a server, with MCP, the REST API, its description and the console.
 
     MCP and the tools need a token if the server has a verifier. ``/openapi.json``, ``/docs``, ``/health``, ``/metrics``
     and the files of the console never do.
@@ -144,12 +144,11 @@ def http_app(server: MemoryServer, *, allowed_hosts: Sequence[str] = (), may_wri
             Route(path, Gate(request_response(answer), allowed_hosts), methods=["GET"])
             for path, answer in (
                 ("/openapi.json", api.describe),
-                ("/docs", api.page),
                 ("/health", api.health),
                 ("/metrics", api.metrics),
             )
         ),
-        *console_routes(tuple(allowed_hosts), may_write=may_write, is_owner=is_owner),
+        *page_routes(tuple(allowed_hosts), may_write=may_write, is_owner=is_owner),
     ]
     app.add_exception_handler(HTTPException, answer_unrouted)
     return app

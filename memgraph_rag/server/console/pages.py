@@ -1,7 +1,8 @@
-"""The console: the web page at ``/ui``, by which a person sees, asks, corrects and forgets a memory.
+"""The pages: the console at ``/ui``, by which a person sees, asks, corrects and forgets a memory, and ``/docs``.
 
-It serves files of the package and knows no tool: the page speaks to the REST API with a token of its reader. Invariant:
-a browser loads nothing from other servers and runs no script but these files; a Content Security Policy enforces this.
+It serves files of the package and knows no tool: a page speaks to the REST API with a token of its reader, and that of
+``/docs`` lets people try each operation of ``/openapi.json``. Invariant: a browser loads nothing from other servers and
+runs no script but these files; a Content Security Policy enforces this.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memgraph_rag import __version__
 from memgraph_rag.server.gate import Gate
 
-__all__ = ["CONSOLE", "console_routes"]
+__all__ = ["CONSOLE", "page_routes"]
 
 CONSOLE = "/ui"
+_DOCS = "/docs"
 
 _ASSETS = Path(str(files("memgraph_rag.server") / "assets"))
 
@@ -31,20 +33,20 @@ _POLICY = (
 )
 
 
-def console_routes(allowed_hosts: tuple[str, ...], *, may_write: bool, is_owner: bool) -> list[BaseRoute]:
-    """Return the routes of the console. Its files need no token, because they hold nothing of a memory.
+def page_routes(allowed_hosts: tuple[str, ...], *, may_write: bool, is_owner: bool) -> list[BaseRoute]:
+    """Return the routes of the pages. Their files need no token, because they hold nothing of a memory.
 
     Args:
         allowed_hosts: as for ``Gate``.
-        may_write: whether the page offers to add, correct and forget.
-        is_owner: whether the page offers what only the owner may do.
+        may_write: whether the console offers to add, correct and forget.
+        is_owner: whether the console offers what only the owner may do.
     """
 
     async def settings(request: Request) -> Response:  # noqa: ARG001 - Starlette's signature
         return JSONResponse({"version": __version__, "write": may_write, "owner": is_owner})
 
-    async def redirect_to_folder(request: Request) -> Response:  # noqa: ARG001 - Starlette's signature
-        return RedirectResponse(f"{CONSOLE}/")
+    async def redirect_to_folder(request: Request) -> Response:
+        return RedirectResponse(f"{request.url.path}/")
 
     def make_gate(app: ASGIApp) -> Gate:
         return Gate(_Guarded(app), allowed_hosts)
@@ -53,6 +55,8 @@ def console_routes(allowed_hosts: tuple[str, ...], *, may_write: bool, is_owner:
         Route(CONSOLE, make_gate(request_response(redirect_to_folder)), methods=["GET"]),
         Route(f"{CONSOLE}/settings.json", make_gate(request_response(settings)), methods=["GET"]),
         Mount(f"{CONSOLE}/vendor", make_gate(StaticFiles(directory=_ASSETS / "vendor"))),
+        Route(_DOCS, make_gate(request_response(redirect_to_folder)), methods=["GET"]),
+        Mount(_DOCS, make_gate(StaticFiles(directory=_ASSETS / "docs", html=True))),
         Mount(CONSOLE, make_gate(StaticFiles(directory=_ASSETS / "console", html=True))),
     ]
 

@@ -74,7 +74,7 @@ function operation(method, path, told, all) {
 }
 
 async function show() {
-  const told = await (await fetch("openapi.json")).json();
+  const told = await (await fetch("../openapi.json")).json();
   const all = told.components.schemas;
   byId("version").textContent = told.info.version;
   const operations = Object.entries(told.paths).flatMap(([path, methods]) =>
