@@ -1,6 +1,6 @@
 """Clients at once on one server: nothing is lost, no namespace is crossed, and how long a recall takes.
 
-python tests/mcp_crowd.py --seconds 300      starts memgraph-rag mcp --http with the packaged embedder
+python tests/mcp_crowd.py --seconds 300      starts memgraph-rag serve with the packaged embedder
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def main() -> None:
         pairs = [(name, tokens.make(name)) for name in (f"user{number // 2}" for number in range(given.clients))]
         server = subprocess.Popen(
             [
-                sys.executable, "-m", "memgraph_rag", "mcp", "--http", "--port", "0",
+                sys.executable, "-m", "memgraph_rag", "serve", "--port", "0",
                 "--tokens", str(tokens.folder), "--store", str(Path(folder) / "crowd.lbug"),
                 "--model", "http://127.0.0.1:9/v1#nobody",
             ],

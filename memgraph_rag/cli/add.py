@@ -41,11 +41,12 @@ OpenIEFile = Annotated[
 
 def add(
     place: Place,
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(help="Files or folders: text, Markdown, HTML, PDF, CSV, JSON, code; '-' is standard input."),
-    ] = None,
-    stdin: Annotated[bool, typer.Option("--stdin", help="The same as '-'.")] = False,
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES", help="Files or folders: text, Markdown, HTML, PDF, CSV, JSON, code; '-' is standard input."
+        ),
+    ],
     key: Annotated[
         str | None, typer.Option(help="Key of the document; its path by default, or a hash of the text.")
     ] = None,
@@ -76,7 +77,6 @@ def add(
 
     If a source cannot be added, the others are added all the same, and the exit status is 1.
     """
-    names = [*(files or ()), *([_STDIN] if stdin else ())]
     _check_usage(names, named=key is not None or title is not None, ray=ray)
     text = _read_stdin() if _STDIN in names else ""
     with Bars() as bars, cost_lines(bars), place.open(progress=bars, **parse_layers(layers, openie)) as memory:
@@ -104,9 +104,10 @@ def deepen(
     ] = None,
     openie: OpenIEFile = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many tokens read and written; the same command continues.")
+        int | None,
+        typer.Option(min=1, help="Stop after this many tokens, read or written; the same command continues."),
     ] = None,
-    max_seconds: Annotated[float | None, typer.Option(help="Begin no further document after so many seconds.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Begin no document after this many seconds.")] = None,
     as_json: Json = False,
 ) -> None:
     """Build missing layers, oldest document first. After Ctrl-C, the same command continues where it stopped.
@@ -142,8 +143,6 @@ def remove_layer(
 
 
 def _check_usage(names: Sequence[str], *, named: bool, ray: str | None) -> None:
-    if not names:
-        raise typer.BadParameter("name a file, or '-' for standard input", param_hint="FILES")
     if names.count(_STDIN) > 1:
         raise typer.BadParameter("standard input can be read once", param_hint="FILES")
     if named and (len(names) > 1 or Path(names[0]).is_dir()):

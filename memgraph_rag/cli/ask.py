@@ -47,9 +47,9 @@ def ask(
     ] = None,
     user: UserOf = None,
     session: SessionOf = None,
-    max_seconds: Annotated[float | None, typer.Option(help="Stop reading after so many seconds.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Stop reading after so many tokens.")] = None,
-    max_nodes: Annotated[int | None, typer.Option(help="Stop reading after so many nodes.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop reading after this many seconds.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Stop reading after this many tokens.")] = None,
+    max_nodes: Annotated[int | None, typer.Option(help="Stop reading after this many nodes.")] = None,
     at: Annotated[
         str | None, typer.Option(help="Ignore everything that was said after this day or time (2024-05-01).")
     ] = None,

@@ -106,8 +106,8 @@ def evaluate(
         str | None,
         typer.Option(help="Language model that compares answers for a table of win rates; by default --model."),
     ] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many tokens.")] = None,
-    max_nodes: Annotated[int | None, typer.Option(min=1, help="Stop reading after so many nodes.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop reading after this many tokens.")] = None,
+    max_nodes: Annotated[int | None, typer.Option(min=1, help="Stop reading after this many nodes.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for outcomes, summary and table.")] = Path("evaluation"),
     as_json: Json = False,
 ) -> None:

@@ -64,22 +64,9 @@ Layers = Annotated[
 UiWrite = Annotated[bool, typer.Option("--ui-write", help="Let the console add, correct and forget, too.")]
 
 
-def serve_agents(
-    place: Place,
-    ctx: typer.Context,
-    http: Annotated[
-        bool, typer.Option("--http", help="Serve many clients over HTTP at 127.0.0.1, with tokens.")
-    ] = False,
-    port: Port = _PORT,
-    allow_host: Hosts = None,
-    tokens: Tokens = None,
-    layers: Layers = None,
-) -> None:
-    """Serve the memory to one client on standard input and output. --http does the same as 'memgraph-rag serve'."""
+def serve_client(place: Place, ctx: typer.Context, layers: Layers = None) -> None:
+    """Serve the memory to one client on standard input and output; 'memgraph-rag serve' serves many over HTTP."""
     if ctx.invoked_subcommand is not None:
-        return
-    if http:
-        serve(place, port, allow_host, tokens, layers)
         return
     settings = _check_settings(place)
     with _memories(place, layers, is_shared=False) as memories:
@@ -182,7 +169,7 @@ def open_memories(place: Place, **settings: Any) -> AbstractContextManager[Memor
     return _memories(place, None, is_shared=True, **settings)
 
 
-app.callback(invoke_without_command=True)(bind_place(serve_agents))
+app.callback(invoke_without_command=True)(bind_place(serve_client))
 
 
 @app.command()

@@ -29,7 +29,7 @@ _NEXT: dict[type[MemgraphRagError], str] = {
     QuestionNotFound: "The resource memory://questions lists the kept questions.",
     StoreLocked: (
         "Only one process at a time can open an embedded file, and another server or command has it open. Try again "
-        "when that has ended. For several clients the user can run one server: memgraph-rag mcp --http."
+        "when that has ended. For several clients the user can run one server: memgraph-rag serve."
     ),
     TooManyCalls: f"Call again in {RETRY_AFTER_S} s or later.",
     StoreReadOnly: "This server is read-only: tell the user that nothing can be remembered or forgotten.",

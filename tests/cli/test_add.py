@@ -63,9 +63,8 @@ def test_json_holds_failures_of_single_files(cli, write, tmp_path) -> None:
     assert [failure["error"] for failure in output["failures"]] == ["DocumentError"]
 
 
-@pytest.mark.parametrize("arguments", [("-",), ("--stdin",)])
-def test_text_comes_from_standard_input(cli, arguments) -> None:
-    cli("add", *arguments, "--key", "fox", text=FOX)
+def test_text_comes_from_standard_input(cli) -> None:
+    cli("add", "-", "--key", "fox", text=FOX)
     assert cli.json("show", "fox")["centre"]["characters"] == len(FOX)
 
 
@@ -106,7 +105,7 @@ def test_without_layers_the_library_decides(cli, opened: list[dict[str, Any]], w
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("a.txt", "b.txt", "--key", "one"), ("a.txt", "-", "--title", "one"), ("-", "--stdin")]
+    "arguments", [(), ("a.txt", "b.txt", "--key", "one"), ("a.txt", "-", "--title", "one"), ("-", "-")]
 )
 def test_wrong_usage_is_2(cli, arguments) -> None:
     assert "Usage:" in cli("add", *arguments, status=2).stderr

@@ -164,7 +164,7 @@ async def test_locked_store_is_tried_again_by_the_next_call(connect, open_memori
     async with connect(served) as agent:
         text = await agent.refused("recall", query="fox")
         assert text.startswith("StoreLocked: Expected a file")
-        assert "memgraph-rag mcp --http" in text
+        assert "memgraph-rag serve" in text
         assert [resource.name for resource in (await agent.client.list_resources()).resources] == [
             "documents",
             "questions",

@@ -54,7 +54,7 @@ async def test_second_process_says_that_the_file_is_held(tmp_path: Path) -> None
         async with started(FAKES, file) as second:
             text = await second.refused("recall", query="fox")
             assert text.startswith("StoreLocked: ")
-            assert "memgraph-rag mcp --http" in text
+            assert "memgraph-rag serve" in text
 
 
 def test_process_that_is_killed_in_remember_leaves_whole_documents(tmp_path: Path) -> None:
@@ -119,12 +119,12 @@ def test_process_ends_when_its_client_is_gone(tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", ["mcp", "mcp --http --port 0", "serve --port 0"])
+@pytest.mark.parametrize("command", ["mcp", "serve --port 0"])
 def test_terminated_server_gives_its_file_back(tmp_path: Path, command: str) -> None:
     file = tmp_path / "notes.lbug"
     options = command.split()
     server = subprocess.Popen(
-        [sys.executable, "-m", "memgraph_rag", *options, "--store", str(file), "--tokens", str(tmp_path)],
+        [sys.executable, "-m", "memgraph_rag", *options, "--store", str(file)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
