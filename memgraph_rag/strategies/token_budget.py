@@ -12,7 +12,7 @@ from typing import TypeVar
 from memgraph_rag.contracts import ReadingSession
 from memgraph_rag.types import Limits, Node
 
-__all__ = ["START_TOKENS", "cost", "fits", "is_spent", "may_ask", "start_set", "take_fitting"]
+__all__ = ["START_TOKENS", "cost", "count_room", "fits", "is_spent", "may_ask", "start_set", "take_fitting"]
 
 START_TOKENS = 1024
 """Most tokens of a start set. The papers' figures give about 1K tokens for a text of 79K."""
@@ -28,6 +28,12 @@ def cost(node: Node) -> int:
 def fits(node: Node, tokens: int) -> bool:
     """Return whether the node fits into this many tokens."""
     return cost(node) <= tokens
+
+
+def count_room(session: ReadingSession, limits: Limits, most_tokens: int) -> int:
+    """Return the tokens that may still be read: ``most_tokens``, or less if the window or the limit leaves less."""
+    room = min(most_tokens, session.tokens_left)
+    return room if limits.tokens is None else min(room, limits.tokens - session.usage.prompt_tokens)
 
 
 def take_fitting(nodes: Sequence[Node], tokens: int) -> list[Node]:
@@ -56,9 +62,7 @@ def start_set(
         preferred: the nodes, best first.
         leaves_room: whether half of the remaining window is left for later nodes; else they may fill it.
     """
-    room = min(session.tokens_left // 2 if leaves_room else session.tokens_left, most_tokens)
-    if limits.tokens is not None:
-        room = min(room, limits.tokens - session.usage.prompt_tokens)
+    room = count_room(session, limits, min(most_tokens, session.tokens_left // 2) if leaves_room else most_tokens)
     kept: list[AnyNode] = []
     for node in preferred:
         if len(kept) == limits.nodes:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from memgraph_rag.contracts import ReadingContext
 from memgraph_rag.strategies.flat import read_in_order
-from memgraph_rag.strategies.token_budget import cost
+from memgraph_rag.strategies.token_budget import cost, count_room
 from memgraph_rag.types import Segment, Step
 
 __all__ = ["FullContext"]
@@ -47,9 +47,8 @@ class FullContext:
 
 def _last(segments: Sequence[Segment], context: ReadingContext) -> Sequence[Segment]:
     """Return the last segments, as many as window and budget hold."""
-    room, limits = context.session.tokens_left, context.limits
-    if limits.tokens is not None:
-        room = min(room, limits.tokens - context.session.usage.prompt_tokens)
+    limits = context.limits
+    room = count_room(context.session, limits, context.session.tokens_left)
     used = accumulate(cost(segment) for segment in reversed(segments))
     fitting = sum(tokens <= room for tokens in used)
     most = fitting if limits.nodes is None else min(fitting, limits.nodes)

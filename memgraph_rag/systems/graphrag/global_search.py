@@ -30,7 +30,7 @@ from memgraph_rag.layers.grounding import share_borne_out
 from memgraph_rag.layers.surfaces import words
 from memgraph_rag.lexical.replies import parse_numbers, says_none
 from memgraph_rag.strategies.reflection import ask
-from memgraph_rag.strategies.token_budget import may_ask
+from memgraph_rag.strategies.token_budget import count_room, may_ask
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
 from memgraph_rag.types import Overview, Step, StopReason, as_line
 
@@ -134,7 +134,8 @@ class GraphragGlobal:
         room = min(self._batch_tokens, context.session.tokens_left // 2)
         reports = self._reports(question, tree, room * self._most_batches, context)
         rated = [item for batch in self._batches(reports, room) for item in self._rate(question, batch, context)]
-        chosen = self._reduce(rated, self._room(context))[: context.limits.nodes]
+        most_tokens = count_room(context.session, context.limits, self._most_tokens)
+        chosen = self._reduce(rated, most_tokens)[: context.limits.nodes]
         if not chosen:
             yield from read_by_search(question, context, "no report bears on the question; read by search instead")
             return
@@ -144,11 +145,6 @@ class GraphragGlobal:
         if self._dynamic:
             return self._descend(tree, context)
         return tree.cut(question, most_tokens) if self._level is None else tree.level(self._level)
-
-    def _room(self, context: ReadingContext) -> int:
-        room = min(self._most_tokens, context.session.tokens_left)
-        most = context.limits.tokens
-        return room if most is None else min(room, most - context.session.usage.prompt_tokens)
 
     def _descend(self, tree: ReportTree, context: ReadingContext) -> list[Overview]:
         """Return the reports that help, without those above them, and reports that the model could not be asked about.

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memgraph_rag.contracts import ReadingContext, query_vectors
-from memgraph_rag.strategies.token_budget import cost, take_fitting
+from memgraph_rag.strategies.token_budget import cost, count_room, take_fitting
 from memgraph_rag.systems.graphrag.element_context import ElementContext
 from memgraph_rag.systems.graphrag.report_tree import Chosen, ReportTree, read_by_search, read_chosen
 from memgraph_rag.types import Neighbour, Node, Overview, Step, StopReason
@@ -81,7 +81,7 @@ class GraphragLocal:
         Without reports or entities it reads the results of a search. See ``Strategy.read``.
         """
         tree = ReportTree(context)
-        budget = replace(self._budget, tokens=self._room(context))
+        budget = replace(self._budget, tokens=count_room(context.session, context.limits, self._budget.tokens))
         chosen = choose_nodes(question, tree, ElementContext(context), context, budget) if tree else []
         if not chosen:
             note = "no entity of this memory has to do with the question; read by search instead"
@@ -89,11 +89,6 @@ class GraphragLocal:
             return
         kept = chosen[: context.limits.nodes]
         yield from read_chosen(kept, context, reason=tree.note, ended=StopReason.EXHAUSTED)
-
-    def _room(self, context: ReadingContext) -> int:
-        room = min(self._budget.tokens, context.session.tokens_left)
-        most = context.limits.tokens
-        return room if most is None else min(room, most - context.session.usage.prompt_tokens)
 
 
 def choose_nodes(

@@ -25,6 +25,7 @@ from memgraph_rag.lexical.names import is_name, ngrams, normalise
 from memgraph_rag.lexical.replies import parse_numbers, says_none
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.reflection import ask
+from memgraph_rag.strategies.token_budget import may_ask
 from memgraph_rag.systems.hipporag.modes import FactWalk, NameWalk
 from memgraph_rag.systems.hipporag.name_graph import Edges, check_edges
 from memgraph_rag.types import Relation, Step, as_line
@@ -144,8 +145,7 @@ def _recognize_facts(facts: Sequence[Relation], context: ReadingContext) -> tupl
 
 def _ask_model(context: ReadingContext, request: str, is_usable: Callable[[str], bool]) -> str | None:
     """Return the first usable reply, or an empty text; None if no budget or no room is left to ask."""
-    most = context.limits.tokens
-    if most is not None and context.session.usage.prompt_tokens > most // 2:  # the rest is for what will be read
+    if not may_ask(context.limits, context.session):
         return None
     try:
         return ask(context.session, request, max_tokens=_REPLY_TOKENS, is_usable=is_usable)

@@ -31,7 +31,7 @@ from memgraph_rag.lexical.replies import parse_numbers
 from memgraph_rag.models.reranker import CrossEncoderReranker, Reranker
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import ask
-from memgraph_rag.strategies.token_budget import may_ask
+from memgraph_rag.strategies.token_budget import count_room, may_ask
 from memgraph_rag.systems.longrefiner.outline_tree import OutlineTree, Passage, Scores
 from memgraph_rag.types import Section, Step, StopReason, as_line
 
@@ -115,7 +115,8 @@ class LongRefiner:
             return
         local = tree.local_scores(self._score_passages(question, tree, context))
         level, from_outline = self._score_outline(tree, context)
-        taken = tree.select(local + from_outline, most_tokens=self._room(context), most_segments=context.limits.nodes)
+        room = count_room(context.session, context.limits, self._most_tokens)
+        taken = tree.select(local + from_outline, most_tokens=room, most_segments=context.limits.nodes)
         looks_for = "" if level is None else f"whole sections, with probability {level:.2f}"
         yield from _read(tree, taken, {_SOURCES[self._scorer]: local, "outline": from_outline}, context, looks_for)
 
@@ -162,12 +163,8 @@ class LongRefiner:
         tokens = sum(passage.tokens for passage in tree.passages.values())
         segments = len({passage.segment.id for passage in tree.passages.values()})
         most = context.limits.nodes
-        return tokens <= self._room(context) and (most is None or segments <= most)
-
-    def _room(self, context: ReadingContext) -> int:
-        room = min(self._most_tokens, context.session.tokens_left)
-        most = context.limits.tokens
-        return room if most is None else min(room, most - context.session.usage.prompt_tokens)
+        room = count_room(context.session, context.limits, self._most_tokens)
+        return tokens <= room and (most is None or segments <= most)
 
 
 def _keyword_scores(question: str, tree: OutlineTree) -> dict[int, float]:
