@@ -27,7 +27,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.layers.batches import Batch, batches, input_tokens, name_step, output_tokens, prompt
 from memgraph_rag.layers.growth import Growth, grow, make_points
-from memgraph_rag.layers.prose import as_paragraph, check_prose, goes_in_circles
+from memgraph_rag.layers.prose import as_paragraph, check_prose, goes_in_circles, trim_marks
 from memgraph_rag.types import (
     Generation,
     LayerRows,
@@ -244,7 +244,7 @@ def bullets(text: str, *, complete: bool) -> tuple[list[tuple[int, int]], Counte
         if marked and mark is None:
             notes["line outside the list" if spans else "preamble"] += 1
             continue
-        start, end = _trim(text, mark.end() if mark else start, end)
+        start, end = trim_marks(text, mark.end() if mark else start, end, marks="*")
         line = as_line(text[start:end]).casefold()
         if not any(character.isalnum() for character in line):
             notes["empty point"] += 1
@@ -309,12 +309,3 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
     for match in re.finditer(r"[^\n]+", text):
         if match.group().strip():
             yield match.span()
-
-
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span without surrounding white space and without asterisks of unfinished Markdown."""
-    while start < end and (text[start].isspace() or text[start] == "*"):
-        start += 1
-    while end > start and (text[end - 1].isspace() or text[end - 1] == "*"):
-        end -= 1
-    return start, end

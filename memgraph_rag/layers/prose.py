@@ -11,7 +11,7 @@ from collections import Counter
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.types import Prompt, as_line
 
-__all__ = ["as_paragraph", "check_prose", "goes_in_circles"]
+__all__ = ["as_paragraph", "check_prose", "goes_in_circles", "trim_marks"]
 
 _PREAMBLE = re.compile(r"\s*[^\n.!?。！？]{0,120}:[ \t]*\n+")
 _BULLET = re.compile(r"\n[^\S\n]*(?:[*•‣●-]|\d{1,2}[.)])\s+")
@@ -47,7 +47,7 @@ def check_prose(text: str, *, complete: bool) -> tuple[tuple[int, int] | None, C
             break
         seen.add(sentence)
         end = sentence_end
-    start, end = _trim(text, start, end)
+    start, end = trim_marks(text, start, end)
     return ((start, end) if any(map(str.isalnum, text[start:end])) else None), +notes
 
 
@@ -71,9 +71,9 @@ def goes_in_circles(prompt: Prompt, text: str) -> bool:  # noqa: ARG001
     return max(counts.values(), default=0) >= _MOST_TIMES
 
 
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span without surrounding white space and without Markdown marks of headings and bold text."""
-    while start < end and (text[start].isspace() or text[start] in "*#"):
+def trim_marks(text: str, start: int, end: int, *, marks: str = "*#") -> tuple[int, int]:
+    """Return the span without surrounding white space, ``marks`` of Markdown before it, and asterisks after it."""
+    while start < end and (text[start].isspace() or text[start] in marks):
         start += 1
     while end > start and (text[end - 1].isspace() or text[end - 1] == "*"):
         end -= 1
