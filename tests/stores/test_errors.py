@@ -145,7 +145,7 @@ def test_every_exception_of_the_driver_becomes_ours(kind: type[Exception]) -> No
         foreign = kind("a reason")
     except TypeError:
         foreign = kind(None, "a reason")  # those about a result or a transaction take it first
-    with pytest.raises(StoreError) as caught, neo4j_connection._in_our_words("neo4j://host", "db", 0.0):
+    with pytest.raises(StoreError) as caught, neo4j_connection._convert_driver_errors("neo4j://host", "db", 0.0):
         raise foreign
     assert caught.value.__cause__ is foreign
 
