@@ -3,7 +3,7 @@
 It passes the event to the local server and prints the answer. It is run as a file, so it imports nothing of this
 package, and of Python only what starts in milliseconds. Invariants: the exit status is 0, and standard output holds an
 answer of the server or nothing; what goes wrong is a line of ``FOLDER/hooks.log``. Without a server it starts one: only
-the begin of a session waits for it, and an event that stores is kept in ``FOLDER/pending`` for it.
+the begin of a session waits for it. An event that stores and that no server took is kept in ``FOLDER/pending`` for it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ TYPE_CHECKING = False  # ``typing`` is slow, too
 if TYPE_CHECKING:
     from subprocess import Popen
 
-__all__ = ["ask_server", "main", "read_address", "start_server"]
+__all__ = ["CURSOR_TURNS", "PENDING", "STORING", "ask_server", "keep_event", "main", "read_address", "start_server"]
 
-STORING = ("Stop", "SessionEnd", "PreCompact", "stop", "sessionEnd", "preCompact")
+PENDING = "pending"
+"""The folder of events that are not stored yet."""
+CURSOR_TURNS = {"beforeSubmitPrompt": ("user", "prompt"), "afterAgentResponse": ("assistant", "text")}
+"""The role and the field of the turn that an event of Cursor holds itself."""
+STORING = ("Stop", "SessionEnd", "PreCompact", "stop", "sessionEnd", "preCompact", *CURSOR_TURNS)
 """Events after which turns are stored; the second spelling is Cursor's."""
 
 _STARTING = ("SessionStart", "sessionStart")
@@ -45,10 +49,14 @@ def _answer(folder: str, client: str, event: str, body: bytes) -> str:
     patience_s = _START_S if event in _STARTING else _ANSWER_S
     try:
         return ask_server(folder, path, body, timeout_s=patience_s)
-    except (FileNotFoundError, ConnectionError):  # it does not run, or its file is of one that was killed
+    except (FileNotFoundError, ConnectionError, TimeoutError) as error:
         if event in STORING:
-            _keep(folder, client, event, body)
-        server = start_server(folder)
+            import json
+
+            keep_event(folder, client, event, json.loads(body or b"{}"))
+        if isinstance(error, TimeoutError):  # the server is busy, and finds the event later
+            raise
+        server = start_server(folder)  # it does not run, or its file is of one that was killed
     if event not in _STARTING:
         return ""
     end = time.monotonic() + _START_S
@@ -124,16 +132,16 @@ def start_server(folder: str) -> Popen[bytes]:
         )
 
 
-def _keep(folder: str, client: str, event: str, body: bytes) -> None:
-    """Keep an event for the next server. Only the person can read the file."""
+def keep_event(folder: str, client: str, event: str, given: object) -> None:
+    """Keep an event that stores, and what the client gave with it, until it is stored. Only the person can read it."""
     import json
 
-    pending = os.path.join(folder, "pending")  # noqa: PTH118
+    pending = os.path.join(folder, PENDING)  # noqa: PTH118
     os.makedirs(pending, mode=0o700, exist_ok=True)  # noqa: PTH103
     path = os.path.join(pending, f"{time.time_ns()}-{os.getpid()}.json")  # noqa: PTH118
     descriptor = os.open(f"{path}.part", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump({"client": client, "event": event, "input": json.loads(body or b"{}")}, file)
+        json.dump({"client": client, "event": event, "input": given}, file)
     os.replace(f"{path}.part", path)  # noqa: PTH105
 
 

@@ -1,25 +1,27 @@
 """``HookService``: the answers to the events of coding agents, and the storing of their sessions.
 
 It knows memories by namespace and the documented input of clients, and no socket. Invariants: an answer quotes only the
-project's and the person's memory; within a session no passage is given twice; turns are stored in a thread, so that no
-client waits for it, each turn once; a memory stays open while it is used.
+project's and the person's memory; within a session no passage is given twice; an event that stores is in a file until a
+thread has stored its turns, each once, so that no client waits and no turn is lost; a memory stays open while it is
+used.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import accumulate
 from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING, Any, Protocol
 
-from memgraph_rag.agents.hook import STORING
+from memgraph_rag.agents.hook import CURSOR_TURNS, PENDING, STORING, keep_event
 from memgraph_rag.agents.projects import PERSON, Project, find_project
 from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.text.exports.agent_session import AgentSession, AgentTurn
@@ -62,14 +64,16 @@ class HookService:
 
     Args:
         memories: the open memories, by namespace.
+        folder: the server's folder. What hooks kept there while no server ran is stored first.
     """
 
-    def __init__(self, memories: OpenMemories) -> None:
-        self._memories = memories
+    def __init__(self, memories: OpenMemories, folder: Path) -> None:
+        self._memories, self._folder = memories, folder
         self._given: OrderedDict[str, set[str]] = OrderedDict()
         self._lock = threading.Lock()
-        self._jobs: Queue[Callable[[], None] | None] = Queue()
+        self._calls: Queue[None] = Queue()  # each is a look into the folder of events
         threading.Thread(target=self._work, name="memgraph_rag hooks", daemon=True).start()
+        self._calls.put(None)
 
     def answer(self, client: str, event: str, given: Mapping[str, Any]) -> str:
         """Return what the hook prints: JSON as the client documents it, or nothing.
@@ -79,12 +83,14 @@ class HookService:
         project = find_project(_folder(given))
         if project.is_ignored:
             return ""
-        if event in STORING or event in ("beforeSubmitPrompt", "afterAgentResponse"):
-            self._jobs.put(lambda: self._store(client, event, given, project))
+        if event in STORING:
+            keep_event(str(self._folder), client, event, given)
+            self._calls.put(None)
             return ""
         session = _session_id(given)
         if event.lower() == "sessionstart":
-            self._settle()
+            self._calls.put(None)
+            self.wait(_SETTLING_S)  # for turns that another session has just handed over
             text = self._write_start(project, session_name(client, session), is_new=given.get("source") != "resume")
         elif event == "UserPromptSubmit":
             text = self._recall(project, session_name(client, session), str(given.get("prompt", "")))
@@ -92,20 +98,16 @@ class HookService:
             return ""
         return _form(client, event, text) if text else ""
 
-    def wait(self) -> None:
-        """Wait until all turns that were handed over are stored."""
-        self._jobs.join()
+    def wait(self, timeout_s: float = math.inf) -> None:
+        """Wait until all turns that were handed over are stored, at most ``timeout_s`` seconds."""
+        end = time.monotonic() + timeout_s
+        while self._calls.unfinished_tasks and time.monotonic() < end:
+            time.sleep(0.01)
 
     @contextmanager
     def _open(self, namespace: str) -> Iterator[Memory]:
         with self._memories.keep_open(namespace):
             yield self._memories.get(namespace)
-
-    def _settle(self) -> None:
-        """Wait a little for turns that another session has just handed over."""
-        end = time.monotonic() + _SETTLING_S
-        while self._jobs.unfinished_tasks and time.monotonic() < end:
-            time.sleep(0.01)
 
     # ── what is said ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -155,16 +157,24 @@ class HookService:
     # ── what is stored ───────────────────────────────────────────────────────────────────────────────────
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            try:
-                job()
-            except (MemgraphRagError, OSError, ValueError):
-                _log.exception("a session could not be stored")
-            finally:
-                self._jobs.task_done()
+        while True:
+            self._calls.get()
+            for file in sorted((self._folder / PENDING).glob("*.json")):
+                try:
+                    self._store(json.loads(file.read_text("utf-8")))
+                except (MemgraphRagError, OSError, ValueError) as error:
+                    _log.exception("a session could not be stored")
+                    if isinstance(error, MemgraphRagError) and error.retryable:
+                        continue  # with the next event
+                file.unlink(missing_ok=True)
+            self._calls.task_done()
 
-    def _store(self, client: str, event: str, given: Mapping[str, Any], project: Project) -> None:
-        session = _read_turns(client, event, given)
+    def _store(self, kept: Mapping[str, Any]) -> None:
+        """Store the turns that a kept event hands over, unless its folder is ignored."""
+        client, event = kept["client"], kept["event"]
+        given: Mapping[str, Any] = kept["input"] if isinstance(kept["input"], dict) else {}
+        project = find_project(_folder(given))
+        session = None if project.is_ignored else _read_turns(client, event, given)
         if session is not None and session.turns:
             with self._open(project.namespace) as memory:
                 store_session(memory, session)
@@ -187,9 +197,9 @@ def session_name(client: str, session_id: str) -> str:
 
 def _read_turns(client: str, event: str, given: Mapping[str, Any]) -> AgentSession | None:
     """Return the turns that an event hands over: those of the client's log, or the one turn in the event itself."""
-    if event in ("beforeSubmitPrompt", "afterAgentResponse"):
-        role = "user" if event == "beforeSubmitPrompt" else "assistant"
-        words = str(given.get("prompt" if role == "user" else "text") or "").strip()
+    if event in CURSOR_TURNS:
+        role, field = CURSOR_TURNS[event]
+        words = str(given.get(field) or "").strip()
         turn = AgentTurn.from_words(role, words)
         return AgentSession(client, _session_id(given), _folder(given), (turn,)) if words else None
     path, logs = given.get("transcript_path"), SESSION_LOGS.get(client)

@@ -5,9 +5,9 @@ It knows the command line's options and no client's settings. Invariant: secrets
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ from memgraph_rag.text.exports.formats import SESSION_LOGS
 
 __all__ = ["import_sessions", "serve_until_idle", "unpack_models"]
 
-
 _IDLE_S = 1_800.0  # without a call, after which the local server ends
+_FINISHING_S = 5.0  # to store turns at the end; what is left is stored by the next server
 
 
 def serve_until_idle(place: Place, path: Path) -> None:
@@ -45,7 +45,7 @@ def serve_until_idle(place: Place, path: Path) -> None:
     except Timeout:
         return
     with open_memories(place, redact="mask") as memories:
-        service = HookService(memories)
+        service = HookService(memories, path)
         secret = secrets.token_urlsafe(32)
 
         def answer(client: str, event: str, given: object) -> str:
@@ -58,8 +58,7 @@ def serve_until_idle(place: Place, path: Path) -> None:
         warm = memories.get(PERSON)  # the first hook must not wait for models
         warm.recognizer.recognize(["Ann lives in Berlin."])
         warm.embedder.embed(["Ann lives in Berlin."])
-        _answer_pending(path, service)
-        app = hook_app(memories, OwnerTokens(secret, PERSON), answer)
+        app = hook_app(memories, OwnerTokens(secret, PERSON), answer, finish=partial(service.wait, _FINISHING_S))
         serve_hooks(app, secret, path / "server.json", idle_s=_IDLE_S)
 
 
@@ -99,11 +98,3 @@ def unpack_models() -> None:
     with Bars() as bars:
         models = FoundModels(Place().settings(), stored_recognizer=str, journal=None, progress=bars)
         models.token_counter(needs_language=False)
-
-
-def _answer_pending(path: Path, service: HookService) -> None:
-    """Store what hooks handed over while no server ran."""
-    for file in sorted((path / "pending").glob("*.json")):
-        form = json.loads(file.read_text("utf-8"))
-        service.answer(form["client"], form["event"], form["input"])
-        file.unlink()

@@ -11,7 +11,8 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -55,8 +56,12 @@ class OwnerTokens:
             return None
 
 
-def hook_app(memories: Memories, tokens: OwnerTokens, answer: Answer) -> Starlette:
-    """Return the application of a server for one person: MCP and the REST API, and ``POST /hook/CLIENT/EVENT``."""
+def hook_app(memories: Memories, tokens: OwnerTokens, answer: Answer, *, finish: Callable[[], None]) -> Starlette:
+    """Return the application of a server for one person: MCP and the REST API, and ``POST /hook/CLIENT/EVENT``.
+
+    Args:
+        finish: called when the server ends, after the last answer and before the memories are closed.
+    """
     server = token_server(memories, tokens)
 
     async def call(request: Request) -> Response:
@@ -65,7 +70,14 @@ def hook_app(memories: Memories, tokens: OwnerTokens, answer: Answer) -> Starlet
         text = await to_thread.run_sync(answer, client, event, given if isinstance(given, dict) else {})
         return Response(text, media_type="application/json")
 
+    @asynccontextmanager
+    async def live(app: Starlette) -> AsyncIterator[Any]:
+        async with inner_lifespan(app) as state:
+            yield state
+        await to_thread.run_sync(finish)
+
     app = http_app(server)
+    inner_lifespan, app.router.lifespan_context = app.router.lifespan_context, live
     gated = Gate(request_response(call), (), server.verifier)
     app.router.routes.append(Route("/hook/{client}/{event}", gated, methods=["POST"]))
     return app

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from memgraph_rag.agents import hook
 from memgraph_rag.agents.hook_service import USER, HookService
 from memgraph_rag.agents.projects import PERSON
 from memgraph_rag.cli import agent
+from memgraph_rag.errors import StoreLocked
 from memgraph_rag.server import transports
 from memgraph_rag.server.hooks import OwnerTokens, hook_app
 from memgraph_rag.server.memories import Memories
@@ -47,8 +49,8 @@ def memories(tmp_path: Path) -> Iterator[Memories]:
 
 
 @pytest.fixture
-def service(memories: Memories) -> HookService:
-    return HookService(memories)
+def service(memories: Memories, tmp_path: Path) -> HookService:
+    return HookService(memories, tmp_path / "server")
 
 
 @pytest.fixture
@@ -153,6 +155,34 @@ def test_memory_stays_open_while_a_hook_uses_it(
     assert uses == [1] * 5
 
 
+def test_turns_that_a_killed_server_took_are_stored_by_the_next(memories: Memories, shop: Path, tmp_path: Path) -> None:
+    stopped = HookService(memories, tmp_path / "server")
+    stopped.wait()
+    stopped._calls = Queue()  # nobody looks into the folder any more
+    log = write_log(shop / "log.jsonl", ("user", "Let's use SQLite."))
+    stopped.answer("claude-code", "Stop", {**EVENT, "cwd": str(shop), "transcript_path": str(log)})
+    assert memories.list_open() == ()
+    HookService(memories, tmp_path / "server").wait()
+    (page,) = memories.get(f"project:{shop}").documents(user=USER)
+    assert (len(json.loads(page.metadata["turns"])), [*(tmp_path / "server" / "pending").iterdir()]) == (1, [])
+
+
+def test_locked_store_keeps_the_event(
+    service: HookService, memories: Memories, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: str) -> Memory:
+        raise StoreLocked("Expected the file, got a lock. Try again.")
+
+    log = write_log(shop / "log.jsonl", ("user", "Let's use SQLite."))
+    with monkeypatch.context() as patch:
+        patch.setattr(memories, "get", fail)
+        service.answer("claude-code", "Stop", {**EVENT, "cwd": str(shop), "transcript_path": str(log)})
+        service.wait()
+    assert "SQLite" in context(
+        service.answer("claude-code", "SessionStart", {**EVENT, "session_id": "2", "cwd": str(shop)})
+    )
+
+
 def test_cursor_hands_over_turns_in_its_events(service: HookService, memories: Memories, shop: Path) -> None:
     common = {"conversation_id": "c1", "workspace_roots": [str(shop)], "generation_id": "g1"}
     service.answer("cursor", "beforeSubmitPrompt", {**common, "prompt": "We decided to sell fish."})
@@ -171,7 +201,7 @@ def served(memories: Memories, service: HookService, tmp_path: Path) -> Iterator
     """The folder of a running server."""
     folder = tmp_path / "server"
     listening = transports._listen(0)
-    app = hook_app(memories, OwnerTokens("secret", PERSON), service.answer)
+    app = hook_app(memories, OwnerTokens("secret", PERSON), service.answer, finish=service.wait)
     server = uvicorn.Server(uvicorn.Config(app, ws="none", log_config=None, timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -220,6 +250,17 @@ def test_without_a_server_an_event_that_stores_is_kept(tmp_path: Path, monkeypat
     assert json.loads(kept.read_text()) == {"client": "claude-code", "event": "Stop", "input": {}}
     assert kept.stat().st_mode & 0o777 == 0o600
     assert started == [str(tmp_path)] * 2
+
+
+def test_event_that_a_busy_server_did_not_take_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))
+    monkeypatch.setattr(hook, "_ANSWER_S", 0.1)
+    with closing(transports._listen(0)) as silent:
+        silent.listen()
+        write_private(tmp_path / "server.json", {"port": silent.getsockname()[1], "secret": "secret", "pid": 0})
+        hook.main([str(tmp_path), "claude-code", "Stop"])
+    assert len([*(tmp_path / "pending").iterdir()]) == 1
+    assert "TimeoutError" in (tmp_path / "hooks.log").read_text()
 
 
 def test_hook_by_hand_is_silent_without_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
