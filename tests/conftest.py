@@ -13,6 +13,7 @@ import gc
 import os
 import re
 import socket
+import sys
 import tempfile
 import time
 import uuid
@@ -44,6 +45,8 @@ KEPT = {"bytes": 0}  # when it last did
 
 os.environ.setdefault("MEMGRAPH_RAG_EMBEDDER", "all-MiniLM-L6-v2")  # the multilingual one is here for its own tests
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process that a test starts would compile the package anew
+sys.dont_write_bytecode = False
 
 SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """Options of Java for a server that runs for minutes: without its second compiler, tests take a quarter less CPU."""

@@ -29,6 +29,9 @@ APART = re.compile(r"tests/(benchmarks/|test_examples|test_deployment)")
 ONE_A_FAMILY = {"walk", "pecan", "top_k", "overviews", "raptor"}
 """Strategies of the first lane: one that walks, reads ahead, searches, reads overviews, and one of a system."""
 
+COMPARES_TIMES = re.compile(r"::test_\w*linear_time")
+"""What measures how long some work takes, which depends on what else the machine does."""
+
 ARCHITECTURE = "qwen2"
 """The architecture of the first lane, which the packaged models have; in float32, and in int8 where a test says so."""
 
@@ -39,6 +42,8 @@ def reason_for_full(item: pytest.Item) -> str:
         return ""
     if APART.match(item.nodeid):
         return "benchmarks, examples and deployment are beside the package"
+    if COMPARES_TIMES.search(item.nodeid):
+        return "compares times"
     values = getattr(getattr(item, "callspec", None), "params", {})
     older = values.get("engine") == "neo4j-5.26" or "5.26" in (values.get("neo4j_server"), values.get("release"))
     if older and not DIFFERS_ON_5_26.match(item.nodeid):

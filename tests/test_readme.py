@@ -87,6 +87,7 @@ def test_snippets_of_guides_run(name, snippet, beside_examples, capsys):
     assert capsys.readouterr().out
 
 
+@pytest.mark.full("asks a real model as README's program does")
 @pytest.mark.timeout(900)
 def test_asking_prints_citations_and_trace(readme_run, beside_examples, capsys):
     shutil.copy(readme_run[2], "notes.lbug")  # with the book in it, which then is not built again
@@ -97,6 +98,7 @@ def test_asking_prints_citations_and_trace(readme_run, beside_examples, capsys):
     assert not names["memory"]._parts.store._file.users  # closed
 
 
+@pytest.mark.full("asks a real model as README's program does")
 @pytest.mark.timeout(900)
 def test_guide_of_conversations_prints_what_it_shows(beside_examples, capsys):
     """Compare the search alone: this smaller model has no calibration of turns, so its strategy answers."""

@@ -56,6 +56,7 @@ def test_chat_prints_what_its_page_shows(tmp_path: Path, monkeypatch: pytest.Mon
     assert run(blocks(page("chat"), "python"), "chat") == "".join(blocks(page("chat"), "text"))
 
 
+@pytest.mark.full("asks a real model as README's program does")
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_python_prints_what_its_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,6 +81,7 @@ def put_command_on_the_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
 
+@pytest.mark.full("starts a server as tests/server/test_stdio.py does")
 @pytest.mark.slow
 def test_mcp_client_prints_what_its_page_shows(tmp_path: Path) -> None:
     """Run in a process of its own, because the client starts an event loop."""
@@ -93,6 +95,7 @@ def test_mcp_client_prints_what_its_page_shows(tmp_path: Path) -> None:
     assert done.stdout == "".join(blocks(page("mcp"), "text")), done.stderr
 
 
+@pytest.mark.full("runs commands in processes of their own")
 @pytest.mark.slow
 def test_commands_of_browser_print_what_its_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run them on a file: the server of the tests has another embedder."""
@@ -109,6 +112,7 @@ def test_commands_of_browser_print_what_its_page_says(tmp_path: Path, monkeypatc
     assert [said for said in ("5 Segment", "50 MENTIONS", "He lost one of his shoes") if said not in unwrapped] == []
 
 
+@pytest.mark.full("adds the tale to a server with the real recognizer")
 def test_queries_of_browser_find_what_its_page_shows(neo4j_server: Any, tmp_path: Path) -> None:
     namespace = f"start-{uuid.uuid4().hex}"
     text = page("browser")

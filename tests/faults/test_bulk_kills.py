@@ -1,4 +1,4 @@
-"""An import in bulk that is killed, in short: ``tests/stores/test_neo4j_home.py`` tries each step with the files."""
+"""A bulk import that is killed, on a server: ``tests/stores/test_neo4j_home.py`` tries each step with the files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fault_tally import Tally
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.full("starts a server four times; the steps are tried without a server in make test"),
     pytest.mark.timeout(1200),  # servers stop and start
     pytest.mark.skipif(sys.platform == "win32", reason="a local Neo4j runs elsewhere"),
 ]

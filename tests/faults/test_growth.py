@@ -1,6 +1,7 @@
 """Twice the input takes about twice the time: what was once quadratic, and each scrap for some seconds.
 
-``make fault-tests`` tries pairs and triples of scraps at length.
+These tests compare times, so they run in ``make test-all``. ``make fault-tests`` tries pairs and triples of scraps at
+length.
 """
 
 from __future__ import annotations
@@ -31,11 +32,16 @@ ONCE_QUADRATIC = [
 ]
 
 
+compares_times = pytest.mark.full("compares times")
+
+
+@compares_times
 @pytest.mark.parametrize(("name", "scraps"), ONCE_QUADRATIC)
 def test_formerly_quadratic_texts_take_linear_time(name: str, scraps: tuple[str, ...], tmp_path: Path) -> None:
     assert grows(name, works(tmp_path)[name], scraps) is None
 
 
+@compares_times
 @pytest.mark.parametrize("name", works(Path()))
 def test_twice_the_input_takes_twice_the_time(name: str, tmp_path: Path) -> None:
     tried, grown = growths(name, works(tmp_path)[name], seconds=SECONDS)

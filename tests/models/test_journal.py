@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from architectures import write_checkpoint
 
 from memgraph_rag.models.engine.language_model import TransformersModel
 from memgraph_rag.models.files import journal as journal_module
@@ -137,20 +138,21 @@ def test_key_differs_for_each_argument():
     assert journal_key("m", PROMPTS[0], 5, None) == journal_key("m", replace(prompt), 5, None)
 
 
-def test_a_build_that_was_cut_off_goes_on_where_it_was(small_weights, small, tmp_path, monkeypatch):
+def test_a_build_that_was_cut_off_goes_on_where_it_was(tmp_path, monkeypatch):
+    weights = write_checkpoint("qwen2", tmp_path / "weights")
+    kept = tmp_path / "journal"
+
     def told(_: str, done: int, __: int) -> None:
         if done == 2:
             raise KeyboardInterrupt
 
-    expected = small.generate(PROMPTS, max_tokens=MOST)
-    first = TransformersModel(small_weights, dtype="float32", device="cpu", journal=Journal(tmp_path))
-    monkeypatch.setattr(first, "_load", lambda: small.network)
+    expected = TransformersModel(weights, dtype="float32", device="cpu").generate(PROMPTS, max_tokens=MOST)
+    first = TransformersModel(weights, dtype="float32", device="cpu", journal=Journal(kept))
     with pytest.raises(KeyboardInterrupt):
         first.generate(PROMPTS, max_tokens=MOST, progress=told)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(kept.iterdir())) == 2
 
-    again = TransformersModel(small_weights, dtype="float32", device="cpu", journal=Journal(tmp_path))
-    monkeypatch.setattr(again, "_load", lambda: small.network)
+    again = TransformersModel(weights, dtype="float32", device="cpu", journal=Journal(kept))
     counts: list[int] = []
     written = again.generate(PROMPTS, max_tokens=MOST, progress=lambda _, done, __: counts.append(done))
     assert counts == [2, 3, 4]
@@ -158,7 +160,7 @@ def test_a_build_that_was_cut_off_goes_on_where_it_was(small_weights, small, tmp
         assert reply.text == other.text
         np.testing.assert_allclose(reply.attention, other.attention, rtol=1e-4)
 
-    finished = TransformersModel(small_weights, dtype="float32", device="cpu", journal=Journal(tmp_path))
+    finished = TransformersModel(weights, dtype="float32", device="cpu", journal=Journal(kept))
     monkeypatch.setattr(finished, "_load", lambda: pytest.fail("all is known: no weights are needed"))
     assert [reply.text for reply in finished.generate(PROMPTS, max_tokens=MOST)] == [reply.text for reply in expected]
 

@@ -78,11 +78,9 @@ def vectors_of() -> Callable[[tuple[str, int]], Matrix]:
     return embedded
 
 
-OTHERS = [pytest.param(document, marks=pytest.mark.full("more documents")) for document in DOCUMENTS[1:]]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("document", [DOCUMENTS[0], *OTHERS], ids=str)
+@pytest.mark.full("fits mixtures to real documents twice")
+@pytest.mark.parametrize("document", DOCUMENTS, ids=str)
 def test_memberships_are_those_of_the_released_code(vectors_of, document) -> None:
     vectors = vectors_of(document)
     assert len(vectors) >= 12
