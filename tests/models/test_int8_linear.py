@@ -127,6 +127,7 @@ def test_turning_twice_changes_nothing(features):
     assert torch.equal(turn.bfloat16().float(), turn)
 
 
+@pytest.mark.full("runs eleven tests of this file once more")
 def test_nothing_is_lost_where_sums_have_16_bits():
     """The tests above once more, as on a processor with AVX2 and without VNNI."""
     slower = os.environ | {"ATEN_CPU_CAPABILITY": "avx2", SLOWER: "AVX2"}
