@@ -23,14 +23,18 @@ DIFFERS_ON_5_26 = re.compile(
 )
 """What works by other statements on Neo4j 5.26 (``cypher/*/neo4j_5``): its schema, and the two searches by vectors."""
 
-APART = re.compile(r"tests/(benchmarks/|test_examples|test_deployment)")
-"""What is beside the package."""
+SECOND = {
+    r"tests/(benchmarks/|test_examples|test_deployment)": "benchmarks, examples and deployment are beside the package",
+    r"tests/(evaluation/|cli/test_evaluate)": "evaluation is beside the memory",
+    r"tests/systems/(?!raptor/)": "a published system beside the one of the first lane",
+    r"tests/test_minimal_store\.py::test_(?!memory|error|store_without)": "the suite on a store without capabilities",
+    r"tests/stores/test_integrity\.py::test_repair_finds_and_undoes_harm\[neo4j-2026": "all harms at once are first",
+    r".*::test_\w*linear_time": "compares times, which depend on what else the machine does",
+}
+"""Patterns of ids of the second lane, and why."""
 
 ONE_A_FAMILY = {"walk", "pecan", "top_k", "overviews", "raptor"}
 """Strategies of the first lane: one that walks, reads ahead, searches, reads overviews, and one of a system."""
-
-COMPARES_TIMES = re.compile(r"::test_\w*linear_time")
-"""What measures how long some work takes, which depends on what else the machine does."""
 
 ARCHITECTURE = "qwen2"
 """The architecture of the first lane, which the packaged models have; in float32, and in int8 where a test says so."""
@@ -40,10 +44,9 @@ def reason_for_full(item: pytest.Item) -> str:
     """Return why an item is left to ``make test-all``; empty where it is not."""
     if item.get_closest_marker("data") or item.nodeid.startswith("tests/faults/"):
         return ""
-    if APART.match(item.nodeid):
-        return "benchmarks, examples and deployment are beside the package"
-    if COMPARES_TIMES.search(item.nodeid):
-        return "compares times"
+    for pattern, reason in SECOND.items():
+        if re.match(pattern, item.nodeid):
+            return reason
     values = getattr(getattr(item, "callspec", None), "params", {})
     older = values.get("engine") == "neo4j-5.26" or "5.26" in (values.get("neo4j_server"), values.get("release"))
     if older and not DIFFERS_ON_5_26.match(item.nodeid):

@@ -33,6 +33,10 @@ def lane_of(place: str, *marks: str, **values: Any) -> str:
         ("tests/models/test_reference.py::test_x[qwen2]", {"checkpoint": "qwen2"}, "first"),
         ("tests/facts/test_statements.py::test_long_texts_take_linear_time", {}, "full"),
         ("tests/benchmarks/test_engine.py::test_x", {}, "full"),
+        ("tests/systems/sprag/test_runs.py::test_x", {}, "full"),
+        ("tests/systems/raptor/test_raptor.py::test_x", {}, "first"),
+        ("tests/test_minimal_store.py::test_memory_answers_x", {}, "first"),
+        ("tests/test_minimal_store.py::test_x[1]", {}, "full"),
         ("tests/types/test_plain.py::test_x", {}, "first"),
     ],
 )

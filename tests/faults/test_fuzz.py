@@ -6,7 +6,7 @@ import pytest
 from fault_fuzz import FUZZERS
 from fault_model_files import MODEL_FUZZERS
 
-SECONDS = 2.0
+SECONDS = 1.0
 
 
 @pytest.mark.parametrize("name", FUZZERS)

@@ -1,6 +1,7 @@
 """Models for the tests of this room, in float32, where equality means something.
 
-The packaged 0.5B model, and tiny random ones of many architectures, each in the fast engine and in its plain twin.
+A tiny random model and, in the second lane, the packaged 0.5B model, each compared with transformers; and tiny ones of
+many architectures, each in the fast engine and in its plain twin.
 """
 
 from __future__ import annotations
@@ -24,17 +25,33 @@ def small_weights() -> str:
     return folder
 
 
+@pytest.fixture(
+    scope="session", params=["tiny", pytest.param("packaged", marks=pytest.mark.full("the packaged 0.5B model"))]
+)
+def weights(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a tiny random model, and of the packaged one."""
+    if request.param == "packaged":
+        return request.getfixturevalue("small_weights")
+    return str(write_checkpoint("qwen2", tmp_path_factory.mktemp("tiny")))
+
+
 @pytest.fixture(scope="session")
-def small(small_weights: str) -> TransformersModel:
+def small(weights: str) -> TransformersModel:
+    return TransformersModel(weights, name=SMALL, dtype="float32", device="cpu")
+
+
+@pytest.fixture(scope="session")
+def packaged(small_weights: str) -> TransformersModel:
+    """The packaged model, for what a random one does not do: copy, answer, know words."""
     return TransformersModel(small_weights, name=SMALL, dtype="float32", device="cpu")
 
 
 @pytest.fixture(scope="session")
-def eager(small_weights: str):
+def eager(weights: str):
     """The same weights in transformers' own plain attention, which returns its probabilities."""
     from transformers import AutoModelForCausalLM
 
-    return AutoModelForCausalLM.from_pretrained(small_weights, dtype="float32", attn_implementation="eager").eval()
+    return AutoModelForCausalLM.from_pretrained(weights, dtype="float32", attn_implementation="eager").eval()
 
 
 @pytest.fixture(scope="session")

@@ -125,15 +125,22 @@ def test_the_answer_is_what_plain_greedy_decoding_gives(small, eager, plain, pla
     ids = [*plain.ids, *tokens.turns.reply, *verdict, *tokens.turns.next_user, *ask, *tokens.turns.reply]
     written = plain_greedy(eager, ids, 12, tokens.ends)
     assert answer == tokens.decode(written)
-    assert "radishes" in answer
 
 
+@pytest.mark.full("the packaged 0.5B model")
+def test_packaged_model_answers_from_its_nodes(packaged):
+    with packaged.open_session(QUESTION) as session:
+        session.append(NODES)
+        assert "radishes" in "".join(session.answer(max_tokens=12))
+
+
+@pytest.mark.full("the packaged 0.5B model")
 @pytest.mark.parametrize("temperature", [0.0, 0.7, 5.0])
-def test_guessed_tokens_save_passes_and_change_no_reply(small, temperature, monkeypatch):
+def test_guessed_tokens_save_passes_and_change_no_reply(packaged, temperature, monkeypatch):
     texts, costs, rest = [], [], []
     for most in (0, language_model._MOST_GUESSED):
         monkeypatch.setattr(language_model, "_MOST_GUESSED", most)
-        with small.open_session(QUESTION) as session:
+        with packaged.open_session(QUESTION) as session:
             session.append(NODES)
             request = "Copy the three lines above, word for word."
             texts.append(session.reply(request, max_tokens=40, temperature=temperature))
@@ -148,10 +155,10 @@ def test_guessed_tokens_save_passes_and_change_no_reply(small, temperature, monk
         assert guessed.model_calls < 0.5 * alone.model_calls
 
 
-def test_the_window_is_kept(small_weights):
+def test_the_window_is_kept(weights):
     from memgraph_rag.models.engine.language_model import TransformersModel
 
-    model = TransformersModel(small_weights, window=512, dtype="float32")
+    model = TransformersModel(weights, window=512, dtype="float32")
     with model.open_session(QUESTION) as session:
         left = session.tokens_left
         with pytest.raises(WindowExceeded, match=f"at most {left} more tokens"):

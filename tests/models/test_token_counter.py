@@ -19,10 +19,10 @@ TEXTS = st.lists(st.one_of(st.text(), st.sampled_from(CONTROL)), max_size=6).map
 
 
 @pytest.fixture(scope="module")
-def folder(small_weights, tmp_path_factory) -> Path:
-    """A folder with the tokenizer of a packaged model, and without its weights."""
+def folder(weights, tmp_path_factory) -> Path:
+    """A folder with the tokenizer of a model, and without its weights."""
     target = tmp_path_factory.mktemp("model")
-    for path in Path(small_weights).iterdir():
+    for path in Path(weights).iterdir():
         if path.suffix in {".json", ".jinja"} and not path.name.startswith("counting"):
             shutil.copy(path, target)
     return target

@@ -50,9 +50,10 @@ def test_no_text_no_tokens(small):
     assert small.count_tokens([""]) == [0]
 
 
-def test_yes_and_no_are_found_in_all_spellings(small):
-    yes = {small.tokens.decode([token]) for token in small.tokens.yes}
-    no = {small.tokens.decode([token]) for token in small.tokens.no}
+@pytest.mark.full("the packaged 0.5B model")
+def test_yes_and_no_are_found_in_all_spellings(packaged):
+    yes = {packaged.tokens.decode([token]) for token in packaged.tokens.yes}
+    no = {packaged.tokens.decode([token]) for token in packaged.tokens.no}
     assert {"Yes", " Yes", "yes", " yes", "YES"} <= yes
     assert {"No", " No", "no", " no", "NO"} <= no
     assert not {"not", " none", "Note"} & no
