@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import table
 
@@ -61,6 +61,7 @@ def test_hostile_value_is_shown_short_and_printable_at_once(value: object) -> No
     assert shown.isprintable()
 
 
+@settings(max_examples=30)
 @given(st.recursive(st.text() | st.binary() | st.integers() | st.floats() | st.none(), st.lists))
 def test_any_value_is_shown_short_and_printable(value: object) -> None:
     shown = show(value)

@@ -234,6 +234,7 @@ def test_times_of_all_kinds(memory: Memory) -> None:
     ]
 
 
+@pytest.mark.full("takes a turn of a megabyte")
 def test_a_turn_of_a_megabyte(memory: Memory) -> None:
     session = memory.session(user="ann")
     long = "The river rose above the stone bridge again. " * 23_000

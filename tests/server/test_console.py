@@ -134,6 +134,8 @@ def neo4j_served(neo4j_servers: Any, tmp_path_factory: pytest.TempPathFactory) -
 
 ON_NEO4J = pytest.mark.full("the pages on the other engine, whose results the suite for stores ties to Ladybug's")
 
+IN_A_PAGE = pytest.mark.full("what one page of the console does, beside opening all of them")
+
 
 @pytest.fixture(scope="module", params=["served", pytest.param("neo4j_served", id="neo4j-2026", marks=ON_NEO4J)])
 def on_engine(request: pytest.FixtureRequest) -> Served:
@@ -280,6 +282,7 @@ def test_text_of_hostile_documents_is_never_part_of_the_page(browser: Any, on_en
         assert console.complaints == []
 
 
+@IN_A_PAGE
 def test_markdown_becomes_headings_tables_and_code(console: Console) -> None:
     start = GUIDE.index("swarm")
     page = console.open(f"documents/guide.md?from={start}&to={start + 5}")
@@ -323,6 +326,7 @@ def test_documents_are_added_corrected_and_forgotten(console: Console, served: S
     assert {each.user for each in memory.scoped().statements()} == {"ann"}
 
 
+@IN_A_PAGE
 def test_list_filters_while_it_is_typed(console: Console) -> None:
     page = console.open("documents")
     page.fill("input[type=search]", "guide")
@@ -330,6 +334,7 @@ def test_list_filters_while_it_is_typed(console: Console) -> None:
     assert page.inner_text("tbody td a") == "guide.md"
 
 
+@IN_A_PAGE
 def test_graph_walks_on_by_clicks(console: Console) -> None:
     page = console.open("graph?name=Tom")
     page.wait_for_selector(".picture canvas")
@@ -340,6 +345,7 @@ def test_graph_walks_on_by_clicks(console: Console) -> None:
     assert page.locator(".things li").count() > before
 
 
+@IN_A_PAGE
 def test_map_flies_to_a_name_and_opens_it(console: Console) -> None:
     page = console.open("graph")
     page.wait_for_selector(".map canvas")
@@ -359,6 +365,7 @@ def test_map_flies_to_a_name_and_opens_it(console: Console) -> None:
     assert "Ann found a red fox" in page.inner_text(".body")
 
 
+@IN_A_PAGE
 def test_pages_of_a_pdf_are_numbered(console: Console, served: Served, tmp_path: Path) -> None:
     memory = served[2].get("ann")
     memory.add("Rain fell.\f\nWe *stayed*.\f\nThe end.", key="paper")
@@ -376,6 +383,7 @@ def test_pages_of_a_pdf_are_numbered(console: Console, served: Served, tmp_path:
     memory.forget("paper")
 
 
+@IN_A_PAGE
 @pytest.mark.parametrize("name", ["fox", "Ann", QUESTION, "markup", "long line"])
 def test_page_with_its_data_inside_needs_no_server(browser: Any, served: Served, tmp_path: Path, name: str) -> None:
     memory = served[2].get("ann")
@@ -420,6 +428,7 @@ HOST = """html => new Promise((resolve) => {
 """A host of MCP Apps: it shows a page in a frame, and passes on what the page reads."""
 
 
+@IN_A_PAGE
 def test_host_shows_the_page_of_look(browser: Any, served: Served) -> None:
     memory = served[2].get("ann")
     context = browser.new_context(viewport={"width": 1000, "height": 900}, locale="en-US")
@@ -469,12 +478,14 @@ def test_lost_server_keeps_what_was_typed(console: Console) -> None:
     page.wait_for_selector(".citations")
 
 
+@IN_A_PAGE
 def test_second_tab_gets_the_token_of_the_first(console: Console) -> None:
     second = console.page.context.new_page()
     second.goto(f"{console.address}/ui/")
     second.wait_for_selector("nav")
 
 
+@IN_A_PAGE
 def test_keyboard_skips_to_the_content_and_german_is_chosen(console: Console) -> None:
     page = console.open("ask")
     page.focus("a.skip")

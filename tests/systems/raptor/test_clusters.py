@@ -187,6 +187,7 @@ def test_a_cluster_too_large_is_split_with_a_bound() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.full("fits UMAP")
 def test_a_real_clustering_of_several_documents_is_the_same_each_time() -> None:
     documents = [distinct(40), distinct(2), segments([f"Nora baked bread number {n}. " for n in range(15)], "e")]
     first = build(ClustersLayer(few_nodes=4), FakeLanguageModel(), *documents)

@@ -20,6 +20,8 @@ from memgraph_rag.types import Matrix, as_line
 DATA = Path(__file__).parents[3] / "benchmarks" / "data"
 DOCUMENTS = [("qasper", 0), ("qasper", 1), ("quality", 0), ("quality", 1), ("fairytaleqa", 1)]
 
+fits_umap = pytest.mark.full("fits UMAP, of which the first time takes as long as a hundred other tests")
+
 
 def reduced(vectors: Matrix, dimensions: int, neighbours: int) -> Matrix:
     import umap
@@ -79,7 +81,7 @@ def vectors_of() -> Callable[[tuple[str, int]], Matrix]:
 
 
 @pytest.mark.slow
-@pytest.mark.full("fits mixtures to real documents twice")
+@fits_umap
 @pytest.mark.parametrize("document", DOCUMENTS, ids=str)
 def test_memberships_are_those_of_the_released_code(vectors_of, document) -> None:
     vectors = vectors_of(document)
@@ -92,6 +94,7 @@ def test_memberships_are_those_of_the_released_code(vectors_of, document) -> Non
     assert soft_clusters(vectors) == [members for members in expected if members]
 
 
+@fits_umap
 def test_the_same_vectors_give_the_same_clusters() -> None:
     vectors = np.random.default_rng(3).normal(size=(40, 16)).astype(np.float32)
     first = soft_clusters(vectors)
@@ -99,6 +102,7 @@ def test_the_same_vectors_give_the_same_clusters() -> None:
     assert {place for members in first for place in members} == set(range(40))
 
 
+@fits_umap
 def test_equally_far_vectors_give_the_same_clusters_each_time() -> None:
     vectors = (np.eye(15, 16) + 0.5).astype(np.float32)
     assert len({str(soft_clusters(vectors)) for _ in range(4)}) == 1
@@ -110,6 +114,7 @@ def test_few_vectors_are_one_cluster_without_umap(count) -> None:
     assert soft_clusters(vectors) == ([tuple(range(count))] if count else [])
 
 
+@fits_umap
 def test_vectors_that_lie_on_a_few_places_are_clustered() -> None:
     places = np.eye(2, 16, dtype=np.float32)
     vectors = np.concatenate([places + 1e-6 * number for number in range(10)])
