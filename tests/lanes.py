@@ -29,7 +29,7 @@ SECOND = {
     r"tests/systems/(?!raptor/)": "a published system beside the one of the first lane",
     r"tests/test_minimal_store\.py::test_(?!memory|error|store_without)": "the suite on a store without capabilities",
     r"tests/stores/test_integrity\.py::test_repair_finds_and_undoes_harm\[neo4j-2026": "all harms at once are first",
-    r"tests/stores/test_store_suite\.py::test_entity_may_have_many_segments\[neo4j-2026": "many segments, on one engine",
+    r"tests/stores/test_store_suite\.py::test_entity_may_have_many_segments\[neo4j-2026": "on one engine",
     r".*::test_\w*linear_time": "compares times, which depend on what else the machine does",
 }
 """Patterns of ids of the second lane, and why."""
