@@ -12,6 +12,8 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 
+in_kernel = pytest.mark.full("runs in a kernel with the packaged models")
+
 
 def execute(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Run a notebook in an empty folder; return the outputs of each code cell."""
@@ -37,7 +39,7 @@ def test_notebooks_are_stored_without_outputs() -> None:
     assert [name for name, cell in cells if cell.outputs or cell.execution_count] == []
 
 
-@pytest.mark.slow
+@in_kernel
 @pytest.mark.timeout(900)
 def test_first_steps_shows_tables_and_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     documents, hits, table, filtered, answer, citations, abstained, around, last = execute(
@@ -52,7 +54,7 @@ def test_first_steps_shows_tables_and_an_answer(tmp_path: Path, monkeypatch: pyt
     assert printed(last) == "['friday', 'monday']\n"
 
 
-@pytest.mark.slow
+@in_kernel
 def test_chat_tells_what_holds_and_forgets_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, again, recalled, standings, then, _, documents, last = execute("chat_with_users", tmp_path, monkeypatch)
     assert "added=3" in shown(first, "text/plain")

@@ -44,6 +44,7 @@ NAMES = {
     "additionalProperties": False,
 }
 ASKS_NAMES = Prompt("Read.", ("Ann met Tom.",), 'List the names. Answer in this form:\n{"names": ["Mary"]}')
+writes_long = pytest.mark.full("the server writes or reads for seconds")
 NO_LOGPROBS = Fault(400, {}, '{"error": {"message": "logprobs is not supported"}}')
 
 
@@ -56,6 +57,7 @@ def streamed(text: str) -> Fault:
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@writes_long
 def test_texts_come_in_the_order_of_their_prompts(open_model, proxy) -> None:
     model: LanguageModel = open_model(requests=2)
     told: list[tuple[str, int, int]] = []
@@ -152,6 +154,7 @@ def test_finished_prompts_are_not_asked_again_after_a_failure(open_model, proxy,
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@writes_long
 def test_reading_costs_no_request_and_asking_sends_the_same_beginning(model: EndpointModel, proxy) -> None:
     _ = model.window
     session: ReadingSession
@@ -191,6 +194,7 @@ def test_without_log_probabilities_one_word_is_asked_for(model: EndpointModel, p
         assert not session.is_graded
 
 
+@writes_long
 def test_pen_behind_an_address_and_eye_here(model: EndpointModel, tmp_path: Path) -> None:
     eye = TransformersModel(write_checkpoint("llama", tmp_path), dtype="float32", device="cpu", name="tiny")
     both = PenAndEye(model, eye)
@@ -259,6 +263,7 @@ def test_a_failing_server_stores_nothing_and_loses_nothing(no_file: Path, proxy,
     assert not [path for path in no_file.parent.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
 
+@writes_long
 def test_answer_warns_if_yes_is_only_a_word(no_file: Path, proxy) -> None:
     with open_memory(no_file, proxy, layers=("entities",)) as memory:
         memory.add(STORY)
