@@ -123,6 +123,7 @@ def test_vectors_that_lie_on_a_few_places_are_clustered() -> None:
     assert all(members for members in clusters)
 
 
+@fits_umap
 def test_a_vector_below_the_threshold_everywhere_is_in_no_cluster(monkeypatch) -> None:
     shares = np.full((12, 20), 0.05)
     shares[:11, 0] = 0.5
