@@ -1,7 +1,7 @@
 """The two lanes of the tests: ``make test`` leaves out what is marked ``full``, ``make test-all`` runs it too.
 
 The rules mark items by what they are parametrised over, so that a new test needs no mark of its own. The invariant: an
-item with the mark ``data``, and every item of ``tests/faults``, keeps to the first lane on each of its engines.
+item with the mark ``data``, and every item of ``tests/faults`` without a mark of its own, keeps to the first lane.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SECOND = {
     r"tests/test_minimal_store\.py::test_(?!memory|error|store_without)": "the suite on a store without capabilities",
     r"tests/stores/test_integrity\.py::test_repair_finds_and_undoes_harm\[neo4j-2026": "all harms at once are first",
     r"tests/stores/test_store_suite\.py::test_entity_may_have_many_segments\[neo4j-2026": "on one engine",
-    r".*::test_\w*linear_time": "compares times, which depend on what else the machine does",
+    r".*::test_\w*linear_time": "compares times",
 }
 """Patterns of ids of the second lane, and why."""
 

@@ -148,7 +148,7 @@ def run_process(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.full("compares times, which depend on what else the machine does")
+@pytest.mark.full("compares times")
 def test_help_takes_under_half_a_second() -> None:
     """Of processor time, the second time: the clock on the wall is not ours alone."""
     taken = []
