@@ -25,6 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
+import ladybug
 import pytest
 from lanes import reason_for_full
 from memories import OpenMemory, options
@@ -47,6 +48,11 @@ os.environ.setdefault("MEMGRAPH_RAG_EMBEDDER", "all-MiniLM-L6-v2")  # the multil
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process that a test starts would compile the package anew
 sys.dont_write_bytecode = False
+
+DATABASE_OPTIONS: Any = ladybug.Database.__init__.__kwdefaults__
+DATABASE_OPTIONS["buffer_pool_size"] = 2**30
+"""Bytes of a file that the engine may keep in memory. By default they are most of the machine's, which on 24 GB takes
+25 ms of each opening and closing: thousands of tests do both."""
 
 SHORT_LIVED = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """Options of Java for a server that runs for minutes: without its second compiler, tests take a quarter less CPU."""
