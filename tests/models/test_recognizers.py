@@ -436,6 +436,7 @@ def test_rules_need_nothing(nothing_installed) -> None:
     assert find_recognizer("auto").name == find_recognizer("rules").name == "rules-1"
 
 
+@pytest.mark.full("stanza, of which a model is trained for the tests")
 def test_the_recognizer_that_built_a_namespace_is_taken_again(stanza_dir: Path, spacy: EntityRecognizer) -> None:
     for stored in ("rules-1", f"spacy/{PACKAGE}-3.8.0", "stanza/en/tiny-01234567"):
         assert find_recognizer("auto", stored=stored, stanza_dir=stanza_dir).name == stored
