@@ -173,7 +173,7 @@ def _apply(text: str, edit: Edit) -> str:
         return text if edit.value in (current or []) else jsonc.append_item(text, edit.keys, edit.value)
     if current is None:
         return jsonc.set_member(text, edit.keys, edit.value)
-    return _same(text, edit, current)
+    return _require_same(text, edit, current)
 
 
 def _set_in_toml(text: str, edit: Edit) -> str:
@@ -183,7 +183,7 @@ def _set_in_toml(text: str, edit: Edit) -> str:
         raise SettingsError(f"Expected TOML, got another text ({error}). Correct {show(edit.path)}.") from error
     current = jsonc.get_value(document.unwrap(), edit.keys)
     if current is not None:
-        return _same(text, edit, current)
+        return _require_same(text, edit, current)
     parent, name = edit.keys
     if parent not in document:
         document.add(parent, tomlkit.table(is_super_table=True))
@@ -191,7 +191,7 @@ def _set_in_toml(text: str, edit: Edit) -> str:
     return tomlkit.dumps(document)
 
 
-def _same(text: str, edit: Edit, current: Any) -> str:
+def _require_same(text: str, edit: Edit, current: Any) -> str:
     if current == edit.value or edit.keys == ("version",):
         return text
     raise SettingsError(

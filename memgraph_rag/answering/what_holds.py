@@ -104,7 +104,7 @@ def _copy_newest(
     assert newest is not None
     turns = [newest, *(told.list_earlier(newest)[:1] if style != "short" else [])]
     values, usage = copy_values(model, question, [own_words([turn.segment])[0] for turn in turns])
-    if len(values) > 1 and _same(values[1], values[0]):
+    if len(values) > 1 and _is_same(values[1], values[0]):
         turns, values = turns[:1], values[:1]
     return turns, values, usage
 
@@ -115,8 +115,8 @@ def _list_values(model: LanguageModel, question: str, told: Told) -> tuple[list[
     changes, usage = copy_changes(model, question, [own_words([turn.segment])[0] for turn in turns])
     held: list[tuple[Evidence, str]] = []
     for turn, (now, over) in zip(turns, changes, strict=True):
-        added = [value for value in now if not any(_same(value, ended) for ended in over)]
-        held = [(other, value) for other, value in held if not any(_same(value, each) for each in (*over, *added))]
+        added = [value for value in now if not any(_is_same(value, ended) for ended in over)]
+        held = [(other, value) for other, value in held if not any(_is_same(value, each) for each in (*over, *added))]
         held += [(turn, value) for value in dict.fromkeys(added)]
     return ([turn for turn, _ in held], [value for _, value in held], usage) if held else None
 
@@ -136,7 +136,7 @@ def _write(style: AnswerStyle, turns: Sequence[Evidence], values: Sequence[str],
     return f"{separator.join(parts)}."
 
 
-def _same(first: str, second: str) -> bool:
+def _is_same(first: str, second: str) -> bool:
     """Return whether two values are spellings of one: all words of one are in the other."""
     words = [set(re.findall(r"\w+", value.casefold())) for value in (first, second)]
     return words[0] <= words[1] or words[1] <= words[0]

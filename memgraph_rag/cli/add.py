@@ -84,7 +84,7 @@ def add(
         described = parse_metadata(metadata, "--metadata")
         if len(names) == 1 and not given.folders and ray is None:
             add_one = partial(memory.add, key=key, title=title, metadata=described)
-            outcomes = _alone(add_one, next(iter(given)), as_json=as_json)
+            outcomes = _add_alone(add_one, next(iter(given)), as_json=as_json)
         else:
             outcomes = memory.add_many(given, metadata=described, ray=ray)
         results = _forms(given.names, bars.show_waiting(outcomes, "adding"))
@@ -162,7 +162,7 @@ def _read_stdin() -> str:
         ) from error
 
 
-def _alone(
+def _add_alone(
     add_one: Callable[[str | Path], Receipt], source: str | Path, *, as_json: bool
 ) -> Iterator[Receipt | Failure]:
     """Yield the receipt of one source. With ``as_json`` an error becomes a ``Failure``; otherwise it is raised."""

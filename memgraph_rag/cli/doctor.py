@@ -114,7 +114,7 @@ def examine(place: Place, progress: Progress | None = None, *, repair: bool = Fa
     """
     settings = place.settings()
     is_elsewhere = is_address(settings.model)
-    crash = cache(lambda: _crash(settings))
+    crash = cache(lambda: _find_crash(settings))
     checks: dict[str, Callable[[], Finding]] = {
         "Python": lambda: Finding("Python", "ok", platform.python_version()),
         "packages": _packages,
@@ -267,7 +267,7 @@ def _yes_calibration(settings: Settings) -> Finding:
     return Finding("calibration", "ok", f"Yes above {calibration.yes_threshold:.2f}, from {path}")
 
 
-def _crash(settings: Settings) -> Finding | None:
+def _find_crash(settings: Settings) -> Finding | None:
     """Return a failed finding if Ladybug crashes when it reads the store's file, else None."""
     path = find_file(settings.store)
     if path is None or not path.is_file():

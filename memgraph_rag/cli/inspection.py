@@ -196,7 +196,13 @@ def questions(place: Place, as_json: Json = False) -> None:
         json_output.write_json([question.as_dict() for question in listed])
         return
     rows = [
-        [question.asked_at, question.text, question.answer.text, question.nodes_read, _stale(question.changes)]
+        [
+            question.asked_at,
+            question.text,
+            question.answer.text,
+            question.nodes_read,
+            _list_changes(question.changes),
+        ]
         for question in listed
     ]
     render.to_stdout().print(render.table(("asked at", "question", "answer", "nodes read", "stale"), rows))
@@ -204,7 +210,7 @@ def questions(place: Place, as_json: Json = False) -> None:
         render.to_stderr().print('No question is kept. Keep one: memgraph-rag ask --keep-trace "…"')
 
 
-def _stale(changes: Iterable[Change]) -> str:
+def _list_changes(changes: Iterable[Change]) -> str:
     return ", ".join(f"{change.document_key} {change.action.value} {change.changed_at}" for change in changes)
 
 

@@ -69,7 +69,7 @@ class Bars:
         iterator, waits = iter(items), True
         while True:
             if waits:
-                self._pulse(what)
+                self._show_pulse(what)
             try:
                 item = next(iterator)
             except StopIteration:
@@ -98,7 +98,7 @@ class Bars:
             self._live = live
         return self._live
 
-    def _pulse(self, what: str) -> None:
+    def _show_pulse(self, what: str) -> None:
         """Show a bar of unknown length on a terminal."""
         if self._shown and self._console.is_terminal:
             self._phases[what] = self._get_live().add_task(what, total=None)

@@ -81,7 +81,7 @@ def one_line(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def _many(count: int, what: str) -> str:
+def _pluralise(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
@@ -131,7 +131,7 @@ def _notes(step: Mapping[str, Any]) -> Iterator[str]:
     if len(parts) > 1 or step["via"]:
         yield " + ".join(parts) + (f", by “{_line(step['via'])}”" if step["via"] else "")
     if step["dropped"]:
-        yield f"{_many(len(step['dropped']), 'node')} let go before it, to make room"
+        yield f"{_pluralise(len(step['dropped']), 'node')} let go before it, to make room"
     if step["reason"]:
         yield f"looks for: {_line(step['reason'])}"
 
@@ -176,7 +176,7 @@ def show_grounds(console: Console, answer: Mapping[str, Any]) -> None:
             console.print(Text(f"    {_line(warning['text'])}"), soft_wrap=True)
     reason = STOP_REASONS[answer["stop_reason"]]
     console.print(f"\nStopped because {reason}.", style="dim", soft_wrap=True)
-    nodes = _many(len(answer["trace"]), "node")
+    nodes = _pluralise(len(answer["trace"]), "node")
     console.print(f"{nodes}, {cost_line(answer['usage'])}", style="dim", soft_wrap=True)
 
 
@@ -192,7 +192,7 @@ def cost_line(usage: Mapping[str, Any]) -> str:
     """Return the tokens, model calls and seconds of a usage as text."""
     return (
         f"{usage['prompt_tokens']:,} tokens read, {usage['generated_tokens']:,} written, "
-        f"{_many(usage['model_calls'], 'model call')}, {usage['seconds']:.1f} s"
+        f"{_pluralise(usage['model_calls'], 'model call')}, {usage['seconds']:.1f} s"
     )
 
 
@@ -204,7 +204,7 @@ def usage_line(answer: Answer) -> str:
 def change_line(change: Change) -> str:
     """Return how a document that a kept question used was changed, when, and how many of its read nodes are gone."""
     what = f"{_line(change.document_key)} was {change.action.value} {change.changed_at}"
-    return f"{what}; {_many(change.reads, 'node')} read of it {'is' if change.reads == 1 else 'are'} gone"
+    return f"{what}; {_pluralise(change.reads, 'node')} read of it {'is' if change.reads == 1 else 'are'} gone"
 
 
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────────
@@ -220,11 +220,11 @@ def receipt_line(receipt: Mapping[str, Any]) -> Text:
         notes = ", ".join(f"{count:,} × {plain(name)}" for name, count in receipt["notes"].items())
         line.append(f"  (notes: {notes})", style="yellow")
     if receipt["echoes"]:
-        line.append(f"  (no evidence, answered before: {_many(receipt['echoes'], 'segment')})", style="yellow")
+        line.append(f"  (no evidence, answered before: {_pluralise(receipt['echoes'], 'segment')})", style="yellow")
     if receipt["stale_questions"]:
-        line.append(f"  (stale now: {_many(receipt['stale_questions'], 'kept question')})", style="yellow")
+        line.append(f"  (stale now: {_pluralise(receipt['stale_questions'], 'kept question')})", style="yellow")
     if receipt["forgotten_questions"]:
-        line.append(f"  (with it: {_many(receipt['forgotten_questions'], 'kept question')})", style="yellow")
+        line.append(f"  (with it: {_pluralise(receipt['forgotten_questions'], 'kept question')})", style="yellow")
     if receipt["same_as"]:
         others = ", ".join(label(key) for key in receipt["same_as"][:_NAMED])
         more = len(receipt["same_as"]) - _NAMED

@@ -116,7 +116,7 @@ class Run:
 
         asked = [question for question in self.folder.questions if question.has_evidence]
         settings = [self.memory.embedder.name, CUTOFFS[self.folder.kind]]
-        return self._each(method, asked, settings, find)
+        return self._run_each(method, asked, settings, find)
 
     def ask(self, method: Method, strategy: Strategy) -> list[Outcome]:
         """Ask each question whose answer can be scored, and return the outcomes.
@@ -153,9 +153,9 @@ class Run:
             {name: value for name, value in asdict(self.limits).items() if value},
         ]
         settings += [str(getattr(self.memory.settings, name)) for name in _OF_ANSWERS]
-        return self._each(method, asked, settings, answer)
+        return self._run_each(method, asked, settings, answer)
 
-    def _each(
+    def _run_each(
         self,
         method: Method,
         questions: Sequence[Question],

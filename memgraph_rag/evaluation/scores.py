@@ -106,14 +106,14 @@ def f1(reply: str, answer: str) -> float:
     >>> round(f1("Peter the rabbit", "Peter Rabbit."), 2), f1("a cat", "the dog")
     (1.0, 0.0)
     """
-    ours, theirs = _normal(reply).split(), _normal(answer).split()
+    ours, theirs = _normalise(reply).split(), _normalise(answer).split()
     common = (Counter(ours) & Counter(theirs)).total()
     return 2 * common / (len(ours) + len(theirs)) if common else 0.0
 
 
 def exact_match(reply: str, answer: str) -> float:
     """Return 1 if the texts are equal except for case, punctuation, articles and white space, else 0."""
-    return float(_normal(reply) == _normal(answer))
+    return float(_normalise(reply) == _normalise(answer))
 
 
 def containment(reply: str, answer: str) -> float:
@@ -122,7 +122,7 @@ def containment(reply: str, answer: str) -> float:
     >>> containment("It was Peter Rabbit.", "peter rabbit"), containment("It rained on Sunday.", "sun")
     (1.0, 0.0)
     """
-    return float(bool(_normal(answer)) and f" {_normal(answer)} " in f" {_normal(reply)} ")
+    return float(bool(_normalise(answer)) and f" {_normalise(answer)} " in f" {_normalise(reply)} ")
 
 
 def rouge_l(reply: str, answer: str) -> float:
@@ -163,7 +163,7 @@ def find_chosen_option(reply: str, options: Sequence[str]) -> int | None:
     return None
 
 
-def _normal(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 

@@ -71,11 +71,11 @@ class Briefs:
         """
         now = (extent.until or datetime.now(timezone.utc)).date()
         known = select_within(self._search.facts.refresh(), extent)
-        candidates = [*_list_holding(known), *_list_plans(known, now), *self._last(extent, about)]
+        candidates = [*_list_holding(known), *_list_plans(known, now), *self._list_last(extent, about)]
         chosen = self._drop_repetitions(candidates, about)
         return self._fit(self._place(chosen), max_tokens)
 
-    def _last(self, extent: Extent, about: str | None) -> Iterator[_Candidate]:
+    def _list_last(self, extent: Extent, about: str | None) -> Iterator[_Candidate]:
         """Yield what people said last, or what a search finds; a machine's words if there are no others."""
         if about is None:
             ids = self._search.find_newest(extent, _MOST_LAST)
@@ -87,7 +87,7 @@ class Briefs:
             words = segment.text[head_length(segment.text, segment.speaker) :].strip()
             quote = words[:_MOST_CHARACTERS].rpartition(" ")[0] if len(words) > _MOST_CHARACTERS else words
             if quote:
-                text = f"{_bracket(segment.speaker, segment.time)}{' '.join(quote.split())}"
+                text = f"{_write_bracket(segment.speaker, segment.time)}{' '.join(quote.split())}"
                 yield _Candidate(
                     "last", text, quote, segment.id, segment.document_id, segment.speaker, segment.time
                 )  # fmt: skip
@@ -148,7 +148,7 @@ class Briefs:
 
 def _list_holding(facts: Iterable[Fact]) -> Iterator[_Candidate]:
     """Yield the values that hold, the wishes and the deeds, the newest first, some dozens of each."""
-    known = sorted(facts, key=_age)
+    known = sorted(facts, key=_sort_key)
     values = filter(None, (_value(of) for of in group_by_subject(known).values()))
     yield from _take_newest(values)
     yield from _take_newest(_make(fact, "wish", fact.value) for fact in known if fact.kind in WISHES)
@@ -169,7 +169,7 @@ def _value(facts: Sequence[Fact]) -> _Candidate | None:
 
 def _list_plans(facts: Iterable[Fact], now: date) -> Iterator[_Candidate]:
     """Yield open tasks and decisions, the newest first. A task is open until its day is past, or it is done."""
-    known = sorted(facts, key=_age)
+    known = sorted(facts, key=_sort_key)
     done: list[Fact] = [fact for fact in known if fact.kind == "done"]
     tasks: list[_Candidate] = []
     for fact in known:
@@ -188,7 +188,7 @@ def _take_newest(candidates: Iterable[_Candidate]) -> list[_Candidate]:
     return sorted(found, key=lambda each: each.said, reverse=True)
 
 
-def _age(fact: Fact) -> tuple[float, str, int]:
+def _sort_key(fact: Fact) -> tuple[float, str, int]:
     return -fact.at, fact.document_id, -fact.index
 
 
@@ -201,10 +201,10 @@ def _format_quote(fact: Fact) -> str:
     """Return the quotation with its speaker, its day, and the days that its relative words name."""
     named = "; ".join(map(str, relative_days(fact.quote, fact.said)))
     quote = " ".join(fact.quote.split())
-    return f"{_bracket(fact.speaker, fact.said)}{quote}{f' ({named})' if named else ''}"
+    return f"{_write_bracket(fact.speaker, fact.said)}{quote}{f' ({named})' if named else ''}"
 
 
-def _bracket(speaker: str, said: str) -> str:
+def _write_bracket(speaker: str, said: str) -> str:
     """Return the note before a quotation: the speaker, unless it is the user, and the day."""
     name = "" if is_user(speaker) else "assistant" if is_machine(speaker) else speaker
     return ", ".join(filter(None, (name, _day(said)))) + ": " if name or _day(said) else ""

@@ -114,7 +114,7 @@ def find_candidates(
     if not people or find_named_speakers(question, {item.segment.speaker for item in people}):
         return None
     first = next((item for item in people if is_user(item.segment.speaker)), people[0])
-    own = [item for item in people if _voice(item, users) == _voice(first, users)][:CANDIDATES]
+    own = [item for item in people if _name_voice(item, users) == _name_voice(first, users)][:CANDIDATES]
     mean = np.mean([vectors[item.segment.id] for item in known], axis=0)
     centred = np.stack([vectors[item.segment.id] for item in own]) - mean
     usual = float(np.mean([cosines[item.segment.id] for item in known]))
@@ -155,7 +155,7 @@ def _logistic(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1 / (1 + np.exp(-sums))
 
 
-def _voice(item: Evidence, users: Mapping[str, str]) -> tuple[str, str]:
+def _name_voice(item: Evidence, users: Mapping[str, str]) -> tuple[str, str]:
     return users.get(item.segment.document_id, ""), item.segment.speaker.casefold()
 
 

@@ -97,7 +97,7 @@ def _parse_statements(clause: Clause) -> Iterator[Statement]:
     if wish and not (read and read[0].startswith("favourite ")):
         return
     if read:
-        yield Statement(*read, "value", clause.start, clause.end, _former(told, read[1]))
+        yield Statement(*read, "value", clause.start, clause.end, _find_former(told, read[1]))
         return
     if told and not told.is_of_thing:
         yield Statement("", told.value, "value", clause.start, clause.end, told.former)
@@ -105,7 +105,7 @@ def _parse_statements(clause: Clause) -> Iterator[Statement]:
         yield Statement(deed.form, "never" if deed.is_denied else "yes", "event", clause.start, clause.end)
 
 
-def _former(told: Replacement | None, value: str) -> str:
+def _find_former(told: Replacement | None, value: str) -> str:
     """Return the value that was given up for the one that was read; empty if there is none."""
     is_same = told is not None and {*value_form(told.value).split()} <= {*value_form(value).split()}
     return told.former if told is not None and is_same and value_form(told.former) != value_form(value) else ""

@@ -157,11 +157,11 @@ class Planner:
         ids = [self._document_id(key) for item in owned for key in item.same_as]
         owners = {record.key: get_owner(record.metadata) for record in self._store.documents(ids)} if ids else {}
 
-        def own_alone(item: Loaded) -> Loaded:
+        def keep_own(item: Loaded) -> Loaded:
             owner = get_owner(item.document.metadata)
             return replace(item, same_as=tuple(key for key in item.same_as if owners.get(key) == owner))
 
-        return [own_alone(item) if isinstance(item, Loaded) and _is_owned(item.document) else item for item in items]
+        return [keep_own(item) if isinstance(item, Loaded) and _is_owned(item.document) else item for item in items]
 
     def _store_metadata(
         self, items: Sequence[Loaded], stored: Mapping[str, DocumentRecord]

@@ -236,7 +236,7 @@ class RayPool:
         try:
             ray.get(reference)
         except ray.exceptions.RayError as error:
-            self._death([], error)
+            self._make_death_error([], error)
         else:
             self._workers.append(worker)
             self._idle.append(worker)
@@ -274,13 +274,13 @@ class RayPool:
             return task.outcomes
         if isinstance(task.error, ray.exceptions.RayTaskError):
             raise task.error.cause from task.error  # the error that a builder in this process would raise
-        death = self._death(task.names, task.error)
+        death = self._make_death_error(task.names, task.error)
         if len(task.items) == 1:
             return [death]
         parts = [self._begin(part) for part in task.alone()]
         return [outcome for part in parts for outcome in part()]
 
-    def _death(self, names: Sequence[str], error: Exception) -> ClusterError:
+    def _make_death_error(self, names: Sequence[str], error: Exception) -> ClusterError:
         """Return the error for items whose workers died. Without names it is for a worker that did not start.
 
         Raises:

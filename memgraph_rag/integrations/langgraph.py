@@ -171,7 +171,7 @@ class MemoryStore(BaseStore):
         prefix = list(op.namespace_prefix)
         items = [
             item
-            for item in self._all()
+            for item in self._list_items()
             if item.id[0][: len(prefix)] == prefix and _matches(item.value["value"], op.filter)
         ]
         scored = self._rank_items(op, items) if op.query else [(item, None) for item in items[op.offset :][: op.limit]]
@@ -190,11 +190,11 @@ class MemoryStore(BaseStore):
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
-        namespaces = {tuple(item.id[0]) for item in self._all()}
+        namespaces = {tuple(item.id[0]) for item in self._list_items()}
         matching = [name for name in namespaces if all(_is_match(condition, name) for condition in conditions)]
         return sorted({name[: op.max_depth] for name in matching})[op.offset :][: op.limit]
 
-    def _all(self) -> list[Item]:
+    def _list_items(self) -> list[Item]:
         return [item for item in self._items.all() if not self._is_omitted(item)]
 
     def _is_omitted(self, item: Item) -> bool:

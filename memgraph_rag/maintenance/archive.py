@@ -151,11 +151,11 @@ def _write_lines(
         hashes.update(own.encode())
         numbers[kind] += 1
         file.write(line)
-    file.write(_json(_foot(numbers, hashes.hexdigest())) + b"\n")
+    file.write(_json(_write_foot(numbers, hashes.hexdigest())) + b"\n")
     return numbers["document"]
 
 
-def _foot(numbers: Mapping[str, int], sha256: str) -> dict[str, Any]:
+def _write_foot(numbers: Mapping[str, int], sha256: str) -> dict[str, Any]:
     """Return the last line. It counts overviews only if there are some, so that older versions can read the archive."""
     overviews = {"overviews": numbers["overview"]} if numbers["overview"] else {}
     return {"documents": numbers["document"], **overviews, "sha256": sha256}
@@ -175,10 +175,10 @@ class Archive:
         self._path = path
         with _convert_os_errors(path), path.open("rb") as file:
             is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            self._descriptor = os.dup(file.fileno()) if is_regular else self._spool(file)
+            self._descriptor = os.dup(file.fileno()) if is_regular else self._copy_pipe(file)
         weakref.finalize(self, os.close, self._descriptor)
 
-    def _spool(self, stream: BinaryIO) -> int:
+    def _copy_pipe(self, stream: BinaryIO) -> int:
         """Copy the lines of a pipe into a file without a name, and return its descriptor."""
         number = 0
         with tempfile.TemporaryFile() as copy:
@@ -246,7 +246,7 @@ class Archive:
                 foot = _parse_line(self._path, place, line)
             else:
                 raise _damage_error(self._path, place, "it comes after the end")
-        if foot != _foot(numbers, hashes.hexdigest()):
+        if foot != _write_foot(numbers, hashes.hexdigest()):
             raise _damage_error(self._path, numbers.total() + 2, "the end or some documents are missing")
         return numbers["document"]
 

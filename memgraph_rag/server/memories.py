@@ -164,13 +164,13 @@ class Memories:
         while not self._is_closed:
             for namespace in self.list_open():
                 with self._turn(namespace):  # a concurrent call waits, and opens it again
-                    memory = self._idle(namespace, time.monotonic() - idle_s)
+                    memory = self._take_idle(namespace, time.monotonic() - idle_s)
                     if memory is not None:
                         memory.close()
             with self._changed:
                 self._changed.wait_for(lambda: self._is_closed, idle_s / 4)
 
-    def _idle(self, namespace: str, before: float) -> Memory | None:
+    def _take_idle(self, namespace: str, before: float) -> Memory | None:
         """Remove a memory that was not used since ``before``, and return it; return None if it was used."""
         with self._changed:
             is_idle = namespace in self._open and not self._uses[namespace] and self._used_at[namespace] < before

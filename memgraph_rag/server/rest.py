@@ -106,7 +106,7 @@ class RestApi:
     async def _answer(self, tool: Tool, arguments: dict[str, Any]) -> Response:
         with self._services.count_call(), self._services.metrics.call(tool.name, "rest"):
             result = await self._result(tool, arguments)
-            return Response(result, media_type=_BYTES) if isinstance(result, bytes) else JSONResponse(_plain(result))
+            return Response(result, media_type=_BYTES) if isinstance(result, bytes) else JSONResponse(_dump(result))
 
     async def _result(self, tool: Tool, arguments: dict[str, Any]) -> object:
         call = cast("Call", _PlainCall(_LentContext(self._services)))
@@ -297,13 +297,13 @@ def _parse_object(body: bytes) -> dict[str, Any]:
     return value
 
 
-def _plain(result: object) -> Any:
+def _dump(result: object) -> Any:
     return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
 
 
 def _event(item: Part | str | Answered) -> ServerSentEvent:
     if isinstance(item, Answered):
-        return ServerSentEvent(json.dumps(_plain(item)), event="answer")
+        return ServerSentEvent(json.dumps(_dump(item)), event="answer")
     if isinstance(item, Part):
         return ServerSentEvent(json.dumps(item.as_dict()), event="part")
     return ServerSentEvent(json.dumps({"text": item}), event="piece")

@@ -78,7 +78,7 @@ class MemoryServer(MCPServer[Services]):
             instructions=_INSTRUCTIONS,
             version=__version__,
             tools=list(self.memory_tools),
-            lifespan=_lend(self.services),
+            lifespan=_lend_services(self.services),
             log_level="WARNING",
             token_verifier=token_verifier,
             auth=auth,
@@ -151,7 +151,7 @@ def make_tool(entry: ToolEntry) -> Tool:
     return tool
 
 
-def _lend(services: Services) -> Callable[[MCPServer[Services]], Any]:
+def _lend_services(services: Services) -> Callable[[MCPServer[Services]], Any]:
     """Return a lifespan that gives the same services to each connection, and does not close them."""
 
     @asynccontextmanager

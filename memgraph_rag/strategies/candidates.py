@@ -93,8 +93,8 @@ class Candidates:
         cosines are replaced by those to ``wanted``, the new query's embedding.
         """
         for rank, node in enumerate(nodes, 1):
-            self._entry[node.id] = self._entry.get(node.id, 0.0) + _worth(rank)
-        self._worth_after_last = _worth(len(nodes) + 1)
+            self._entry[node.id] = self._entry.get(node.id, 0.0) + _rate_rank(rank)
+        self._worth_after_last = _rate_rank(len(nodes) + 1)
         # Nodes of this search only: a node of the last search may have been forgotten since.
         self._unread |= dict.fromkeys(node.id for node in nodes if node.id not in self._read)
         documents = dict.fromkeys(node.document_id for node in nodes)
@@ -229,6 +229,6 @@ class Candidates:
         return None
 
 
-def _worth(rank: int) -> float:
+def _rate_rank(rank: int) -> float:
     """Return the value of a rank in a search: 1 for the first rank, 0.5 for the eleventh."""
     return (_RANK + 1) / (_RANK + rank)

@@ -130,9 +130,9 @@ class Pecan:
         graph, vector = context.graph, query_vectors(context.embedder, [question])[0]
         scope = documents_to_walk(question, context)
         hits = graph.similarities(vector, documents=scope)
-        return graph.top_nodes(scope), _Walk(hits, self._signals(context.session), self._similarity_weight, graph)
+        return graph.top_nodes(scope), _Walk(hits, self._find_signals(context.session), self._similarity_weight, graph)
 
-    def _signals(self, session: ReadingSession) -> _Signals:
+    def _find_signals(self, session: ReadingSession) -> _Signals:
         """Return the attention's weight and position: as given, else from the session's calibration, else PECAN's."""
         calibration = session.calibration
         weight = calibration.attention_weight if calibration else 1.0
@@ -185,9 +185,9 @@ class _Walk:
     def _rank(self, most: int) -> list[tuple[str, float]]:
         """Return the unread nodes with the highest scores, and their scores, best first; ties go to the smaller id.
 
-        The score is the weighted sum of z and the similarity, each divided by its whole (``_wholes``).
+        The score is the weighted sum of z and the similarity, each divided by its whole (``_find_divisors``).
         """
-        wholes = self._wholes()
+        wholes = self._find_divisors()
         scores = ((node_id, sum(self._weigh(node_id, wholes))) for node_id in self._unread)
         return nsmallest(most, scores, key=lambda scored: (-scored[1], scored[0]))
 
@@ -212,9 +212,9 @@ class _Walk:
 
     def sources(self, node_id: str) -> dict[str, float]:
         """Return the weighted attention and similarity of an unread node by name. They sum to the node's score."""
-        return dict(zip(("attention", "similarity"), self._weigh(node_id, self._wholes()), strict=True))
+        return dict(zip(("attention", "similarity"), self._weigh(node_id, self._find_divisors()), strict=True))
 
-    def _wholes(self) -> tuple[float, float]:
+    def _find_divisors(self) -> tuple[float, float]:
         """Return the divisors of z and of the similarity; 1 instead of 0."""
         return sum(self._z.values()) or 1.0, sum(self._similarity.values()) or 1.0
 

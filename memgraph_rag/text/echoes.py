@@ -49,8 +49,8 @@ def find_origins(
         read: the nodes from which the answer may have copied sentences.
         quotes: citations whose segments are no longer stored.
     """
-    spoken = [(_find_origin(namespace, node), f" {_normal(node.text)} ") for node in read]
-    spoken += [(quote.document_id, f" {_normal(quote.quote)} ") for quote in quotes]
+    spoken = [(_find_origin(namespace, node), f" {_normalise(node.text)} ") for node in read]
+    spoken += [(quote.document_id, f" {_normalise(quote.quote)} ") for quote in quotes]
     origins_by_id: dict[str, frozenset[str]] = {}
     for forms in _sentences(text)[:_MOST_SENTENCES]:
         origins = frozenset(origin for origin, words in spoken if f" {forms[-1]} " in words)
@@ -132,7 +132,7 @@ def _sentences(text: str) -> list[tuple[str, ...]]:
     sentence_forms = []
     for start, end in sentences(unmarked):
         sentence = unmarked[start:end]
-        forms = dict.fromkeys((_normal(sentence), _normal(_strip_label(sentence))))
+        forms = dict.fromkeys((_normalise(sentence), _normalise(_strip_label(sentence))))
         sentence_forms.append(
             tuple(form for form in forms if form.count(" ") + 1 >= _FEWEST_WORDS or len(form) >= _FEWEST_CHARACTERS)
         )
@@ -144,7 +144,7 @@ def _strip_label(sentence: str) -> str:
     return sentence[label.end() :] if label else sentence
 
 
-def _normal(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(_WORD.findall(_MARK.sub("", text).casefold()))
 
 

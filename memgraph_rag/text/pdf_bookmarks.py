@@ -17,7 +17,7 @@ from memgraph_rag.types import as_line
 __all__ = ["Levels", "mark_headings", "read_bookmarks"]
 
 Levels = Mapping[str, int]
-"""The level of each title of a page, from 1; titles are normalised by ``_normal``."""
+"""The level of each title of a page, from 1; titles are normalised by ``_normalise``."""
 
 _DEEPEST = 6
 _NUMBERING = re.compile(r"(?:chapter |section |part )?(?:\d+|[ivxlc]+|[a-z])(?:\.\d+)*[.:)]? +")
@@ -33,7 +33,7 @@ def read_bookmarks(reader: PdfReader) -> dict[int, dict[str, int]]:
     """
     levels: dict[int, dict[str, int]] = {}
     for level, item in _items(reader.outline, 1):
-        page, title = reader.get_destination_page_number(item), _normal(str(item.title or ""))
+        page, title = reader.get_destination_page_number(item), _normalise(str(item.title or ""))
         if page is not None and title:
             levels.setdefault(page, {}).setdefault(title, min(level, _DEEPEST))
     return levels
@@ -50,7 +50,7 @@ def mark_headings(text: str, levels: Levels) -> str:
     remaining = dict(levels)
     lines = text.split("\n") if remaining else [text]
     for place, line in enumerate(lines):
-        words = _normal(line) if remaining else ""
+        words = _normalise(line) if remaining else ""
         title = words if words in remaining else _NUMBERING.sub("", words, count=1)
         if title in remaining:
             lines[place] = f"{'#' * remaining.pop(title)} {line.strip()}"
@@ -66,5 +66,5 @@ def _items(outline: Sequence[Destination | Sequence[object]], level: int) -> Ite
             yield from _items(item, level + 1)  # pyright: ignore[reportArgumentType] - as deep as pypdf allows
 
 
-def _normal(title: str) -> str:
+def _normalise(title: str) -> str:
     return as_line(title).casefold()

@@ -190,10 +190,10 @@ class _Cutter:
             count_exactly = self.count_exactly([(run[0].start, run[-1].end) for run in runs])
             spans += (span for span in count_exactly if not self.divisible(span))
             too_long = ((run, span) for run, span in zip(runs, count_exactly, strict=True) if self.divisible(span))
-            runs = [half for run, span in too_long for half in self.halves(run, span)]
+            runs = [half for run, span in too_long for half in self.halve(run, span)]
         return sorted(spans)
 
-    def halves(self, run: list[Span], span: Span) -> list[list[Span]]:
+    def halve(self, run: list[Span], span: Span) -> list[list[Span]]:
         """Return the run cut between two pieces; a single piece is cut itself."""
         if len(run) > 1:
             middle = min(range(1, len(run)), key=lambda at: abs(span.start + span.end - 2 * run[at].start))

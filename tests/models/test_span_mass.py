@@ -22,7 +22,7 @@ from memgraph_rag.models.engine.span_mass import span_mass
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 ON_GPU = torch.cuda.is_available() and module.triton is not None and not INTERPRETED
 DEVICE = "cuda" if ON_GPU else "cpu"
-PATHS = {"plain": module._plain} | ({"fused": module._compute_fused} if INTERPRETED or ON_GPU else {})
+PATHS = {"plain": module._compute_plainly} | ({"fused": module._compute_fused} if INTERPRETED or ON_GPU else {})
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,13 @@ class PromptLookup:
         """Add the next tokens, read or written, after all earlier ones."""
         for token in ids:
             if len(self._ids) > 1:
-                self._followed[self._last_two()] = len(self._ids)
+                self._followed[self._take_last_two()] = len(self._ids)
             self._ids.append(token)
 
     def guess(self, most: int) -> list[int]:
         """Return at most ``most`` tokens that followed the last two tokens when they occurred before; maybe none."""
-        place = self._followed.get(self._last_two())
+        place = self._followed.get(self._take_last_two())
         return [] if place is None else self._ids[place : place + most]
 
-    def _last_two(self) -> tuple[int, ...]:
+    def _take_last_two(self) -> tuple[int, ...]:
         return tuple(self._ids[-2:])

@@ -96,11 +96,11 @@ def span_mass(
         return query.new_zeros(batch, heads, queries, spans, dtype=torch.float32)
     # In float32 the kernel needs too many registers (on sm_80 and sm_90); the plain path uses cuBLAS.
     fits = query.is_cuda and query.dtype in (torch.bfloat16, torch.float16)
-    path = _compute_fused_or_plain if fits else _plain
+    path = _compute_fused_or_plain if fits else _compute_plainly
     return path(query, key, lse, owner, spans, scale, softcap, window)
 
 
-def _plain(
+def _compute_plainly(
     query: Tensor,
     key: Tensor,
     lse: Tensor,
@@ -164,7 +164,7 @@ def _compute_fused_or_plain(query: Tensor, *more: Any) -> Tensor:
         except _REFUSALS as error:
             _has_kernel = False
             logger.warning("Triton could not make a kernel, so attention is summed by plain products: %s", error)
-    return _plain(query, *more)
+    return _compute_plainly(query, *more)
 
 
 def _compute_fused(

@@ -257,14 +257,14 @@ def _refuse_stop(part: _Checked, method: str) -> Iterator[None]:
     try:
         yield
     except StopIteration as exc:
-        raise _error(part, f"a result of {method}()", "StopIteration") from exc
+        raise _make_error(part, f"a result of {method}()", "StopIteration") from exc
 
 
 def _refuse(part: _Checked, expected: str, got: object) -> NoReturn:
-    raise _error(part, expected, _describe(got)) from None
+    raise _make_error(part, expected, _describe(got)) from None
 
 
-def _error(part: _Checked, expected: str, got: str) -> ModelError:
+def _make_error(part: _Checked, expected: str, got: str) -> ModelError:
     kind = _KINDS[type(part)]
     return ModelError(
         f"Expected {expected} from the {kind} {show(part.name)}, got {got}. Correct the {kind}, or use another one.",

@@ -254,9 +254,9 @@ class Neo4jConnection:
             reraise=True,
         )
         with _convert_driver_errors(self.address, self.database, time.monotonic()):
-            return retrying(self._once, access, once)
+            return retrying(self._run_once, access, once)
 
-    def _once(self, access: str, once: Callable[[neo4j.Session], T]) -> T:
+    def _run_once(self, access: str, once: Callable[[neo4j.Session], T]) -> T:
         with (
             self._driver.session(
                 database=self.database, default_access_mode=access, bookmark_manager=self._bookmarks

@@ -41,11 +41,11 @@ class FullContext:
         )
         stored = (segment for document_id in wanted for segment in context.graph.list_segments(document_id))
         segments = (segment for segment in stored if not segment.echo)
-        kept = segments if self._keep == "beginning" else _last(list(segments), context)
+        kept = segments if self._keep == "beginning" else _take_last(list(segments), context)
         yield from read_in_order(((segment, 0.0) for segment in kept), context)
 
 
-def _last(segments: Sequence[Segment], context: ReadingContext) -> Sequence[Segment]:
+def _take_last(segments: Sequence[Segment], context: ReadingContext) -> Sequence[Segment]:
     """Return the last segments, as many as window and budget hold."""
     limits = context.limits
     room = count_room(context.session, limits, context.session.tokens_left)

@@ -77,7 +77,7 @@ class SelectiveContext:
         """The function that splits a sentence into units; None for tokens."""
         if self._unit == "token":
             return None
-        return _whole if self._unit == "sentence" else _phrase_splitter(self.name)
+        return _keep_whole if self._unit == "sentence" else _phrase_splitter(self.name)
 
 
 def _units(
@@ -120,7 +120,7 @@ def _keep_informative(
         yield float(of_text[own].max(initial=0.0)), segment, join_spans(segment.text, spans[own])
 
 
-def _whole(sentence: str) -> Spans:
+def _keep_whole(sentence: str) -> Spans:
     return [(0, len(sentence))]
 
 

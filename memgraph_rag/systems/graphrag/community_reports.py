@@ -127,7 +127,7 @@ def read_report(
     if not findings:
         return None, +notes
     title = clean(title)[:_TITLE_CHARACTERS] if isinstance(title, str) else ""
-    summary = _whole(clean(summary), _SUMMARY_CHARACTERS) if isinstance(summary, str) else ""
+    summary = _drop_cut_end(clean(summary), _SUMMARY_CHARACTERS) if isinstance(summary, str) else ""
     if summary and not _is_borne_out(summary, names, shown, sources):
         notes["summary that no source bears out"] += 1
         summary = ""
@@ -157,7 +157,7 @@ def _findings(
         if not (isinstance(item, list) and len(item) == 2 and isinstance(item[0], str)):
             notes["finding that is incomplete"] += 1
             continue
-        text, numbers = _whole(clean(item[0]), _FINDING_CHARACTERS), as_list(item[1])
+        text, numbers = _drop_cut_end(clean(item[0]), _FINDING_CHARACTERS), as_list(item[1])
         cited = [
             shown[number - 1]
             for number in dict.fromkeys(number for number in numbers if type(number) is int)
@@ -176,7 +176,7 @@ def _findings(
             yield Finding(text, spans)
 
 
-def _whole(text: str, most: int) -> str:
+def _drop_cut_end(text: str, most: int) -> str:
     """Return the text, or only its complete sentences if it was cut at its limit."""
     return text if len(text) < most else text[: text.rfind(". ") + 1]
 

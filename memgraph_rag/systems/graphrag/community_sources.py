@@ -72,15 +72,15 @@ def holds_name(text: str, name: str) -> bool:
     >>> holds_name("Ann's fox", "Ann"), holds_name("Annie's fox", "Ann")
     (True, False)
     """
-    return _pattern(name) in _plain(text)
+    return _pattern(name) in _space_words(text)
 
 
 def _pattern(name: str) -> str:
     """Return the string to search for a name. A name in another script than ASCII may lack blanks around it."""
-    return _plain(name) if name.isascii() else name.casefold()
+    return _space_words(name) if name.isascii() else name.casefold()
 
 
-def _plain(text: str) -> str:
+def _space_words(text: str) -> str:
     """Return the words of a text with single blanks around them, so that a name is found only as whole words."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
@@ -157,7 +157,7 @@ class Sources:
             segment = self._segments.get(segment_id)
             text = segment.text if segment is not None else ""
             self._sentences[segment_id] = [
-                ((start, end), _plain(text[start:end])) for start, end in sentence_spans(text)
+                ((start, end), _space_words(text[start:end])) for start, end in sentence_spans(text)
             ]
         return self._sentences[segment_id]
 

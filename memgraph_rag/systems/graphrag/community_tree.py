@@ -120,7 +120,7 @@ def _group_relations(
     for relation in relations:
         ends = (graph.place_of.get(relation.source_id), graph.place_of.get(relation.target_id))
         held = [_list_ancestors(lowest[end], parents) for end in ends if end is not None and end in lowest]
-        if len(held) == 2 and (common := _first_common(*held)) is not None:
+        if len(held) == 2 and (common := _find_common(*held)) is not None:
             under[common].append(relation)
     return dict(under)
 
@@ -133,6 +133,6 @@ def _list_ancestors(place: int, parents: Mapping[int, int]) -> list[int]:
     return line
 
 
-def _first_common(line: Sequence[int], other: Sequence[int]) -> int | None:
+def _find_common(line: Sequence[int], other: Sequence[int]) -> int | None:
     others = frozenset(other)
     return next((place for place in line if place in others), None)

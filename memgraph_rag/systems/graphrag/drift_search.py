@@ -98,13 +98,13 @@ class GraphragDrift:
         search = _FollowUps(tree, context, self._segments, self._budget)
         asked, pending = {as_line(question).casefold()}, list[str]()
         chance = random.Random(self._seed)  # noqa: S311 - not for secrets
-        primer = self._primer(question, tree, context, chance)
+        primer = self._prime(question, tree, context, chance)
         search.seen |= {item.node.id for item in primer}
         steps = read_chosen(primer, context, reason=tree.note, ended=None)
         wanted = [question]
         for left in reversed(range(self._rounds + 1)):
             steps = chain(steps, *(search.read(follow_up) for follow_up in wanted))
-            last = yield from _all_but_last(steps)
+            last = yield from _hold_last(steps)
             if last is None:
                 return
             p_yes = context.session.probability_of_yes()
@@ -122,9 +122,9 @@ class GraphragDrift:
                 return
             steps = iter(())
 
-    def _primer(self, question: str, tree: ReportTree, context: ReadingContext, chance: random.Random) -> list[Chosen]:
+    def _prime(self, question: str, tree: ReportTree, context: ReadingContext, chance: random.Random) -> list[Chosen]:
         """Return the reports nearest to a hypothetical answer, or to the question, that fit a quarter of the window."""
-        wanted = self._hypothetical(tree, context, chance) or question
+        wanted = self._write_hypothetical(tree, context, chance) or question
         nearest = tree.rank_reports(wanted, tree.cut(wanted, _COMPARED_TOKENS))[: self._reports]
         room = context.session.tokens_left // 4
         chosen: list[Chosen] = []
@@ -134,7 +134,7 @@ class GraphragDrift:
                 room -= cost(report)
         return chosen
 
-    def _hypothetical(self, tree: ReportTree, context: ReadingContext, chance: random.Random) -> str:
+    def _write_hypothetical(self, tree: ReportTree, context: ReadingContext, chance: random.Random) -> str:
         """Return the model's hypothetical answer in the form of some report; empty if it cannot be asked."""
         if not self._hyde or not may_ask(context.limits, context.session):
             return ""
@@ -189,7 +189,7 @@ class _FollowUps:
         yield from read_chosen(new, context, ended=None)
 
 
-def _all_but_last(steps: Iterator[tuple[Step, ...]]) -> Generator[tuple[Step, ...], None, Step | None]:
+def _hold_last(steps: Iterator[tuple[Step, ...]]) -> Generator[tuple[Step, ...], None, Step | None]:
     """Yield all steps but the last, one at a time, and return the last step, or None if there are no steps."""
     last: Step | None = None
     for (step,) in steps:

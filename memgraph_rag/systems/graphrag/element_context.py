@@ -36,7 +36,7 @@ class ElementContext:
         for overview in sorted(summaries, key=lambda overview: (overview.title, overview.key)):
             by_kind[ends_of_title(overview.title)[0]].append(overview)
         self._entities, self._relations, self._claims = (by_kind[kind] for kind in (ENTITY, RELATION, CLAIM))
-        self._degrees = count_degrees(map(_ends, self._relations))
+        self._degrees = count_degrees(map(_parse_ends, self._relations))
 
     def __bool__(self) -> bool:
         return bool(self._entities)
@@ -58,17 +58,17 @@ class ElementContext:
         these entities come first, of equal ones those that begin at these entities.
         """
         titles = {entity.title for entity in entities}
-        inner = [item for item in self._relations if titles.issuperset(_ends(item))]
-        outer = [item for item in self._relations if len(titles.intersection(_ends(item))) == 1]
-        links = Counter(end for pair in {frozenset(_ends(item)) for item in outer} for end in pair - titles)
+        inner = [item for item in self._relations if titles.issuperset(_parse_ends(item))]
+        outer = [item for item in self._relations if len(titles.intersection(_parse_ends(item))) == 1]
+        links = Counter(end for pair in {frozenset(_parse_ends(item)) for item in outer} for end in pair - titles)
         inner.sort(key=lambda item: -self._rank(item))
-        outer.sort(key=lambda item: _ends(item)[0] not in titles)
-        outer.sort(key=lambda item: (-max(links[end] for end in _ends(item)), -self._rank(item)))
+        outer.sort(key=lambda item: _parse_ends(item)[0] not in titles)
+        outer.sort(key=lambda item: (-max(links[end] for end in _parse_ends(item)), -self._rank(item)))
         return inner + outer[:most]
 
     def list_claims(self, entities: Sequence[Overview]) -> list[Overview]:
         """Return the claims about these entities, by entity."""
-        return [claim for entity in entities for claim in self._claims if _ends(claim) == (entity.title,)]
+        return [claim for entity in entities for claim in self._claims if _parse_ends(claim) == (entity.title,)]
 
     def list_reports(self, entities: Sequence[Overview], tree: ReportTree) -> list[Overview]:
         """Return the reports of levels 0 to 2 on communities of these entities, by number of these, then by rating."""
@@ -85,7 +85,7 @@ class ElementContext:
         """Return the segments of these entities, by entity, those with most relations of the entity first."""
         ids: dict[str, None] = {}
         for entity in entities:
-            related = (item for item in self._relations if entity.title in _ends(item))
+            related = (item for item in self._relations if entity.title in _parse_ends(item))
             counts = Counter(segment_id for item in related for segment_id in _segment_ids(item))
             ids |= dict.fromkeys(sorted(_segment_ids(entity), key=lambda key: -counts[key]))
         return list(ids)
@@ -100,10 +100,10 @@ class ElementContext:
         return list(near)[:_MOST_EMBEDDED]
 
     def _rank(self, relation: Overview) -> int:
-        return sum(self._degrees[end] for end in _ends(relation))
+        return sum(self._degrees[end] for end in _parse_ends(relation))
 
 
-def _ends(item: Overview) -> tuple[str, ...]:
+def _parse_ends(item: Overview) -> tuple[str, ...]:
     return ends_of_title(item.title)[1]
 
 

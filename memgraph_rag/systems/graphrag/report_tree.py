@@ -47,7 +47,7 @@ class ReportTree:
         self.tops = [report for report in self.reports if report.id not in under]
         while len(self.tops) == 1 and self.list_parts(self.tops[0]):
             self.tops = self.list_parts(self.tops[0])
-        self._lacking = _lacking(self.reports, context)
+        self._lacking = _count_lacking(self.reports, context)
         self._cosines: dict[str, float] = {}
 
     def __bool__(self) -> bool:
@@ -89,15 +89,15 @@ class ReportTree:
         room = most_tokens - _tokens(level)
         while level:
             inner = [report for report in level if self.list_parts(report)]
-            split = self._take_fitting(question, inner, self._gain, room)
-            room -= sum(map(self._gain, split))
+            split = self._take_fitting(question, inner, self._count_gain, room)
+            room -= sum(map(self._count_gain, split))
             level = [lower for report in split for lower in self.list_parts(report)]
             for report in split:
                 del cut[report.id]
             cut |= {report.id: report for report in level}
         return list(cut.values())
 
-    def _gain(self, report: Overview) -> int:
+    def _count_gain(self, report: Overview) -> int:
         """Return how many more tokens the children of a report have than the report."""
         return _tokens(self.list_parts(report)) - report.tokens
 
@@ -193,7 +193,7 @@ def _tokens(reports: Iterable[Overview]) -> int:
     return sum(report.tokens for report in reports)
 
 
-def _lacking(reports: Sequence[Overview], context: ReadingContext) -> int:
+def _count_lacking(reports: Sequence[Overview], context: ReadingContext) -> int:
     """Return the number of documents in the scope that no report is based on."""
     documents = context.documents
     ids = {record.id for record in context.graph.documents()} if documents is None else set(documents)

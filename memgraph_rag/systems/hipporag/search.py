@@ -84,7 +84,7 @@ class HippoSearch:
         seeds = self._nearest(find_names(question, self._recognizer) if names is None else names, graph)
         if not seeds:
             return _rank_by_cosine(cosines, view, k)
-        mass = pagerank(graph.among_names, self._specific(dict.fromkeys(seeds, 1.0), graph), damping=DAMPING)
+        mass = pagerank(graph.among_names, self._weigh_specific(dict.fromkeys(seeds, 1.0), graph), damping=DAMPING)
         return self._matches(graph.facts_about @ mass, cosines, mass, seeds, graph, view, k)
 
     def rank_facts(
@@ -119,7 +119,7 @@ class HippoSearch:
                 seeds |= dict.fromkeys(self._list_unjoined_names(question, graph), 1.0)
         if not seeds:
             return _rank_by_cosine(cosines, view, k)
-        reset = np.concatenate([_PASSAGES * _scale(cosines), self._specific(seeds, graph)])
+        reset = np.concatenate([_PASSAGES * _scale(cosines), self._weigh_specific(seeds, graph)])
         mass = pagerank(graph.with_segments, reset, damping=DAMPING)
         on_segments, on_names = mass[: len(view.rows)], mass[len(view.rows) :]
         return self._matches(on_segments, cosines, on_names, seeds, graph, view, k)
@@ -167,7 +167,7 @@ class HippoSearch:
         known = [column for name in ids if (column := graph.find_column(name)) is not None]
         return [column for column in known if not graph.in_relations[column]]
 
-    def _specific(self, scores: Mapping[int, float], graph: NameGraph) -> Scores:
+    def _weigh_specific(self, scores: Mapping[int, float], graph: NameGraph) -> Scores:
         """(m,) each name's score times its node specificity."""
         reset = np.zeros(len(graph.segments_with))
         for column, score in scores.items():

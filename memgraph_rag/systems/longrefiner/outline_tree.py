@@ -145,7 +145,7 @@ class OutlineTree:
             most_tokens: most tokens of all selected passages.
             most_segments: most segments that the selected passages belong to; None for no limit.
         """
-        ends = self._ends()
+        ends = self._find_ends()
         taken: set[int] = set()
         segment_ids: set[str] = set()
         for best in np.argsort(-scores, kind="stable").tolist():
@@ -158,7 +158,7 @@ class OutlineTree:
                 segment_ids = touched
         return sorted(taken)
 
-    def _ends(self) -> list[int]:
+    def _find_ends(self) -> list[int]:
         """Return for each node the place after its last descendant."""
         ends = list(range(1, len(self.parents) + 1))
         for place in reversed(range(len(self.parents))):

@@ -91,12 +91,12 @@ def soft_clusters(vectors: Matrix, constants: Clustering | None = None) -> list[
         warnings.simplefilter("ignore")  # UMAP warns that a seed turns threads off, mixtures that they did not converge
         with _limit_to_one_thread(), _seed_eigenvectors(constants.seed):
             for members in _components(vectors, isqrt(len(vectors) - 1), constants):
-                for local in _local(vectors[list(members)], constants):
+                for local in _cluster_local(vectors[list(members)], constants):
                     clusters[tuple(members[place] for place in local)] = None
     return list(clusters)
 
 
-def _local(vectors: Matrix, constants: Clustering) -> list[Cluster]:
+def _cluster_local(vectors: Matrix, constants: Clustering) -> list[Cluster]:
     """Return the clusters within one global cluster, as row numbers of ``vectors``."""
     if len(vectors) <= constants.dimensions + 1:
         return [tuple(range(len(vectors)))]
