@@ -44,7 +44,7 @@ def test_attention_goes_to_the_input_that_holds_the_word() -> None:
     assert (generation.attention @ np.array(lengths)).tolist() == pytest.approx([0.5] * len(words))
 
 
-def test_writing_ends_where_it_is_told_to() -> None:
+def test_writing_ends_at_the_stop_of_the_caller() -> None:
     model = FakeLanguageModel(["one\ntwo\nthree\n"] * 2)
     prompts = [Prompt("Count.", ("x",))] * 2
     reports: list[tuple[str, int, int]] = []

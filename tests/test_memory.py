@@ -496,7 +496,7 @@ def test_an_open_store_is_used_and_left_open(tmp_path: Path) -> None:
     store.close()
 
 
-def test_progress_is_told_of_models_work(tmp_path: Path) -> None:
+def test_progress_reports_work_of_models(tmp_path: Path) -> None:
     reports: list[tuple[str, int, int]] = []
     with Memory(tmp_path / "notes.lbug", **options(progress=lambda *what: reports.append(what))) as memory:
         receipt = memory.add(FOX, key="fox")

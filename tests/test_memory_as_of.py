@@ -109,7 +109,7 @@ def test_remarks_say_what_held_then(memory: Memory) -> None:
     assert leaks(memory, memory.ask("Where do I live?", at="2024-07-01", user="ann")), "by then it was said"
 
 
-def test_before_everything_nothing_is_known(memory: Memory) -> None:
+def test_moment_before_all_turns_has_no_facts(memory: Memory) -> None:
     for strategy in STRATEGIES:
         answer = memory.ask(QUESTION, strategy=strategy, at="2023-12-31")
         assert (answer.abstained, answer.trace, answer.citations) == (True, (), ())

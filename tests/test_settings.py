@@ -101,7 +101,7 @@ def test_every_field_has_its_variable() -> None:
 
 
 @pytest.mark.parametrize("group", [{"user": "me"}, Neo4j(user="me")])
-def test_argument_beats_environment_unless_it_is_none(monkeypatch: pytest.MonkeyPatch, group: object) -> None:
+def test_argument_beats_environment_unless_it_is_missing(monkeypatch: pytest.MonkeyPatch, group: object) -> None:
     monkeypatch.setenv("MEMGRAPH_RAG_NAMESPACE", "theirs")
     monkeypatch.setenv("NEO4J_USERNAME", "theirs")
     monkeypatch.setenv("NEO4J_DATABASE", "stories")

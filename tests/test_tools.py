@@ -219,7 +219,7 @@ def test_tools_of_a_user_neither_find_nor_change_what_is_not_theirs() -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", 3])
-def test_tools_of_nobody_are_refused(name: object) -> None:
+def test_tools_with_a_wrong_user_are_refused(name: object) -> None:
     with (
         Memory(":memory:", **options(layers=())) as memory,
         pytest.raises(SettingsError, match="Expected user as a name"),

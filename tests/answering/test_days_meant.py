@@ -43,5 +43,5 @@ def test_answer_from_a_text_without_a_time_stays_as_it_is() -> None:
     ("question", "is_asked"),
     [("When did Ann go?", True), ("On which day did Ann go?", True), ("Who went when it rained?", False)],
 )
-def test_question_for_a_time_is_told_by_its_beginning(question: str, *, is_asked: bool) -> None:
+def test_question_for_a_time_is_recognised_by_its_beginning(question: str, *, is_asked: bool) -> None:
     assert asks_when(question) is is_asked

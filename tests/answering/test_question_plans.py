@@ -386,7 +386,7 @@ def test_titles_are_searched_only_for_a_comparison() -> None:
     assert find_comparison("Is Ann Lee older than me?", never) is None
 
 
-def test_last_part_without_a_value_is_told_with_what_was_found(memory: Memory) -> None:
+def test_last_part_without_a_value_shows_found_parts(memory: Memory) -> None:
     memory.forget("tarkovsky")
     answer = memory.ask("Where was the director of Solaris born?")
     assert (answer.abstained, answer.short, answer.citations) == (True, "", ())
@@ -409,7 +409,7 @@ def test_day_of_an_event_is_that_of_its_turn(memory: Memory) -> None:
 
 
 @table(("is_spent", "why"), [(False, "Nothing in memory answers"), (True, "Not read within the limit")])
-def test_part_without_a_value_is_told_with_its_reason(*, is_spent: bool, why: str) -> None:
+def test_part_without_a_value_has_its_reason(*, is_spent: bool, why: str) -> None:
     parts = [Part("When was Ann born?", "1950"), Part("When was Bo born?", "")]
     assert describe_parts(parts, is_spent=is_spent) == f"Found: When was Ann born? 1950. {why}: When was Bo born?"
     assert describe_parts(parts[:1], is_spent=is_spent) == ""

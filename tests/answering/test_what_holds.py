@@ -194,7 +194,7 @@ def test_strategy_reads_if_a_document_is_near() -> None:
         assert "ferry" in answer.text
 
 
-def test_told_turn_answers_beside_a_document(memory: Memory) -> None:
+def test_told_turn_answers_despite_a_document(memory: Memory) -> None:
     memory.add("To get to work take the ferry.", key="handbook")
     assert memory.ask(QUESTION).short == "Tram"
 

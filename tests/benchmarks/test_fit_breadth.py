@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.mark.slow
-def test_held_back_questions_are_told_better_than_by_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_vectors_tell_held_back_questions_better_than_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert fit_breadth.main([]) == 0
     rows = re.findall(r"\| held back: (\w+) \| 120 \| ([\d.]+) .*?\| ([\d.]+) .*?\|", capsys.readouterr().out)
     told = {kind: (float(by_rules), float(by_fit)) for kind, by_rules, by_fit in rows}

@@ -54,7 +54,7 @@ def test_outcome_is_the_logistic_of_the_states() -> None:
     assert of.likely.tolist() == pytest.approx([1 / (1 + np.e), np.e / (1 + np.e)])
 
 
-def test_figures_tell_the_newest_and_what_was_never_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_count_newest_values_and_untold_ones(capsys: pytest.CaptureFixture[str]) -> None:
     outcomes = [
         fit_turns.Outcome("one", True, np.array([0.9, 0.8]), np.array([1.0, 1.0]), np.array([0.0, 1.0])),
         fit_turns.Outcome("one", True, np.array([0.9, 0.1]), np.array([0.0, 1.0]), np.array([0.0, 1.0])),

@@ -83,7 +83,7 @@ def test_last_statement_and_its_repeats_are_right(tmp_path: Path) -> None:
     assert read.right_then == {"1"}
 
 
-def test_ended_value_is_told_by_its_end_alone(tmp_path: Path) -> None:
+def test_ended_value_shows_its_end_alone(tmp_path: Path) -> None:
     assert history_of(tmp_path, {"states": "bus"}, {"ends": "bus"}).right_now == {"1"}
 
 

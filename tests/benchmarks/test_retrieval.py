@@ -47,7 +47,7 @@ def test_documents_are_measured_in_every_mode(paragraphs: Path, tmp_path: Path, 
     assert "fake-embedder, recognizer fake-recognizer" in printed
 
 
-def test_default_that_is_beaten_is_told_and_fails(paragraphs: Path, capsys, monkeypatch: pytest.MonkeyPatch):
+def test_beaten_default_is_reported_and_fails(paragraphs: Path, capsys, monkeypatch: pytest.MonkeyPatch):
     recalls = iter([0.0, 0.1, 0.9, 1.0] * 4)
 
     def shares(folder, question, pieces, cutoffs):

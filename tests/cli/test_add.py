@@ -82,7 +82,7 @@ def test_layers_are_handed_on(cli, opened: list[dict[str, Any]], write, given, l
     assert opened[-1]["layers"] == layers
 
 
-def test_cost_of_a_language_model_is_told_once_before_it_works(cli, write) -> None:
+def test_cost_of_a_language_model_is_logged_once_before_it_works(cli, write) -> None:
     lines = cli("add", write("fox.txt", FOX), "--layers", "full").stderr.splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("1 segment, ")
@@ -251,7 +251,7 @@ def test_forget_wants_one_thing_named(cli, fox, given) -> None:
     assert [form["key"] for form in cli.json("documents")] == ["fox"]
 
 
-def test_kinds_that_were_left_out_are_told_in_one_line(cli, notes, write) -> None:
+def test_left_out_kinds_are_listed_in_one_line(cli, notes, write) -> None:
     for name in ("a.svg", "b.svg", "c.css"):
         write(f"notes/{name}", "x")
     line = "left out of notes: 3 of kinds svg, css; --include takes them (a.svg, b.svg, c.css)"

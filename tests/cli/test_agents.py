@@ -56,7 +56,7 @@ def test_missing_extra_is_one_line_with_what_to_install(cli, monkeypatch: pytest
     assert failed.stdout == ""
 
 
-def test_wrong_setting_is_told_before_a_client_waits(cli) -> None:
+def test_wrong_setting_is_reported_before_a_client_waits(cli) -> None:
     assert "SettingsError: The setting 'namespace'" in cli("mcp", "--namespace", "n" * 300, status=1).stderr
 
 

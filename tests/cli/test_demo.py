@@ -61,7 +61,7 @@ def test_a_story_that_was_not_there_asks_anew(cli, store) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[1, 2]", "{", '{"a": '])
-def test_kept_answers_that_cannot_be_read_count_as_none(cli, store, content) -> None:
+def test_unreadable_kept_answers_do_not_count(cli, store, content) -> None:
     cli("demo", "--store", store)
     store.with_name("demo-answers.json").write_text(content)
     assert KEPT not in cli("demo", "--store", store).stdout

@@ -109,7 +109,7 @@ def test_repair_rewrites_unreadable_entity(cli, weights, fox, tmp_path) -> None:
     assert graph(cli.json("doctor", "--repair"))["state"] == "ok"
 
 
-def test_metadata_that_cannot_be_read_is_told_of_its_document(cli, weights, fox, tmp_path) -> None:
+def test_unreadable_metadata_names_its_document(cli, weights, fox, tmp_path) -> None:
     harm(tmp_path / "notes.lbug", "MATCH (d:Document) SET d.metadata = '{'")
     harm(tmp_path / "notes.lbug", "MATCH (s:Segment) SET s.embedding = NULL")
     findings = cli.json("doctor", "--repair", status=1)
@@ -141,7 +141,7 @@ def test_a_package_that_is_missing_or_too_old_fails(cli, weights, monkeypatch) -
     assert finding["found"].startswith("no-such-package-at-all is missing, typer ")
 
 
-def test_the_recognizer_is_told_and_how_to_get_a_better_one(cli, weights, monkeypatch) -> None:
+def test_doctor_names_the_recognizer_and_a_better_one(cli, weights, monkeypatch) -> None:
     recognizer = {finding["part"]: finding for finding in cli.json("doctor")}["recognizer"]
     assert recognizer["state"] == "ok"
     assert recognizer["found"].startswith(("spacy/", "stanza/"))

@@ -98,7 +98,7 @@ def test_damaged_file_is_no_model(served: Path, tmp_path: Path) -> None:
     assert find_stanza_download("en", folder=tmp_path).fetch().name.startswith("stanza/en/tiny")
 
 
-def test_missing_file_is_told_before_others_come(served: Path, tmp_path: Path) -> None:
+def test_missing_file_is_reported_before_others(served: Path, tmp_path: Path) -> None:
     (served / "en/ner/tiny.pt").unlink()
     with pytest.raises(ModelUnavailable, match="404"):
         find_stanza_download("en", folder=tmp_path)

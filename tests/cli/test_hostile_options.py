@@ -150,7 +150,7 @@ def test_a_full_output_is_one_line(folder: Path, arguments: tuple[str, ...]) -> 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of addresses is Linux's")
-def test_a_limit_on_addresses_is_told_in_our_words(folder: Path) -> None:
+def test_limit_on_addresses_is_reported_in_our_words(folder: Path) -> None:
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**35, 2**35))\n"
         "from memgraph_rag.errors import StoreError\n"

@@ -27,7 +27,7 @@ def test_a_finished_phase_leaves_one_line() -> None:
     assert second.startswith("embedding")
 
 
-def test_nothing_is_drawn_where_nobody_looks() -> None:
+def test_progress_is_drawn_on_terminals_alone() -> None:
     assert drawn(lambda bars: bars("summarising", 1, 2), forced=False) == ""
 
 
@@ -67,5 +67,5 @@ def test_an_error_while_waiting_leaves_nothing_alive() -> None:
     assert bars._live is None
 
 
-def test_a_phase_of_nothing_is_finished() -> None:
+def test_empty_phase_is_finished() -> None:
     assert "0/0" in drawn(lambda bars: bars("embedding", 0, 0))

@@ -21,7 +21,7 @@ def test_a_server_that_takes_anyone_names_its_models(proxy) -> None:
     assert model.note == "llama.cpp's usual port"
 
 
-def test_a_server_that_wants_a_key_is_named_and_gets_none(proxy, monkeypatch) -> None:
+def test_server_that_wants_a_key_is_named_and_gets_no_key(proxy, monkeypatch) -> None:
     monkeypatch.setenv("MEMGRAPH_RAG_ENDPOINT_KEY", "a-key-that-nobody-may-see")
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-that-nobody-may-see")
     (model,) = local_servers({port_of(proxy): "llama.cpp"})
@@ -35,6 +35,6 @@ def test_something_else_that_listens_is_passed_over(proxy, body) -> None:
     assert list(local_servers({port_of(proxy): "vLLM"})) == []
 
 
-def test_a_port_where_nobody_listens_is_passed_over() -> None:
+def test_silent_port_is_passed_over() -> None:
     (port,) = free_ports(1)
     assert list(local_servers({port: "Ollama"})) == []

@@ -120,7 +120,7 @@ def test_refusal_is_one_clear_error_at_once(proxy, model, fault: Fault, error: t
     assert len(proxy.bodies) == 1
 
 
-def test_wrong_key_is_told_without_the_key(open_model, caplog: pytest.LogCaptureFixture) -> None:
+def test_wrong_key_is_reported_without_the_key(open_model, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG), pytest.raises(ModelAccessDenied, match=r"status 401") as caught:
         open_model(key="another-secret").endpoint.write(ASK)
     assert "another-secret" not in shown(caught.value) + caplog.text + repr(open_model().endpoint.__dict__)
@@ -135,7 +135,7 @@ def test_key_is_read_anew_for_each_request(open_model, proxy) -> None:
     assert model.endpoint.write(ASK).text
 
 
-def test_too_long_for_the_server_is_told_as_that(model: EndpointModel) -> None:
+def test_prompt_beyond_the_window_of_the_server_is_reported(model: EndpointModel) -> None:
     with pytest.raises(WindowExceeded, match=r"status 400: .*context size.* Set window"):
         model.endpoint.write(Ask([{"role": "user", "content": "fox " * 3000}], max_tokens=5))
 
@@ -164,7 +164,7 @@ def test_field_that_a_server_refuses_is_left_out_from_then_on(proxy, model: Endp
     assert ("max_completion_tokens" in proxy.bodies[1]) == (field == "max_tokens")
 
 
-def test_reasoning_alone_is_told_with_what_to_do(proxy, model: EndpointModel) -> None:
+def test_reasoning_alone_is_reported_with_a_remedy(proxy, model: EndpointModel) -> None:
     chunk = '{"choices": [{"delta": {"reasoning_content": "Hm."}, "finish_reason": "length"}]}'
     proxy.always = Fault(200, EVENTS, f"data: {chunk}\n\n{LAST}")
     with pytest.raises(ModelError, match=r"reasoning_effort"):

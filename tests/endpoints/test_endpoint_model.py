@@ -78,7 +78,7 @@ def test_no_more_requests_at_a_time_than_allowed(proxy) -> None:
     assert proxy.most_at_once == 1
 
 
-def test_writing_stops_where_it_is_told_to(model: EndpointModel) -> None:
+def test_writing_stops_at_the_stop_of_the_caller(model: EndpointModel) -> None:
     (generation,) = model.generate(PROMPTS[:1], max_tokens=40, stop=lambda _, text: text.count("\n") > 0)
     assert generation.finish == "stopped"
     assert generation.text.count("\n") == 1
@@ -108,7 +108,7 @@ def test_schema_is_followed(model: EndpointModel, proxy) -> None:
     assert proxy.bodies[-1]["response_format"]["json_schema"]["schema"] == NAMES
 
 
-def test_schema_that_a_server_refuses_is_told_in_words(model: EndpointModel, proxy) -> None:
+def test_refused_schema_is_described_in_words(model: EndpointModel, proxy) -> None:
     _ = model.window
     proxy.faults.append(Fault(400, {}, '{"error": {"message": "cannot make a grammar"}}'))
     (generation,) = model.generate([ASKS_NAMES], max_tokens=60, schema=NAMES)

@@ -75,7 +75,7 @@ def test_building_is_paid_by_what_each_question_saves() -> None:
     assert nothing.building() is None
 
 
-def test_errors_are_told_and_count_as_wrong() -> None:
+def test_errors_are_reported_and_count_as_wrong() -> None:
     failed = [replace(outcome, error="ModelError: x") for outcome in outcomes("pecan", COUNT, tokens=5)]
     card = Scorecard(FOLDER, failed, [], ours=("pecan",))
     figure = card.figure("pecan", "F1")

@@ -192,7 +192,7 @@ def test_wishes_are_those_of_the_user() -> None:
     assert [fact.kind for fact in read("I live in Bonn.", speaker="Mallory")] == ["value"]
 
 
-def test_a_machine_and_nobody_have_no_own_words() -> None:
+def test_turns_without_a_person_have_no_own_words() -> None:
     turns = [segment("assistant: I live in Bonn.", speaker="assistant"), segment("I live in Bonn.", speaker="")]
     assert [words.strip() for words in own_words(turns)] == ["", ""]
     assert extract_pasted_words(turns[0]) == extract_pasted_words(turns[1]) == ""

@@ -220,7 +220,7 @@ def test_more_than_was_done_is_not_denied() -> None:
         ("Write me a poem, please.", None),
     ],
 )
-def test_wishes_are_told_from_requests(text: str, kind: str | None) -> None:
+def test_wishes_differ_from_requests(text: str, kind: str | None) -> None:
     kinds = [said.kind for said in statements(text) if said.kind in ("instruction", "preference")]
     assert kinds == ([kind] if kind else [])
 

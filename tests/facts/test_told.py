@@ -221,7 +221,7 @@ def test_value_of_a_day_comes_from_its_turns(memory: Memory) -> None:
     assert not any(TRAM in text for text in words(told.turns))
 
 
-def test_turns_of_a_user_alone_are_told(memory: Memory) -> None:
+def test_turns_of_a_user_alone_count(memory: Memory) -> None:
     told, are_turns = told_in(memory, user="ann")
     assert told is not None
     assert [text.strip() for text in words(told.turns)] == [BIKE, PLAN, TRAM]
@@ -233,7 +233,7 @@ def test_document_near_the_question_is_no_turn(memory: Memory) -> None:
     assert not told_in(memory)[1]
 
 
-def test_question_about_the_past_asks_nobody(memory: Memory) -> None:
+def test_question_about_the_past_needs_no_model(memory: Memory) -> None:
     parts = memory._parts
     asked = "How did I get to work before?"
     assert parts.search.find_told(asked, parts.resolve_extent(Scope()), Judge()) == (None, False)

@@ -124,7 +124,7 @@ def test_without_a_leader_a_write_may_be_made_again(cluster: Cluster, memory: Me
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_leader_that_refuses_is_told_as_unavailable(cluster: Cluster, memory: Memory) -> None:
+def test_refusing_leader_is_reported_as_unavailable(cluster: Cluster, memory: Memory) -> None:
     """As one does that the others have given up, while they still name it."""
     cluster.members[0].complaint = "Neo.ClientError.Cluster.NotALeader"
     with pytest.raises(StoreUnavailable, match="leader") as caught:
@@ -161,7 +161,7 @@ def test_a_follower_that_lags_is_left_for_another(cluster: Cluster, memory: Memo
 
 
 @pytest.mark.usefixtures("impatient")
-def test_followers_that_all_lag_are_told_of(cluster: Cluster, memory: Memory) -> None:
+def test_lagging_followers_are_reported(cluster: Cluster, memory: Memory) -> None:
     for follower in cluster.followers:
         follower.complaint = LAGS
     with pytest.raises(StoreUnavailable, match="up-to-date followers"):
@@ -169,7 +169,7 @@ def test_followers_that_all_lag_are_told_of(cluster: Cluster, memory: Memory) ->
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_cluster_that_vanishes_is_told_of_in_time(cluster: Cluster, memory: Memory) -> None:
+def test_vanished_cluster_is_reported_in_time(cluster: Cluster, memory: Memory) -> None:
     for member in cluster.members:
         member.vanish()
     for call in (memory.documents, lambda: memory.add(FOX, key="fox")):

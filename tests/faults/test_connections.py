@@ -28,7 +28,7 @@ def test_a_server_that_comes_back_in_time_is_waited_for(place: Place) -> None:
     assert interrupted(place, seconds=1.0) == Tally(tried=3)
 
 
-def test_a_server_that_stays_away_is_told_of_in_time(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_server_is_reported_in_time(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neo4j_connection, "RETRY_S", 1.0)
     assert gone(place, deadline_s=10.0, ways=["refuse"]) == Tally(tried=3)
 

@@ -52,7 +52,7 @@ def test_settings_do_not_tell(tmp_path: Path) -> None:
 
 
 @on_a_server
-def test_a_wrong_password_is_not_told(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_wrong_password_is_not_shown(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     secret = SecretStr(SECRET)
     address: dict[str, Any] = {**place.address, "password": secret}
     with caplog.at_level(logging.DEBUG), pytest.raises(StoreAccessDenied) as caught:

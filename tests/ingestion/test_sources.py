@@ -203,7 +203,7 @@ def test_sources_before_an_error_are_stored_and_reported(memory: Memory, before:
     assert len(outcomes) == len(keys(memory)) == before
 
 
-def test_outcomes_are_told_before_the_error_is_raised(memory: Memory) -> None:
+def test_outcomes_are_yielded_before_the_error_is_raised(memory: Memory) -> None:
     def sources() -> Iterator[Any]:
         yield FOX
         yield None

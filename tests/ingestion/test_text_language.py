@@ -14,7 +14,7 @@ from memgraph_rag.testing import FakeEmbedder
 
 
 @pytest.mark.parametrize(("embedder", "lines"), [(MINILM, 1), ("another", 0)])
-def test_other_language_is_told_once(embedder: str, lines: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_other_language_is_logged_once(embedder: str, lines: int, caplog: pytest.LogCaptureFixture) -> None:
     text_language._tell.cache_clear()
     with Memory(":memory:", **options(embedder=FakeEmbedder(8, name=embedder), layers=())) as memory:
         memory.add("The fox built a box.", key="english")

@@ -129,7 +129,7 @@ def test_no_path_leads_outside(tool: MemoryTool, path: str) -> None:
             tool.call({**command, "path": path})
 
 
-def test_a_path_that_no_key_can_be_or_a_huge_text_is_told_to_the_model(tool: MemoryTool) -> None:
+def test_model_reads_why_path_or_text_is_refused(tool: MemoryTool) -> None:
     long_path = "/memories/" + "x" * 2000
     tool.call({"command": "create", "path": long_path, "file_text": "Ann has a fox."})
     assert "Ann has a fox." in tool.call({"command": "view", "path": long_path})

@@ -163,7 +163,7 @@ def test_names_are_found_in_any_case_accent_and_script(text: str, name: str, oth
     assert len(rows.mentions) >= 2
 
 
-def test_single_segment_has_relations_and_no_segment_has_none():
+def test_empty_segments_have_no_relations():
     assert build("", replies=[reply()]).relations == ()
     models = FakeModels(FakeLanguageModel())
     empty = SplitDocument("d", "", ())

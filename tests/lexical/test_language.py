@@ -27,7 +27,7 @@ from memgraph_rag.lexical.language import detect_language, guess_language, kind_
         ("12345 67890 !!! 2026-11-27", ""),
     ],
 )
-def test_language_is_told_or_unknown(text: str, language: str) -> None:
+def test_language_is_detected_or_unknown(text: str, language: str) -> None:
     assert detect_language(text) == language
 
 

@@ -68,7 +68,7 @@ def test_output_and_mass_are_those_of_the_whole_matrix(
             torch.testing.assert_close(mass[row, ..., number].double(), expected[row, ..., start:end].sum(-1), **near)
 
 
-def test_nothing_is_measured_without_spans():
+def test_attention_is_not_measured_without_spans():
     assert attend_in_blocks(*states(5, 9), scale=0.5)[1] is None
 
 

@@ -87,7 +87,7 @@ def test_stop_is_asked_the_same_and_obeyed(fast, twin, taped):
     assert_same_generations(fast, twin, PROMPTS, 60, stop=lambda _, text: text.count("\n") > 1)
 
 
-def test_a_step_that_cannot_be_captured_is_run_and_that_is_told_once(fast, twin, monkeypatch, caplog):
+def test_step_without_capture_runs_and_warns_once(fast, twin, monkeypatch, caplog):
     def fail(*_: object) -> Run:
         raise RuntimeError("operation not permitted when stream is capturing")
 

@@ -79,12 +79,12 @@ def test_many_texts_keep_their_order(minilm):
         ("In which city was the director of Solaris born?", False),
     ],
 )
-def test_questions_about_a_whole_are_told_by_their_vectors(minilm, question, is_whole):
+def test_vectors_recognise_questions_about_a_whole(minilm, question, is_whole):
     assert minilm.calibration.breadth is not None
     assert minilm.calibration.breadth.is_whole(minilm.embed([question])[0]) is is_whole
 
 
-def test_nothing_tells_kinds_of_questions_for_other_embedders():
+def test_other_embedders_have_no_kinds_of_questions():
     assert EmbedderCalibration(embedder="unknown").breadth is None
 
 

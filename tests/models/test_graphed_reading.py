@@ -106,7 +106,7 @@ def test_sessions_beside_one_another_have_caches_of_their_own(fast, twin, taped)
     assert len(fast._reading._lendable) == 2
 
 
-def test_a_pass_that_cannot_be_captured_is_run_and_that_is_told_once(fast, twin, monkeypatch, caplog):
+def test_pass_without_capture_runs_and_warns_once(fast, twin, monkeypatch, caplog):
     def fail(*_: object) -> Run:
         raise RuntimeError("operation not permitted when stream is capturing\nand more that nobody wants to read")
 
@@ -117,7 +117,7 @@ def test_a_pass_that_cannot_be_captured_is_run_and_that_is_told_once(fast, twin,
     assert record.getMessage().endswith("not permitted when stream is capturing")
 
 
-def test_a_session_that_read_nothing_gives_nothing_back(fast, monkeypatch):
+def test_unread_session_gives_no_tokens_back(fast, monkeypatch):
     monkeypatch.setattr(fast, "_reading", GraphedReading(None))
     with fast.open_session(QUESTIONS[0]):
         pass

@@ -128,7 +128,7 @@ def test_turning_twice_changes_nothing(features):
 
 
 @pytest.mark.full("runs eleven tests of this file once more")
-def test_nothing_is_lost_where_sums_have_16_bits():
+def test_sums_of_16_bits_lose_no_value():
     """The tests above once more, as on a processor with AVX2 and without VNNI."""
     slower = os.environ | {"ATEN_CPU_CAPABILITY": "avx2", SLOWER: "AVX2"}
     chosen = "error or overflow or among_others or finite or digits or fewer"

@@ -113,7 +113,7 @@ def test_more_than_the_window_is_refused_before_any_work(small):
         small.generate([PROMPTS[0], Prompt("Summarise.", ("word " * 9000,))], max_tokens=10)
 
 
-def test_no_prompt_no_work(small):
+def test_no_prompt_takes_no_pass(small):
     assert small.generate([], max_tokens=5) == []
 
 

@@ -30,7 +30,7 @@ def test_weights_load_once(model: TransformersModel, monkeypatch: pytest.MonkeyP
     assert loads == [1]
 
 
-def test_damaged_weights_are_told_by_the_first_pass(model: TransformersModel, tmp_path: Path) -> None:
+def test_first_pass_reports_damaged_weights(model: TransformersModel, tmp_path: Path) -> None:
     for file in tmp_path.glob("*.safetensors"):
         file.write_bytes(b"damaged")
     with (

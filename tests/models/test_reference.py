@@ -258,7 +258,7 @@ def test_both_refuse_the_same_with_the_same_words(checkpoint):
     assert messages[0] == messages[1]
 
 
-def test_progress_is_told_by_both(fast, twin):
+def test_both_models_report_progress(fast, twin):
     for model in (fast, twin):
         reports: list[tuple[str, int, int]] = []
         model.generate(PROMPTS[1:], max_tokens=2, progress=lambda *report, reports=reports: reports.append(report))

@@ -179,7 +179,7 @@ def test_rows_sum_to_one_where_every_key_is_owned():
     torch.testing.assert_close(mass.sum(dim=-1), torch.ones(2, 2, 9, device=DEVICE))
 
 
-def test_nothing_is_kept_for_a_backward_pass():
+def test_forward_pass_keeps_no_gradients():
     query, key, owner = Case().tensors()
     assert not span_mass(query.requires_grad_(), key, query.new_zeros(1, 1, 16), owner, 3, scale=1.0).requires_grad
 

@@ -45,7 +45,7 @@ def test_a_span_holds_the_tokens_that_begin_in_it(small):
     assert small.tokens.decode(encoded.ids[first:last]).strip() == "Who ran?"
 
 
-def test_no_text_no_tokens(small):
+def test_empty_list_has_no_token_counts(small):
     assert small.count_tokens([]) == []
     assert small.count_tokens([""]) == [0]
 

@@ -144,7 +144,7 @@ def test_brief_names_value_of_a_turn() -> None:
         ("helicopter", BIKE),
     ],
 )
-def test_value_that_no_turn_holds_is_not_told(value: str, turn: str) -> None:
+def test_value_without_a_turn_is_not_named(value: str, turn: str) -> None:
     assert written(json.dumps({"1": value, "2": "the tram"}), turn, TRAM) == (0.0, 1.0)
 
 

@@ -204,7 +204,7 @@ def test_a_kernel_without_shared_heads_is_given_each_head_its_keys(monkeypatch):
         torch.testing.assert_close(ours, expected)
 
 
-def test_a_torch_whose_kernel_knows_no_window_has_none(monkeypatch):
+def test_torch_without_window_in_kernel_has_no_kernel(monkeypatch):
     def oldest(query, key, value, *, is_causal, return_aux): ...
 
     monkeypatch.setattr(varlen, "import_module", lambda _: SimpleNamespace(varlen_attn=oldest))

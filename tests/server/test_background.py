@@ -250,7 +250,7 @@ def soon(holds: Callable[[], bool]) -> bool:
     return holds()
 
 
-def test_backlog_is_told_as_of_each_outcome(deepener: Deepener) -> None:
+def test_backlog_is_reported_after_each_outcome(deepener: Deepener) -> None:
     memory = Told()
     memory.errors = {"b": ModelUnavailable("Away.")}
     follow(deepener, memory, "first")

@@ -68,7 +68,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 
 
 @in_loop
-async def test_wrong_arguments_are_told_so_that_a_model_can_act(connect, memory) -> None:
+async def test_wrong_arguments_are_explained_to_the_model(connect, memory) -> None:
     memory.add(FOX, key="fox")
     async with connect() as agent:
         for tool, arguments, part in WRONG:

@@ -165,7 +165,7 @@ def test_new_connection_replaces_one_that_waits_for_its_next_request(
 
 
 @pytest.mark.slow
-def test_hundreds_of_half_sent_heads_keep_nobody_out(tmp_path: Path) -> None:
+def test_half_sent_heads_do_not_keep_clients_out(tmp_path: Path) -> None:
     """A process of few descriptors, all of which the heads would take."""
     command = [sys.executable, str(Path(__file__).with_name("serve_with_fakes.py")), "serve", "--port", "0"]
     command += ["--store", str(tmp_path / "notes.lbug"), "--tokens", str(tmp_path / "tokens")]

@@ -231,7 +231,7 @@ def test_health_needs_no_token(get) -> None:
     assert get("/health", Host="evil.example").status_code == 421
 
 
-def test_figures_tell_tools_and_outcomes_and_nobody(post: Post, get) -> None:
+def test_metrics_name_tools_and_outcomes_and_no_caller(post: Post, get) -> None:
     post("remember", text=FOX, key="fox")
     post("recall", query="fox")
     post("forget", name="nobody")

@@ -100,9 +100,7 @@ def test_killed_server_has_lost_nothing_that_it_acknowledged(start: Start) -> No
     ("option", "status"),
     [("--no-browser", 403), pytest.param("--ui-write", 200, marks=pytest.mark.full("a second process"))],
 )
-def test_ui_prints_an_address_with_its_token_and_writes_only_when_told(
-    tmp_path: Path, option: str, status: int
-) -> None:
+def test_ui_prints_its_address_and_writes_only_on_request(tmp_path: Path, option: str, status: int) -> None:
     store = tmp_path / "notes.lbug"
     with Memory(store, namespace="ann", **options(layers=("entities",))) as memory:
         memory.add(FOX, key="fox")

@@ -36,7 +36,7 @@ def test_only_a_hash_is_kept_and_only_its_user_may_read_it(folder: TokenFolder) 
     assert stat.S_IMODE(folder.folder.stat().st_mode) == 0o700
 
 
-def test_revoked_token_lets_nobody_in(folder: TokenFolder) -> None:
+def test_revoked_token_is_refused(folder: TokenFolder) -> None:
     ann, tom = folder.make("ann"), folder.make("tom")
     revoked = folder.revoke(folder.grants()[0].id)
     tokens = {"ann": ann, "tom": tom}
@@ -70,7 +70,7 @@ def test_token_that_cannot_work_is_refused(folder: TokenFolder, namespace: str, 
     "content",
     [b"", b"{", b"[]", b"\xff\xfe", b'{"id": "a"}', json.dumps({"namespace": "tom", "admin": True}).encode()],
 )
-def test_damaged_file_lets_nobody_in_and_is_listed_and_revoked(folder: TokenFolder, content: bytes) -> None:
+def test_damaged_token_is_refused_listed_and_revoked(folder: TokenFolder, content: bytes) -> None:
     check_damaged(folder, folder.make("ann"), content)
 
 
@@ -78,7 +78,7 @@ def test_damaged_file_lets_nobody_in_and_is_listed_and_revoked(folder: TokenFold
     "change",
     [{"namespace": ["ann"]}, {"expires_at": True}, {"expires_at": 345_600_000_000 * 1000}, {"created_at": -1}],
 )
-def test_file_with_impossible_values_lets_nobody_in(folder: TokenFolder, change: dict[str, object]) -> None:
+def test_token_file_with_impossible_values_is_refused(folder: TokenFolder, change: dict[str, object]) -> None:
     token = folder.make("ann", days=1)
     (path,) = folder.folder.iterdir()
     check_damaged(folder, token, json.dumps(json.loads(path.read_text()) | change).encode())

@@ -205,7 +205,7 @@ async def test_ask_as_of_a_day_reads_nothing_later(connect, memory) -> None:
 
 @IN_ONE_ERA
 @in_loop
-async def test_ask_abstains_where_nothing_is_known(connect, memory) -> None:
+async def test_ask_abstains_in_an_empty_memory(connect, memory) -> None:
     memory.add(RIVER, key="river")
     async with connect() as agent:
         answer = await agent("ask", question="Who painted the Mona Lisa?")

@@ -130,7 +130,7 @@ def test_the_lock_file_is_the_owners_and_goes_with_the_last_holder(store: Ladybu
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_lock_file_of_killed_process_locks_nobody(path: Path) -> None:
+def test_lock_file_of_killed_process_does_not_lock(path: Path) -> None:
     run_python("import os, sys; from memgraph_rag.stores import open_store\n"
                "store = open_store(sys.argv[1], namespace='n'); os._exit(9)", path)  # fmt: skip
     left = lock_file(path).read_text()

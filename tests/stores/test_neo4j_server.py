@@ -99,7 +99,7 @@ def test_second_start_finds_the_first(first: RunningServer, home: Path) -> None:
     assert (second.pid, second.bolt_uri, second.password) == (first.pid, first.bolt_uri, first.password)
 
 
-def test_hands_its_password_to_nobody_else(first: RunningServer, home: Path) -> None:
+def test_password_goes_to_its_own_server_alone(first: RunningServer, home: Path) -> None:
     assert read_credentials(first.bolt_uri, home) == ("neo4j", first.password)
     assert read_credentials("neo4j://localhost:1", home) is None
     assert read_credentials(f"neo4j://example.org:{first.bolt_port}", home) is None

@@ -110,7 +110,7 @@ def run_python(program: str, *arguments: str) -> str:
     return done.stdout + done.stderr[-2000:]
 
 
-def test_a_forked_child_is_refused_and_harms_nobody(make_store: MakeStore, place: dict[str, Any]) -> None:
+def test_forked_child_is_refused_and_parent_goes_on(make_store: MakeStore, place: dict[str, Any]) -> None:
     store = make_store()  # which takes what is left away
     namespace = store.namespace
     store.close()

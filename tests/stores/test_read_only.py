@@ -174,7 +174,7 @@ def test_writer_waits_for_readers(
 
 
 @ladybug_only
-def test_reader_is_told_of_writer(make_store: MakeStore, place: dict[str, Any], start: Callable[..., Process]) -> None:
+def test_reader_learns_of_writer(make_store: MakeStore, place: dict[str, Any], start: Callable[..., Process]) -> None:
     store = make_store()
     store.write(make_graph(store.namespace))
     message = start(place["address"], store.namespace, "read").told

@@ -216,7 +216,7 @@ def test_the_start_set_is_one_pass_and_the_model_is_asked_after_it() -> None:
     assert [step.score for step in passes[0]] == [0.0, 0.0]
 
 
-def test_position_none_takes_attention_as_it_is() -> None:
+def test_missing_position_takes_attention_as_it_is() -> None:
     # with the position factor p1 (read second) outweighs p0; without it p0 does
     world = example(
         attention={"p0": 0.5, "p1": 0.375}, edges=[Summarizes("p0", "s0", 1.0), Summarizes("p1", "s2", 1.0)]

@@ -72,7 +72,7 @@ HIDDEN = ("\u200b", "\u00ad", "\u2060", "\ufeff", "\u202e", "\u034f", "\ufe0f", 
 
 
 @given(st.data())
-def test_characters_that_nobody_sees_hide_no_order(data: st.DataObject) -> None:
+def test_invisible_characters_hide_no_order(data: st.DataObject) -> None:
     places = data.draw(st.lists(st.integers(0, len(ORDER)), max_size=12))
     text = ORDER
     for place in sorted(places, reverse=True):

@@ -38,7 +38,7 @@ def test_stored_question_is_read_unchanged(store: GraphStore) -> None:
     assert store.list_indexed_segments(since=version) == []
 
 
-def test_question_may_read_many_nodes_or_none(store: GraphStore) -> None:
+def test_question_may_read_many_nodes_or_no_node(store: GraphStore) -> None:
     graph = make_graph(store.namespace, texts=TEXTS, levels=(40,))
     store.write(graph)
     long = make_question(store.namespace, [*graph.segments, *graph.points], "Long?")

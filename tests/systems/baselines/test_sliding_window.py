@@ -53,7 +53,7 @@ def test_window_that_the_model_is_surest_of_is_read() -> None:
     ]
 
 
-def test_first_of_equal_windows_stays_and_nothing_is_nothing() -> None:
+def test_first_of_equal_windows_stays() -> None:
     assert ids(read({})[0]) == ["s0", "s1"]
     assert read({}, nodes=[])[0] == []
     assert read({}, strategy=SlidingWindow(window_tokens=13))[0] == [], "no segment fits"

@@ -95,7 +95,7 @@ def test_documents_merge_as_in_the_released_code(memory: Memory, model: Canned) 
     assert strengths == WEIGHTS | {"ANN LEE → ZOE": 5.0}
 
 
-def test_reports_are_told_relations_by_degree_after_their_entities(memory: Memory, model: Canned) -> None:
+def test_reports_list_relations_by_degree_after_entities(memory: Memory, model: Canned) -> None:
     deepen(memory, [ElementsLayer(least_borne_out=0, claims=True), "element_summaries", "communities"])
 
     told = [prompt.inputs for prompt in model.prompts if "Write a report" in prompt.task]

@@ -52,7 +52,7 @@ def test_order_does_not_matter_and_nobody_is_pruned_away(texts: list[str]) -> No
     assert {graph.entities[place].id for place in np.flatnonzero(graph.degrees)} == joined
 
 
-def test_registers_and_echoes_join_nobody() -> None:
+def test_registers_and_echoes_join_no_names() -> None:
     many = "".join(map(chr, range(200, 201 + MOST_NAMED)))
     graph = EntityGraph.from_names(entities(f"{many}ab"), [segment(0, many), segment(1, "ab", echo=True)])
     assert len(graph.edges) == 0

@@ -215,7 +215,7 @@ def test_windows_of_a_long_text_make_one_outline() -> None:
         ('{"parts": [["section", "Cut", ["One night in May ... to', "outline cut off"),
     ],
 )
-def test_odd_replies_are_counted_and_nothing_is_lost(reply: Any, note: str) -> None:
+def test_odd_replies_are_counted_and_sections_stay(reply: Any, note: str) -> None:
     rows = built(STORY, reply)
 
     assert note in rows.notes

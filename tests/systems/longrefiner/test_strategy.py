@@ -228,7 +228,7 @@ def test_an_ablation_leaves_one_part_out(name: str, judged: int, requests: int) 
     assert len(steps) == 5, "of 404 tokens each, within 2,048"
 
 
-def test_nothing_is_asked_where_all_fits() -> None:
+def test_model_is_not_asked_if_all_fits() -> None:
     session = HandMadeSession()
 
     assert ids(read(session, reranker=Scores(), most_tokens=2048)) == [f"d{index}" for index in range(7)]

@@ -112,7 +112,7 @@ def test_weights_are_the_attention_paid_or_equal() -> None:
 
 
 @pytest.mark.usefixtures("in_threes")
-def test_weights_are_by_similarity_where_nobody_attended() -> None:
+def test_weights_are_by_similarity_without_attention() -> None:
     model = FakeLanguageModel(attends=False)
     below = distinct(3)
     (rows,) = build(ClustersLayer(few_nodes=1), model, below)
@@ -121,7 +121,7 @@ def test_weights_are_by_similarity_where_nobody_attended() -> None:
 
 
 @pytest.mark.usefixtures("in_threes")
-def test_a_cluster_without_a_summary_is_told_and_its_nodes_go_up() -> None:
+def test_cluster_without_a_summary_is_counted_and_its_nodes_go_up() -> None:
     below = distinct(6)
     model = FakeLanguageModel(replies=["...", "The fox ran.", "All of it."])
     (rows,) = build(ClustersLayer(few_nodes=1, most_levels=2), model, below)
@@ -147,7 +147,7 @@ def test_summary_that_copies_a_member_does_not_count() -> None:
 
 
 @pytest.mark.usefixtures("in_threes")
-def test_a_model_that_writes_nothing_is_not_asked_the_same_again() -> None:
+def test_silent_model_is_not_asked_the_same_again() -> None:
     model = FakeLanguageModel(replies=["?"] * 100)
     (rows,) = build(ClustersLayer(few_nodes=1), model, distinct(9))
     assert rows.points == ()

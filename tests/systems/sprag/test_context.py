@@ -77,7 +77,7 @@ def test_a_segment_stands_under_the_section_that_holds_most_of_it() -> None:
     assert texts_of(rows) == [("A", ("s1",)), ("B", ("s2",)), ("C", ("s3",))]
 
 
-def test_a_document_about_which_nothing_is_known_has_no_header() -> None:
+def test_unknown_document_has_no_header() -> None:
     assert built(ContextLayer(), document("It rained.")).annotations == ()
     assert built(ContextLayer(), document()).annotations == ()
 
@@ -112,7 +112,7 @@ def test_sections_may_go_without_their_sentence() -> None:
         ("\n" * 900,),
     ],
 )
-def test_a_document_of_any_shape_gets_a_header_or_none(texts: tuple[str, ...]) -> None:
+def test_document_of_any_shape_gets_at_most_one_header(texts: tuple[str, ...]) -> None:
     for language in (None, FakeLanguageModel([""] * 9), FakeLanguageModel(["Foxes."] * 9)):
         rows = built(ContextLayer(), document(*texts), language)
         assert all(isinstance(item, Annotation) and item.text.strip() for item in rows.annotations)
