@@ -1,7 +1,7 @@
 """The two lanes of the tests: ``make test`` leaves out what is marked ``full``, ``make test-all`` runs it too.
 
 The rules mark items by what they are parametrised over, so that a new test needs no mark of its own. The invariant: an
-item with the mark ``data``, and every item of ``tests/faults`` without a mark of its own, keeps to the first lane.
+item with the mark ``data`` keeps to the first lane, and so does an item of ``tests/faults`` that no pattern names.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ SECOND = {
     r"tests/test_minimal_store\.py::test_(?!memory|error|store_without)": "the suite on a store without capabilities",
     r"tests/stores/test_integrity\.py::test_repair_finds_and_undoes_harm\[neo4j-2026": "all harms at once are first",
     r"tests/stores/test_store_suite\.py::test_entity_may_have_many_segments\[neo4j-2026": "on one engine",
+    r"tests/faults/test_kills\.py::.*neo4j-2026": "test_calls.py kills every call that writes to Neo4j",
+    r"tests/maintenance/test_bulk_import": "servers that stop and start; test_neo4j_home.py tries the steps without",
     r".*::test_\w*linear_time": "compares times",
 }
 """Patterns of ids of the second lane, and why."""
@@ -45,11 +47,13 @@ ARCHITECTURE = "qwen2"
 
 def reason_for_full(item: pytest.Item) -> str:
     """Return why an item is left to ``make test-all``; empty where it is not."""
-    if item.get_closest_marker("data") or item.nodeid.startswith("tests/faults/"):
+    if item.get_closest_marker("data"):
         return ""
     for pattern, reason in SECOND.items():
         if re.match(pattern, item.nodeid):
             return reason
+    if item.nodeid.startswith("tests/faults/"):
+        return ""
     values = getattr(getattr(item, "callspec", None), "params", {})
     older = values.get("engine") == "neo4j-5.26" or "5.26" in (values.get("neo4j_server"), values.get("release"))
     if older and not DIFFERS_ON_5_26.match(item.nodeid):

@@ -82,10 +82,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "all.jsonl"
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param("5.26", marks=pytest.mark.full("the same import on Neo4j 5.26")), "2026"],
-)
+@pytest.fixture(scope="module", params=["5.26", "2026"])
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     """A server of its own with an empty database, which the tests of this module use in the order of the file."""
     from conftest import SHORT_LIVED, VERSIONS, refuse
