@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memgraph_rag.contracts import GraphReader, SearchMode
-from memgraph_rag.search.as_of import AsOf, find_best
+from memgraph_rag.search.periods import AsOf, find_best
 from memgraph_rag.search.segments import SegmentSearch
 from memgraph_rag.types import (
     Annotation,

@@ -25,8 +25,8 @@ from memgraph_rag.lexical import dates
 from memgraph_rag.lexical.names import find_names_by_rules, ngrams
 from memgraph_rag.lexical.timestamps import instant
 from memgraph_rag.lexical.tokenize import keywords
-from memgraph_rag.search.as_of import fetch_best
 from memgraph_rag.search.graph import DAMPING, ENTITIES, KEYWORDS, SHARPNESS
+from memgraph_rag.search.periods import fetch_best
 from memgraph_rag.search.ranking import shares
 from memgraph_rag.search.segment_index import SegmentIndex
 from memgraph_rag.types import Extent, Hit, IndexedSegment, entity_id

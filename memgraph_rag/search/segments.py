@@ -29,12 +29,12 @@ from memgraph_rag.contracts import (
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.language import kind_of_pair
 from memgraph_rag.lexical.names import find_names
-from memgraph_rag.search.as_of import AsOf, Within, fetch_best, select_period
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
 from memgraph_rag.search.graph import GraphSearch, SegmentMatch, drop_nested_names
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.search.modes import ModeContext, find_mode
 from memgraph_rag.search.name_coverage import check_names, correct_name, select_checked_part
+from memgraph_rag.search.periods import AsOf, Within, fetch_best, select_period
 from memgraph_rag.search.pool import PoolReader, find_ids_in_period
 from memgraph_rag.search.segment_index import SegmentIndex, View
 from memgraph_rag.search.verbatim import BEST_BY_WORDS, order_verbatim
