@@ -25,10 +25,11 @@ DIFFERS_ON_5_26 = re.compile(
 
 SECOND = {
     r"tests/(benchmarks/|test_(examples|deployment|packaging|plugins))": "benchmarks, examples and distributions",
-    r"tests/(evaluation/|cli/test_evaluate)": "evaluation is beside the memory",
+    r"tests/(evaluation/|cli/test_evaluate|cli/test_hostile_options\.py::.*\[evaluate\])": "evaluation",
     r"tests/systems/(?!raptor/)": "a published system beside the one of the first lane",
     r"tests/models/test_recognizers\.py::.*stanza": "stanza, of which a model is trained for the tests",
     r"tests/models/test_packaged_e5": "another embedder, compared with sentence-transformers",
+    r"tests/test_odd_arguments\.py::.*\[stream-": "ask takes the same arguments",
     r"tests/test_minimal_store\.py::test_(?!memory|error|store_without)": "the suite on a store without capabilities",
     r"tests/stores/test_integrity\.py::test_repair_finds_and_undoes_harm\[neo4j-2026": "all harms at once are first",
     r"tests/stores/test_store_suite\.py::test_entity_may_have_many_segments\[neo4j-2026": "on one engine",
