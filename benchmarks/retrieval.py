@@ -1,7 +1,7 @@
 """How much of the evidence does a search find, and how fast?
 
     python benchmarks/retrieval.py DIR… [--modes graph hybrid keywords vector] [--store PATH_OR_URL] [--limit N]
-                                        [--json FILE] [--k N N] [--openie FILE]
+                                        [--json FILE] [--k N N] [--openie FILE] [--embedder NAME]
 
 Each DIR holds ``docs.jsonl`` and ``questions.jsonl``, perhaps ``turns.jsonl``. Its documents are added with the
 entities layer, without a language model; then each question is searched in each mode. Measured is, over the questions
@@ -161,6 +161,7 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     ``given`` are further arguments of ``Memory``, for tests.
     """
     options = _options(arguments)
+    given = {"embedder": options.embedder, **given}
     try:
         folders = [
             read_folder(path).keep_with_evidence().sample_questions(options.limit) for path in options.directories
@@ -198,6 +199,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("directories", type=Path, nargs="+", metavar="DIR", help=DATA_HELP)
     parser.add_argument("--modes", nargs="+", choices=list_known_modes(), default=list(MODES))
     parser.add_argument("--store", help="a file or a Neo4j address that is kept; by default a temporary file")
+    parser.add_argument("--embedder", default="all-MiniLM-L6-v2", help="its name; that of the tables by default")
     parser.add_argument("--limit", type=_counted, help="most questions of each folder, at even distances")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     parser.add_argument("--openie", help="triples of the passages (a file of HippoRAG's OpenIE), as the layer triples")
