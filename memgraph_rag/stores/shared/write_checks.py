@@ -12,7 +12,7 @@ from memgraph_rag.display import show
 from memgraph_rag.errors import DocumentError, StoreError
 from memgraph_rag.stores.layer_rows import KINDS
 from memgraph_rag.stores.layer_rows.kind import require
-from memgraph_rag.stores.shared import relation_writes, tiling
+from memgraph_rag.stores.shared import relation_writes
 from memgraph_rag.stores.shared.rows import are_distinct, encode_scalars
 from memgraph_rag.stores.shared.vector_norms import are_units
 from memgraph_rag.types import DocumentGraph, DocumentRecord, Matrix, MetadataValue, Question, get_owner
@@ -36,7 +36,7 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
     """
     _check_text(graph)
     if not extending:
-        tiling.check_tiling(graph)
+        _check_tiling(graph)
     require(graph, {"each node once": are_distinct(item.id for item in (*graph.segments, *graph.points))})
     for kind in KINDS:
         kind.check(graph, namespace=namespace)
@@ -48,6 +48,27 @@ def check(graph: DocumentGraph, dimension: int, *, namespace: str, extending: bo
         _check_embeddings(graph, graph.segments, graph.segment_embeddings, dimension)
     for embedded in (embedded for kind in KINDS for embedded in kind.list_embedded(graph)):
         _check_embeddings(graph, embedded.rows, embedded.embeddings, dimension)
+
+
+def _check_tiling(graph: DocumentGraph) -> None:
+    """Refuse segments that do not tile the document, and a record with wrong counts.
+
+    Raises:
+        StoreError: there is a gap or an overlap, or a count is wrong.
+    """
+    segments, record = graph.segments, graph.document
+    bounds = [0, *(segment.end for segment in segments)]
+    rules = {
+        "segments that are numbered from 0": [segment.index for segment in segments] == list(range(len(segments))),
+        "segments that begin where the one before ends": [segment.start for segment in segments] == bounds[:-1],
+        "segments as long as their texts": all(
+            segment.text and segment.end - segment.start == len(segment.text) for segment in segments
+        ),
+        "a record that counts its segments": record.segments == len(segments),
+        "a record that counts its characters": record.characters == bounds[-1],
+        "a record that counts its echoes": record.echoes == sum(segment.echo for segment in segments),
+    }
+    require(graph, rules)
 
 
 def _check_embeddings(graph: DocumentGraph, nodes: Sequence[object], matrix: Matrix, dimension: int) -> None:
