@@ -169,11 +169,8 @@ class SegmentSearch:
 
         Ids without a stored segment are left out.
         """
-        return (
-            {item.segment.id: item for item in self._evidence([SegmentMatch(each, 0.0, {}) for each in ids])}
-            if ids
-            else {}
-        )
+        matches = [SegmentMatch(each, 0.0, {}) for each in ids]
+        return {item.segment.id: item for item in self._evidence(matches)} if ids else {}
 
     def search_core(
         self,

@@ -16,11 +16,10 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakSet
 
 import ladybug
-import pyarrow as pa
 
 from memgraph_rag.display import show
 from memgraph_rag.errors import MemgraphRagError, StoreError, StoreLocked, StoreReadOnly
@@ -38,6 +37,9 @@ from memgraph_rag.stores.ladybug.paths import (
     remove_empty_shadow,
 )
 from memgraph_rag.stores.shared.process_guard import OpeningProcess, ProcessLock, keep_for_ever
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["IN_MEMORY", "Execute", "LadybugFile", "open_file"]
 

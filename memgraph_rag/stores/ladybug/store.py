@@ -11,10 +11,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import pyarrow as pa
 from typing_extensions import override
 
 from memgraph_rag.display import show
@@ -23,7 +22,6 @@ from memgraph_rag.stores.ladybug import rewrite as ladybug_rewrite
 from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
 from memgraph_rag.stores.ladybug.file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.shared import graph_reads, graph_writes, queries, relation_rows, relation_writes, rows, schema
-from memgraph_rag.stores.shared.document_languages import save_languages
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, iterate_graphs
 from memgraph_rag.stores.shared.linked_segments import entity_masses, select_linked_hits
 from memgraph_rag.stores.shared.segment_words import SegmentWords
@@ -38,6 +36,9 @@ from memgraph_rag.types import (
     Vector,
 )
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = ["LadybugStore"]
 
 T = TypeVar("T")
@@ -45,16 +46,6 @@ T = TypeVar("T")
 DIALECT: queries.Dialect = "ladybug"
 
 LANGUAGES_SINCE = 48  # the version of the schema from which documents have a language
-
-# Explicit types: to guess a type, pyarrow looks for pandas each time, which takes 0.05 ms a column instead of 0.005.
-ARROW_TYPES: dict[type, pa.DataType] = {
-    str: pa.string(),
-    int: pa.int64(),
-    bool: pa.bool_(),
-    float: pa.float64(),
-    list: pa.list_(pa.string()),
-}
-
 
 SHARED_TABLES = ("Namespace",)
 """Tables of nodes that no document owns."""
@@ -392,7 +383,7 @@ class LadybugStore(graph_writes.WrittenGraph):
                 execute(step.text.replace("$dimension", str(int(dimension))), {})
         if 0 < version < LANGUAGES_SINCE:
             for row in self._runner(execute)("read/list_namespaces"):
-                save_languages(self.bind_namespace(row["namespace"])._runner(execute))
+                schema.save_languages(self.bind_namespace(row["namespace"])._runner(execute))
         self._runner(execute)(
             "write/save_schema", schema_id=schema.SCHEMA_ID, version=max(steps), embedder=embedder, dimension=dimension
         )
@@ -465,20 +456,27 @@ def _decode_segments(table: pa.Table, named: pa.Table) -> list[IndexedSegment]:
 
 
 def _to_matrix(column: pa.ChunkedArray) -> Matrix:
-    """Return a column of embeddings as (n, d) float32; a missing embedding, which ``flatten`` leaves out, is 0."""
+    """Return a column of embeddings as (n, d) float32; a missing embedding, which ``flatten`` leaves out, is 0.
+
+    Without DLPack, pyarrow would import pandas where it is installed, for a quarter of a second.
+    """
     joined = column.combine_chunks()
     matrix = np.zeros((len(joined), joined.type.list_size), np.float32)
-    matrix[np.asarray(joined.is_valid())] = np.asarray(joined.flatten(), np.float32).reshape(-1, matrix.shape[1])
+    matrix[joined.is_valid().to_pylist()] = np.from_dlpack(joined.flatten()).reshape(-1, matrix.shape[1])
     return matrix
 
 
 def _to_arrow(columns: rows.Columns) -> pa.Table:
     """Return columns as an arrow table, which the engine reads ten times faster than a list of rows."""
-    return pa.table({name: _to_arrow_column(values) for name, values in columns.items()})
+    import pyarrow as pa
 
+    # To guess a type, pyarrow looks for pandas each time, which takes 0.05 ms a column instead of 0.005.
+    types = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), float: pa.float64(), list: pa.list_(pa.string())}
 
-def _to_arrow_column(values: Any) -> pa.Array:
-    if isinstance(values, np.ndarray):
-        flat = pa.array(np.ascontiguousarray(values, np.float32).reshape(-1))
-        return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
-    return pa.array(values, ARROW_TYPES[type(values[0])])
+    def convert(values: Any) -> pa.Array:
+        if isinstance(values, np.ndarray):
+            flat = pa.array(np.ascontiguousarray(values, np.float32).reshape(-1))
+            return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+        return pa.array(values, types[type(values[0])])
+
+    return pa.table({name: convert(values) for name, values in columns.items()})
