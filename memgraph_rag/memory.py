@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from functools import cached_property
 from pathlib import Path, PurePath
 from types import TracebackType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from typing_extensions import Self, Unpack
 
-from memgraph_rag.answering import saved_questions as kept_questions
-from memgraph_rag.answering.snapshot import GraphSnapshot
-from memgraph_rag.answering.strategy_choice import choose_strategy
+from memgraph_rag import answering, ingestion, inspection, maintenance, strategies, text
 from memgraph_rag.calls import scopes, telemetry, validation
 from memgraph_rag.calls.record_list import RecordList
 from memgraph_rag.contracts import (
@@ -33,26 +32,8 @@ from memgraph_rag.contracts import (
 )
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.facts.remarks import add_days
-from memgraph_rag.ingestion.layer_choice import DEFAULT_LAYERS, choose_layers, list_known_layers
-from memgraph_rag.ingestion.memory_layers import (
-    choose_memory_layers,
-    count_uncovered_documents,
-    list_known_memory_layers,
-    split_layers,
-)
-from memgraph_rag.ingestion.sources import Request
-from memgraph_rag.inspection import document_reading, neighbourhood
-from memgraph_rag.inspection.memory_map import Cartographer
-from memgraph_rag.maintenance import reembed
-from memgraph_rag.maintenance.lacking_layers import build_lacking_layers
-from memgraph_rag.maintenance.maintenance import Maintenance
 from memgraph_rag.open_memory import OpenMemory
-from memgraph_rag.scoped import ScopedMemory
-from memgraph_rag.session import Session
 from memgraph_rag.settings import Settings
-from memgraph_rag.strategies import DEFAULT, find_strategy
-from memgraph_rag.text.folders import Folder
-from memgraph_rag.text.loading import Source
 from memgraph_rag.text.paths import names_folder
 from memgraph_rag.tools import TOOLS, ToolName
 from memgraph_rag.types import (
@@ -75,7 +56,15 @@ from memgraph_rag.types.brief import Brief
 from memgraph_rag.types.inspection import MemoryMap, Neighbourhood
 from memgraph_rag.types.receipts import Failure, Receipt
 
-__all__ = ["DEFAULT_LAYERS", "Memory", "list_known_layers", "list_known_memory_layers"]
+if TYPE_CHECKING:
+    from memgraph_rag.inspection.memory_map import Cartographer
+    from memgraph_rag.inspection.neighbourhood import Kind
+    from memgraph_rag.maintenance.maintenance import Maintenance
+    from memgraph_rag.scoped import ScopedMemory
+    from memgraph_rag.session import Session
+    from memgraph_rag.text.loading import Source
+
+__all__ = ["Memory"]
 
 
 class Memory:
@@ -143,19 +132,17 @@ class Memory:
         validation.check_parts(given)
         names = {name: validation.as_text(part) for name, part in given.items()}
         self.settings = Settings.load(namespace=namespace, **names, **settings)
-        of_documents, of_memory = split_layers(() if layers is None else layers)
-        self._strategy = None if strategy is None else find_strategy(strategy)
+        of_documents, of_memory = (None, []) if layers is None else ingestion.split_layers(layers)
+        self._strategy = None if strategy is None else strategies.find_strategy(strategy)
         self._parts = OpenMemory(
             self.settings,
-            None if layers is None else choose_layers(of_documents, self.settings),
-            choose_memory_layers(of_memory),
+            None if of_documents is None else ingestion.choose_layers(of_documents, self.settings),
+            ingestion.choose_memory_layers(of_memory) if of_memory else (),
             store=validation.as_object(store),
             namespace=namespace,
             models={name: validation.as_object(part) for name, part in models.items()},
             progress=progress,
         )
-        self.maintenance = Maintenance(self._parts)
-        self._cartographer = Cartographer(self._parts.store)
 
     @property
     def namespace(self) -> str:
@@ -185,6 +172,15 @@ class Memory:
             ModelNotFound: the recognizer that built the namespace is not installed.
         """
         return self._parts.models.recognizer.unchecked
+
+    @cached_property
+    def maintenance(self) -> Maintenance:
+        """The maintenance tasks of this memory."""
+        return maintenance.Maintenance(self._parts)
+
+    @cached_property
+    def _cartographer(self) -> Cartographer:
+        return inspection.Cartographer(self._parts.store)
 
     # ── adding ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -230,7 +226,8 @@ class Memory:
             StoreError: the database failed, or is open for reading only.
         """
         with telemetry.span("add") as event_fields:
-            (outcome,) = self._parts.ingestion(self._parts.layers).add([Request(source, key, title, metadata)])
+            request = ingestion.Request(source, key, title, metadata)
+            (outcome,) = self._parts.ingestion(self._parts.layers).add([request])
             if isinstance(outcome, Failure):
                 raise outcome.error
             event_fields |= telemetry.describe_receipt(outcome)
@@ -264,14 +261,14 @@ class Memory:
         """
         if isinstance(sources, Path) and names_folder(sources):
             own = [self._parts.file] if self._parts.file else ()
-            sources = Folder(sources, without=own, include=include)
+            sources = text.Folder(sources, without=own, include=include)
         if isinstance(sources, (str, bytes, PurePath)) or not isinstance(sources, Iterable):
             kind = type(sources).__name__
             raise SettingsError(f"Expected several sources, such as a list, got one {kind}. Pass a list of sources.")
-        requests = (Request(source, metadata=metadata) for source in sources)
+        requests = (ingestion.Request(source, metadata=metadata) for source in sources)
         models = self._parts.limit_models(validation.check_limits(limits, takes=["tokens"]))
-        ingestion = self._parts.ingestion(self._parts.layers, models, ray=ray)
-        return telemetry.log_outcomes("add", ingestion.add(requests))
+        outcomes = self._parts.ingestion(self._parts.layers, models, ray=ray).add(requests)
+        return telemetry.log_outcomes("add", outcomes)
 
     def deepen(
         self,
@@ -305,7 +302,8 @@ class Memory:
             ModelNotFound: a layer needs a language model, and no model was found.
         """
         checked = validation.check_limits(limits, takes=["seconds", "tokens"])
-        return telemetry.log_outcomes("deepen", build_lacking_layers(self._parts, documents, layers, checked))
+        outcomes = maintenance.build_lacking_layers(self._parts, documents, layers, checked)
+        return telemetry.log_outcomes("deepen", outcomes)
 
     def session(self, *, user: str, session: str = "default") -> Session:
         """Return a conversation, which stores turns (``add``) and searches and answers between them.
@@ -331,6 +329,8 @@ class Memory:
         Raises:
             SettingsError: a field of the scope is invalid, such as an empty user or a text that is no time.
         """
+        from memgraph_rag.scoped import ScopedMemory
+
         return ScopedMemory(self, self._parts, Scope(**scope))
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────────────
@@ -396,23 +396,24 @@ class Memory:
         """
         self._parts.process.require()
         question = validation.check_question(question)
-        chosen = find_strategy(strategy) if strategy is not None else self._strategy
-        snapshot, is_default = GraphSnapshot(self._parts.store), chosen is None
-        chosen = chosen or choose_strategy(question, snapshot.statistics(), self._parts.models.embedder)
+        chosen = strategies.find_strategy(strategy) if strategy is not None else self._strategy
+        saved_questions = answering.saved_questions
+        snapshot, is_default = answering.GraphSnapshot(self._parts.store), chosen is None
+        chosen = chosen or answering.choose_strategy(question, snapshot.statistics(), self._parts.models.embedder)
         held = Scope(**scope)
         if keep_trace:
-            kept_questions.require_keepable(chosen, held)
+            saved_questions.require_keepable(chosen, held)
         extent = self._parts.resolve_extent(held)
         checked = validation.check_limits(limits)
         style = validation.check_style(style)
-        asks_turns = is_default and chosen.name == DEFAULT
+        asks_turns = is_default and chosen.name == strategies.DEFAULT
         items = self._parts.reading.run(
             question, chosen, checked, extent, style, snapshot=snapshot, asks_turns=asks_turns
         )
-        items = document_reading.add_places(items, snapshot.graph)
+        items = inspection.document_reading.add_places(items, snapshot.graph)
         return telemetry.log_answer(
             "ask",
-            kept_questions.keep_answers(items, self._parts.store, self.namespace) if keep_trace else items,
+            saved_questions.keep_answers(items, self._parts.store, self.namespace) if keep_trace else items,
             has_content=self.settings.capture_content,
             strategy=chosen.name,
         )
@@ -517,7 +518,7 @@ class Memory:
         Raises:
             DocumentNotFound: nothing has this name, or several documents were read from this path.
         """
-        return document_reading.find(self._parts.store, name)
+        return inspection.document_reading.find(self._parts.store, name)
 
     def documents(
         self, *, after: str = "", limit: int | None = None, contains: str = "", **scope: Unpack[ScopeFields]
@@ -538,10 +539,12 @@ class Memory:
                 at least 1.
         """
         return RecordList(
-            document_reading.records(self._parts, Scope(**scope), after=after, limit=limit, contains=contains)
+            inspection.document_reading.records(
+                self._parts, Scope(**scope), after=after, limit=limit, contains=contains
+            )
         )
 
-    def around(self, name: str, *, kind: neighbourhood.Kind | None = None, most: int = 40) -> Neighbourhood:
+    def around(self, name: str, *, kind: Kind | None = None, most: int = 40) -> Neighbourhood:
         """Return the graph around a document, an entity, a kept question or an overview, to display. No model is used.
 
         Args:
@@ -558,7 +561,7 @@ class Memory:
                 names, or these names.
             SettingsError: the kind does not exist, or ``most`` is below 1 or above 1,000,000.
         """
-        return neighbourhood.look_around(self._parts.store, name, kind=kind, most=most)
+        return inspection.neighbourhood.look_around(self._parts.store, name, kind=kind, most=most)
 
     def map(self, *, most: int = 20_000) -> MemoryMap:
         """Return the documents and names of this memory at places in a plane, to display. No model is used.
@@ -585,7 +588,7 @@ class Memory:
         """
         if question is None:
             return self._parts.store.questions()
-        ids = kept_questions.question_ids(question, self.namespace)
+        ids = answering.saved_questions.question_ids(question, self.namespace)
         return self._parts.store.questions(ids)[:1] if ids else []
 
     @overload
@@ -622,11 +625,11 @@ class Memory:
         self._parts.require_writable()
         if question is not None:
             with telemetry.span("forget_question"):
-                return kept_questions.forget(self._parts.store, question)
+                return answering.saved_questions.forget(self._parts.store, question)
         with telemetry.span("forget") as event_fields, self._parts.answers.clear_at_exit():
             receipts = scopes.forget(self._parts.store, self._parts.scopes, document, user=user, session=session)
             self._parts.journal.clear()
-            reembed.delete_scratch_files(self._parts.reembedding_dir)
+            maintenance.reembed.delete_scratch_files(self._parts.reembedding_dir)
             event_fields |= (
                 telemetry.describe_receipt(receipts[0]) if document is not None else {"documents": len(receipts)}
             )
@@ -639,7 +642,7 @@ class Memory:
         schema version and the embedder. ``documents_without`` maps each layer of the memory that is built to the number
         of documents that it does not cover yet; the key is absent if no such layer is built.
         """
-        lacking = count_uncovered_documents(self._parts.store)
+        lacking = ingestion.count_uncovered_documents(self._parts.store)
         return {
             "counts": dict(self._parts.store.statistics()),
             "schema": dict(self._parts.store.schema),

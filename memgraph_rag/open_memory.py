@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memgraph_rag.answering.answer import Reading
-from memgraph_rag.answering.update_graph import Learning
+from memgraph_rag import answering, facts, ingestion
 from memgraph_rag.calls import scopes
 from memgraph_rag.calls.document_lookup import find_documents, make_name_list
 from memgraph_rag.calls.scope_index import ScopeIndex
@@ -21,18 +20,7 @@ from memgraph_rag.calls.validation import check_namespace
 from memgraph_rag.contracts import GraphStore, Layer, LearningLayer, MemoryLayer, Models, Progress, cosine_scale
 from memgraph_rag.display import show
 from memgraph_rag.errors import StoreReadOnly
-from memgraph_rag.facts.brief import Briefs
 from memgraph_rag.facts.fact_search import FactSearch
-from memgraph_rag.facts.listing import list_statements
-from memgraph_rag.facts.remarks import Remarks
-from memgraph_rag.facts.wishes import Wishes
-from memgraph_rag.ingestion.build_pool import LocalPool
-from memgraph_rag.ingestion.given_answers import GivenAnswers
-from memgraph_rag.ingestion.graph_building import GraphBuilder
-from memgraph_rag.ingestion.ingest import Ingestion
-from memgraph_rag.ingestion.layer_choice import DEFAULT_LAYERS, FULL_LAYERS, choose_layers
-from memgraph_rag.ingestion.ray_pool import RayPool
-from memgraph_rag.ingestion.segmenting import CutSegments, cut_segments
 from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.models.model_loader import FoundModels
 from memgraph_rag.models.wrappers.checked_models import CheckedEmbedder
@@ -40,6 +28,13 @@ from memgraph_rag.models.wrappers.token_limit import LimitedModels
 from memgraph_rag.settings import Settings
 from memgraph_rag.stores import OpeningProcess, open_store
 from memgraph_rag.types import Extent, Limits, Scope, Statement, make_id
+
+if TYPE_CHECKING:
+    from memgraph_rag.answering.answer import Reading
+    from memgraph_rag.facts.brief import Briefs
+    from memgraph_rag.facts.wishes import Wishes
+    from memgraph_rag.ingestion.ingest import Ingestion
+    from memgraph_rag.ingestion.segmenting import CutSegments
 
 __all__ = ["OpenMemory", "open_configured_store"]
 
@@ -95,7 +90,7 @@ class OpenMemory:
         self._owns_store = store is None
         self.store = open_configured_store(settings) if store is None else store
         self.scopes = ScopeIndex(self.store)
-        self.answers = GivenAnswers(self.store)
+        self.answers = ingestion.GivenAnswers(self.store)
         check_namespace(namespace, self.store)
         self.journal = Journal(settings.cache_dir / "journal", owner=make_id(self.store.namespace, "journal"))
         self.models = FoundModels(
@@ -127,7 +122,8 @@ class OpenMemory:
         """The layers that ``Memory.add`` builds: the given ones, else all for a large model on a GPU, else entities."""
         if self.given_layers is not None:
             return self.given_layers
-        return choose_layers(FULL_LAYERS if self.models.is_large_on_gpu else DEFAULT_LAYERS, self.settings)
+        names = ingestion.FULL_LAYERS if self.models.is_large_on_gpu else ingestion.DEFAULT_LAYERS
+        return ingestion.choose_layers(names, self.settings)
 
     @property
     def file(self) -> Path | None:
@@ -157,12 +153,13 @@ class OpenMemory:
         """
         self.require_writable()
         models = self.models if models is None else models
-        builder = GraphBuilder(self.store.namespace, models, layers, progress=self.progress)
-        return Ingestion(
+        builder = ingestion.GraphBuilder(self.store.namespace, models, layers, progress=self.progress)
+        device = self.settings.device
+        return ingestion.Ingestion(
             self.store,
             models,
             layers,
-            LocalPool(builder) if ray is None else RayPool(builder, ray, device=self.settings.device),
+            ingestion.LocalPool(builder) if ray is None else ingestion.RayPool(builder, ray, device=device),
             self.answers,
             cut=self.make_cut(needs_language=any(layer.needs_language for layer in layers)),
             redact=self.settings.redact,
@@ -175,7 +172,7 @@ class OpenMemory:
             needs_language: whether the language model must be there; its tokens are counted in any case.
         """
         return partial(
-            cut_segments,
+            ingestion.cut_segments,
             namespace=self.store.namespace,
             count_tokens=self.models.token_counter(needs_language=needs_language),
             max_tokens=self.settings.segment_tokens,
@@ -186,7 +183,8 @@ class OpenMemory:
     def reading(self) -> Reading:
         """The part that answers questions. It extracts relations only with a learning layer and a writable store."""
         learning = next((layer for layer in self.layers if isinstance(layer, LearningLayer)), None)
-        return Reading(
+        extract = answering.Learning(self.store, self.models, learning) if learning else None
+        return answering.Reading(
             self.store,
             self.models,
             self.search,
@@ -194,8 +192,8 @@ class OpenMemory:
             answer_tokens=self.settings.answer_tokens,
             checks_speaker=self.settings.checks in ("all", "speaker"),
             checks_names=self.settings.checks in ("all", "names"),
-            extract=Learning(self.store, self.models, learning) if learning and not self.store.read_only else None,
-            remarks=Remarks(self.search.facts),
+            extract=None if self.store.read_only else extract,
+            remarks=facts.Remarks(self.search.facts),
             find_judge=lambda: self.models.turn_judge,
             find_phrases=self.models.find_phrases,
         )
@@ -203,16 +201,16 @@ class OpenMemory:
     @cached_property
     def wishes(self) -> Wishes:
         """The part that finds instructions and preferences of users."""
-        return Wishes(self.search.facts, self.store, self.models.embedder)
+        return facts.Wishes(self.search.facts, self.store, self.models.embedder)
 
     @cached_property
     def briefs(self) -> Briefs:
         """The part that writes briefs. The embedder counts their tokens, so that no language model is needed."""
-        return Briefs(self.search, self.store, self.models.embedder, self.models.embedder.count_tokens)
+        return facts.Briefs(self.search, self.store, self.models.embedder, self.models.embedder.count_tokens)
 
     def statements(self, extent: Extent) -> list[Statement]:
         """Return the statements of people about themselves within an extent; see ``list_statements``."""
-        return list_statements(self.search.facts, self.store, extent)
+        return facts.list_statements(self.search.facts, self.store, extent)
 
     def use_embedder(self, embedder: CheckedEmbedder) -> None:
         """Use another embedder from now on. The store must hold its embeddings. Searches read the store again."""

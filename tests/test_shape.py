@@ -18,13 +18,13 @@ PACKAGE = Path(memgraph_rag.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SYSTEMS = PACKAGE / "systems"
 
-MOST_LINES, MOST_MODULES = 74_490, 496
+MOST_LINES, MOST_MODULES = 74_506, 495
 """Of the package without its systems. The aim is 40,000 in 270. Raised by 8,700 for words and embedders of all
 languages, Markdown and programs, imports, the console, coding agents, and more question plans; by 740 for sessions of
 three more agents, three more stores of other memories, tables and scans in PDF, and briefs in adapters; by 430 for
 searches of 100,000 segments in a seventh of the time: postings, packed texts and vectors, solved PageRank; by 270 for
 the map of the console, and its page with data inside; by 140 and a module for embedders in 8-bit integers, whose
-format a trial chooses."""
+format a trial chooses; by 16 for rooms whose modules are imported at their first use."""
 MOST_LINES_OF_SYSTEMS = 7_925
 """Raised by 2,660 for what the papers have and was missing: GraphRAG's elements, triples, trees, compressors."""
 
@@ -43,7 +43,7 @@ TAKES_MORE = {
 }
 
 MOST_BROAD_EXCEPTS = 8
-MOST_LAZY_IMPORTS = 44
+MOST_LAZY_IMPORTS = 40
 
 
 @cache
@@ -63,6 +63,14 @@ def internal_imports(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memgraph_rag"):
             yield from (str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names))
+
+
+def lazy_imports(stub: Path) -> Iterator[str]:
+    """Yield the modules that a room imports at the first use of their names."""
+    room = ".".join(("memgraph_rag", *stub.parent.relative_to(PACKAGE).parts))
+    for node in parse(stub).body:
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{room}.{node.module or alias.name}" for alias in node.names)
 
 
 def test_package_has_no_more_lines_and_modules() -> None:
@@ -153,6 +161,7 @@ def test_lazy_internal_imports_become_fewer() -> None:
 def test_each_module_is_imported_by_another() -> None:
     """But for those that a user, an entry point or the interpreter starts."""
     imported = {name for path in MODULES for name in internal_imports(parse(path))}
+    imported |= {name for path in PACKAGE.rglob("__init__.pyi") for name in lazy_imports(path)}
     started = ("memgraph_rag.integrations.", "memgraph_rag.testing.", "memgraph_rag.__main__", "memgraph_rag.systems.")
     names = {
         ".".join(("memgraph_rag", *path.relative_to(PACKAGE).with_suffix("").parts))

@@ -5,3 +5,7 @@ Open ``answer.py`` first: its loop runs a strategy within the limits. ``refusal`
 lacks. Each question reads one snapshot of the graph. This room writes only kept questions (``keep_trace``) and
 relations that a question extracted.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -34,7 +34,7 @@ from memgraph_rag.evaluation.runs import Run
 from memgraph_rag.evaluation.scores import require_metrics
 from memgraph_rag.evaluation.table_report import compare_with_paper
 from memgraph_rag.evaluation.tables import find_table, list_known_tables
-from memgraph_rag.ingestion.layer_choice import make_layer
+from memgraph_rag.ingestion.layer_choice import DEFAULT_LAYERS, make_layer
 from memgraph_rag.ingestion.memory_layers import (
     choose_memory_layers,
     list_known_memory_layers,
@@ -42,7 +42,7 @@ from memgraph_rag.ingestion.memory_layers import (
     split_layers,
 )
 from memgraph_rag.layers.openie import layers_of_file
-from memgraph_rag.memory import DEFAULT_LAYERS, Memory
+from memgraph_rag.memory import Memory
 from memgraph_rag.models.model_loader import SharedModel
 from memgraph_rag.search.modes import find_mode
 from memgraph_rag.settings import Settings

@@ -6,3 +6,7 @@ hold; ``told`` finds the turn that says what holds in everyday words, by ``liken
 results by both; ``wishes`` finds instructions; ``remarks`` tells the reading model which statements no longer hold. The
 package never opens a language model: the caller gives the judge.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,3 +3,7 @@
 Open ``neighbourhood.py`` for the nodes around a node, ``document_reading.py`` for documents and lists, and
 ``memory_map.py`` for the map. This room never changes a memory.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

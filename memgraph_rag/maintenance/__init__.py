@@ -3,3 +3,7 @@
 Open ``maintenance.py`` first: ``Memory.maintenance`` is an object of its class. Each other module is one task. This
 room never answers a question.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

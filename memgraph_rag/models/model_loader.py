@@ -26,13 +26,9 @@ from memgraph_rag.contracts import (
     TokenCounter,
 )
 from memgraph_rag.errors import MemgraphRagError, ModelNotFound, SettingsError
-from memgraph_rag.models.embedders.embedder import SentenceEmbedder
-from memgraph_rag.models.embedders.endpoint_embedder import EndpointEmbedder
+from memgraph_rag.models import embedders, endpoints
 from memgraph_rag.models.embedders.prompts import NO_PROMPTS, Prompts, find_prompts
 from memgraph_rag.models.endpoints.address import is_address, parse_address
-from memgraph_rag.models.endpoints.client import Endpoint
-from memgraph_rag.models.endpoints.model import EndpointModel
-from memgraph_rag.models.endpoints.pen_and_eye import PenAndEye
 from memgraph_rag.models.files import catalogue
 from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.models.gpu_driver import has_gpu
@@ -275,7 +271,7 @@ class FoundModels:
         eye = CheckedModel(self._reader) if self._reader else self._open_weights(*weights) if weights else None
         if eye is None:
             return pen
-        return PenAndEye(CheckedModel(pen), eye)
+        return endpoints.PenAndEye(CheckedModel(pen), eye)
 
     def _open_weights(self, name: str, folder: str) -> AttentiveModel:
         settings = self._settings
@@ -299,7 +295,7 @@ def drop_database(settings: Settings) -> Settings:
     return settings.model_copy(update={"store": ":memory:", "neo4j": Neo4j()})
 
 
-def open_endpoint(address: str, settings: Settings) -> Endpoint:
+def open_endpoint(address: str, settings: Settings) -> endpoints.Endpoint:
     """Return the server and model at an address. This sends nothing. OpenAI's key goes only to OpenAI.
 
     Raises:
@@ -309,7 +305,7 @@ def open_endpoint(address: str, settings: Settings) -> Endpoint:
     """
     place = parse_address(address)
     key = settings.endpoint.openai_key if place.is_openai else settings.endpoint.key
-    return Endpoint(
+    return endpoints.Endpoint(
         place,
         key=key.get_secret_value if isinstance(key, SecretStr) else key,
         requests=settings.endpoint.requests,
@@ -318,7 +314,7 @@ def open_endpoint(address: str, settings: Settings) -> Endpoint:
     )
 
 
-def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> EndpointModel:
+def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> endpoints.EndpointModel:
     """Return the language model at the address in the settings. This sends nothing.
 
     With a reader, a calibration file in the settings belongs to the reader, and this model gets its usual calibration.
@@ -334,7 +330,7 @@ def open_endpoint_model(settings: Settings, journal: Journal | None = None) -> E
     # With a reader, a calibration file in the settings belongs to the reader.
     choice = settings.calibration if settings.reader == "none" or settings.calibration == "none" else "auto"
     found = catalogue.find_yes_calibration(endpoint.address, cache_dir=settings.cache_dir, choice=choice)
-    return EndpointModel(
+    return endpoints.EndpointModel(
         endpoint,
         window=settings.window,
         requests=settings.endpoint.requests,
@@ -378,7 +374,7 @@ def open_embedder(wanted: str, settings: Settings, *, stored: str = "") -> Embed
     if is_address(wanted):
         endpoint = open_endpoint(wanted, settings)
         name, prompts = _choose_prompts(endpoint.address.model, "", stored)
-        return EndpointEmbedder(
+        return embedders.EndpointEmbedder(
             endpoint, requests=settings.endpoint.requests, name=name, prompts=prompts, cache_dir=settings.cache_dir
         )
     name, folder = catalogue.find_embedder(wanted, cache_dir=settings.cache_dir, stored=stored)
@@ -386,7 +382,7 @@ def open_embedder(wanted: str, settings: Settings, *, stored: str = "") -> Embed
         prompts = find_prompts(name, folder)
     else:
         name, prompts = _choose_prompts(name, folder if Path(folder).is_dir() else "", stored)
-    return SentenceEmbedder(
+    return embedders.SentenceEmbedder(
         folder,
         name=name,
         device=settings.device,

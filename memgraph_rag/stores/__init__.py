@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.display import show
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.stores import ladybug, neo4j
 from memgraph_rag.stores.base_store import BaseStore
 from memgraph_rag.stores.ladybug.lock import open_place
 from memgraph_rag.stores.shared.process_guard import OpeningProcess
@@ -60,10 +61,8 @@ def open_store(
     where = str(address)
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", where)
     if scheme is None:
-        from memgraph_rag.stores.ladybug.file import open_file
-        from memgraph_rag.stores.ladybug.store import LadybugStore
-
-        return LadybugStore(open_file(where, read_only=read_only), namespace=namespace, read_only=read_only)
+        file = ladybug.open_file(where, read_only=read_only)
+        return ladybug.LadybugStore(file, namespace=namespace, read_only=read_only)
     if scheme[1].lower() not in NEO4J_SCHEMES:
         raise SettingsError(
             f"Expected an address that begins with one of {', '.join(NEO4J_SCHEMES)}, or the path of a file, got "
@@ -77,19 +76,14 @@ def open_store(
             scheme=scheme[1],
         )
     _check_host(where)
-    from memgraph_rag.stores.neo4j.connection import connect
-    from memgraph_rag.stores.neo4j.store import Neo4jStore
-
     if password is None:
-        from memgraph_rag.stores.neo4j.server import read_credentials
-
-        user, password = read_credentials(where) or (user, None)
+        user, password = neo4j.read_credentials(where) or (user, None)
     secret = password if isinstance(password, SecretStr) else SecretStr(password or "")
     auth = None if user is None else (user, secret)
-    connection = connect(where, auth=auth, database=database, timeout_s=connect_timeout_s, read_only=read_only)
+    connection = neo4j.connect(where, auth=auth, database=database, timeout_s=connect_timeout_s, read_only=read_only)
     with ExitStack() as on_failure:
         on_failure.callback(connection.close)
-        store = Neo4jStore(connection, namespace=namespace, read_only=read_only)
+        store = neo4j.Neo4jStore(connection, namespace=namespace, read_only=read_only)
         on_failure.pop_all()
     return store
 

@@ -29,6 +29,7 @@ from memories import FOX, options
 from memgraph_rag import Limits, Memory
 from memgraph_rag.contracts import SplitDocument
 from memgraph_rag.errors import DocumentError, MemgraphRagError, SchemaMismatch
+from memgraph_rag.ingestion import list_known_layers
 from memgraph_rag.layers import extraction
 from memgraph_rag.layers.points import PointsLayer, bullets, is_useless_from_here
 from memgraph_rag.layers.question_pool import Pool, read_questions
@@ -36,7 +37,6 @@ from memgraph_rag.layers.relations import RelationsLayer
 from memgraph_rag.lexical.names import LONGEST_NAME
 from memgraph_rag.lexical.sentences import sentences
 from memgraph_rag.lexical.tokenize import keywords
-from memgraph_rag.memory import list_known_layers
 from memgraph_rag.models.files.journal import Journal
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeModels
 from memgraph_rag.text.citations import MAX_QUOTE, Quotes

@@ -31,7 +31,7 @@ from memories import FOX, RIVER
 
 from memgraph_rag.contracts import GraphStore
 from memgraph_rag.errors import MemgraphRagError
-from memgraph_rag.memory import list_known_layers
+from memgraph_rag.ingestion import list_known_layers
 from memgraph_rag.stores import open_store
 from memgraph_rag.stores.ladybug import file as ladybug_file
 from memgraph_rag.stores.ladybug.file import Execute, LadybugFile, open_file

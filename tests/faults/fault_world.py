@@ -20,7 +20,7 @@ from store_snapshot import Lines, whole_graph
 
 from memgraph_rag import Memory
 from memgraph_rag.contracts import Progress
-from memgraph_rag.memory import list_known_layers
+from memgraph_rag.ingestion import list_known_layers
 from memgraph_rag.models.files.journal import Journal, journal_key
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Generation, Prompt

@@ -2,3 +2,7 @@
 
 Read ``store.py`` first. The modules ``server``, ``home`` and ``distribution`` run a local server.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
