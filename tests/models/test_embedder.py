@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from memgraph_rag.errors import ModelError, ModelNotFound
+from memgraph_rag.models.embedders import embedder
 from memgraph_rag.models.embedders.calibration import EmbedderCalibration
 from memgraph_rag.models.embedders.embedder import SentenceEmbedder
 from memgraph_rag.models.files.catalogue import MINILM, find_embedder
@@ -68,6 +69,16 @@ def test_many_texts_keep_their_order(minilm):
     alone = np.concatenate([minilm.embed([text]) for text in texts[::15]])
     assert (many[::15] * alone).sum(axis=1).min() > 0.998
     assert torch.get_num_threads() == threads, "the caller keeps its cores"
+
+
+def test_many_texts_need_no_torch(minilm, monkeypatch):
+    name, folder = find_embedder(MINILM, cache_dir=Path())
+    bare = SentenceEmbedder(folder, name=name, device="cpu")
+    monkeypatch.setattr(embedder, "find_spec", lambda _: None)
+    texts = [f"Number {number} of many sentences about rabbits, rain and bridges." for number in range(20)]
+    many = bare.embed(texts)
+    assert bare._network is None
+    np.testing.assert_allclose(many[:3], minilm.embed(texts[:3]), atol=1e-5)
 
 
 @pytest.mark.parametrize(

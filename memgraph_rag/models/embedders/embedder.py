@@ -11,6 +11,7 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -140,14 +141,15 @@ class SentenceEmbedder:
         """Return the (n, d) float32 vectors of passages, rows L2-normalised.
 
         A text longer than a pass gets the mean direction of its windows. Many texts are embedded in the format
-        ``dtype``, so that a vector may differ a little from that of the text alone.
+        ``dtype``, so that a vector may differ a little from that of the text alone. Without torch it is float32.
         """
         return self._embed([self._prompts.passage + text for text in texts])
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        network = self.small_network if len(texts) < _FEW else self._fast_network()
+        is_small = len(texts) < _FEW or (self._runs_small and find_spec("torch") is None)
+        network = self.small_network if is_small else self._fast_network()
         return units(network.encode(texts))
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
