@@ -36,6 +36,13 @@ PRELOADED = [
     "memgraph_rag.memory",
     "memgraph_rag.stores.ladybug.store",
     "memgraph_rag.stores.neo4j.store",
+    # Systems that a memory finds by their entry points when it opens, which takes nearly two seconds.
+    "memgraph_rag.systems.baselines",
+    "memgraph_rag.systems.graphrag",
+    "memgraph_rag.systems.hipporag",
+    "memgraph_rag.systems.longrefiner",
+    "memgraph_rag.systems.raptor",
+    "memgraph_rag.systems.sprag",
 ]
 
 FOLDER = Path(__file__).parent
