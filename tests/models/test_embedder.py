@@ -52,7 +52,7 @@ def test_rows_are_normalised_and_near_meanings_are_near(minilm):
 
 
 def test_many_texts_turn_by_little_in_the_hardwares_own_numbers(minilm):
-    texts = [f"Number {number} of many sentences about rabbits, rain and bridges." for number in range(40)]
+    texts = [f"Number {number} of many sentences about rabbits, rain and bridges. " * 12 for number in range(40)]
     name, folder = find_embedder(MINILM, cache_dir=Path())
     exact = SentenceEmbedder(folder, name=name, device="cpu", dtype="float32")
     for dtype, least in (("auto", 0.998), ("int8", 0.998), ("bfloat16", 0.9998), ("int4", 0.9998)):
@@ -62,8 +62,18 @@ def test_many_texts_turn_by_little_in_the_hardwares_own_numbers(minilm):
         assert (exact.embed(texts) * fast).sum(axis=1).min() > least
 
 
+def test_pages_one_by_one_are_read_in_the_fast_format_in_the_end():
+    name, folder = find_embedder(MINILM, cache_dir=Path())
+    embedder = SentenceEmbedder(folder, name=name, device="cpu", dtype="bfloat16")
+    page = "A page about rabbits, rain and bridges. " * 100
+    vectors = [embedder.embed([page])[0] for _ in range(7)]
+    assert (vectors[0] == vectors[1]).all()
+    assert (vectors[0] != vectors[6]).any()
+    assert vectors[0] @ vectors[6] > 0.999
+
+
 def test_many_texts_keep_their_order(minilm):
-    texts = [f"{'long ' * (number % 17)}text about subject {number}" for number in range(150)]
+    texts = [f"{'very long ' * (number % 37)}text about subject {number}" for number in range(150)]
     threads = torch.get_num_threads()
     many = minilm.embed(texts)
     alone = np.concatenate([minilm.embed([text]) for text in texts[::15]])

@@ -35,7 +35,7 @@ __all__ = ["Network", "SentenceEmbedder"]
 
 _LoadedNetwork = TypeVar("_LoadedNetwork", bound="_Embedding")
 
-_FEW = 16  # for fewer texts, float32 takes no longer
+_LOADING_CHARACTERS = 24_000  # to read them without torch costs what its import and the choice of a format cost
 _SPECIAL_TOKENS = 2  # around a text; for a model with fewer, a pass is a little shorter than possible
 _TASK_CHARACTERS = 16_000  # of one pass, padding included: about 4,000 tokens
 
@@ -48,8 +48,8 @@ class SentenceEmbedder:
         name: the embedder's name in the store.
         device: "auto" takes a GPU if there is one.
         dtype: the format of the large products. "auto" is the fastest on a CPU by a trial, else ``choose_dtype``. The
-            mean cosine to the exact vectors is over 0.9999 with bfloat16 and 0.9996 with 8-bit integers. Few texts
-            are always embedded in float32.
+            mean cosine to the exact vectors is over 0.9999 with bfloat16 and 0.9996 with 8-bit integers. Questions,
+            and the first passages of a process, are always embedded in float32.
         prompts: the texts before questions and before passages.
         cache_dir: keeps the calibrations that were measured on this machine; None keeps none.
     """
@@ -74,6 +74,7 @@ class SentenceEmbedder:
         self._network: Network | None = None
         self._small: _Embedding | None = None
         self._fast: Network | None = None
+        self._read_characters = 0
         self._dimension = _read_declared_dimension(Path(folder))
         self.most_tokens = _read_declared_length(Path(folder))
         """The number of tokens of a text that one pass reads, without special tokens; 0 if the files do not say it."""
@@ -140,17 +141,16 @@ class SentenceEmbedder:
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Return the (n, d) float32 vectors of passages, rows L2-normalised.
 
-        A text longer than a pass gets the mean direction of its windows. Many texts are embedded in the format
-        ``dtype``, so that a vector may differ a little from that of the text alone. Without torch it is float32.
+        A text longer than a pass gets the mean direction of its windows. The first passages of a process are embedded
+        in float32, later ones in the format ``dtype``, if torch is installed: a vector may differ a little by call.
         """
-        return self._embed([self._prompts.passage + text for text in texts])
-
-    def _embed(self, texts: Sequence[str]) -> Matrix:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        is_small = len(texts) < _FEW or (self._runs_small and find_spec("torch") is None)
+        self._read_characters += sum(map(len, texts))
+        is_torch_missing = self._runs_small and find_spec("torch") is None
+        is_small = is_torch_missing or self._read_characters < _LOADING_CHARACTERS
         network = self.small_network if is_small else self._fast_network()
-        return units(network.encode(texts))
+        return units(network.encode([self._prompts.passage + text for text in texts]))
 
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
         """Return the (n, d) float32 vectors of questions, rows L2-normalised, to compare with vectors of ``embed``.
@@ -158,13 +158,14 @@ class SentenceEmbedder:
         They differ from those of ``embed`` if the model has another prompt for questions, or an encoder for them: a
         ``Router`` of sentence-transformers with the routes "query" and "document", as for Dragon.
         """
-        asked = [self._prompts.question + text for text in texts]
-        network = self.small_network if texts else None
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        network = self.small_network
         queries = network.for_queries() if isinstance(network, _LibraryNetwork) else None
-        return self._embed(asked) if queries is None else units(queries.encode(asked))
+        return units((queries or network).encode([self._prompts.question + text for text in texts]))
 
     def _fast_network(self) -> Network:
-        """Return the network in the number format for many texts."""
+        """Return the network in the number format for many texts, loaded and chosen at the first use."""
         from memgraph_rag.models.embedders.fastest_format import choose_format
 
         network = self.network
