@@ -20,7 +20,7 @@ def model(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.setattr("memgraph_rag.models.model_loader.SentenceEmbedder", lambda *_, **__: FakeEmbedder())
+    monkeypatch.setattr("memgraph_rag.models.embedders.SentenceEmbedder", lambda *_, **__: FakeEmbedder())
     folder = tmp_path / "rabbits"
     folder.mkdir()
     docs = [{"doc_id": f"d{n}", "title": f"T{n}", "text": f"Rabbit {n} ran."} for n in range(8)]

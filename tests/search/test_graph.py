@@ -64,6 +64,9 @@ class Shelf:
     def version(self) -> int:
         return self.writes
 
+    def keep_index(self, *_: object, **__: object) -> None:
+        """Keep none."""
+
     def list_indexed_segments(self, *, since: int) -> list[IndexedSegment]:
         segments = [segment for version, rows in self.written.values() if version > since for segment in rows]
         self.rows_read += len(segments)

@@ -98,7 +98,7 @@ def test_failed_opening_closes_connection(monkeypatch: pytest.MonkeyPatch) -> No
         raise StoreError("SHOW INDEXES was refused")
 
     made = SimpleNamespace(read=read, close=lambda: closed.append("closed"))
-    monkeypatch.setattr(neo4j_connection, "connect", lambda *_, **__: made)
+    monkeypatch.setattr("memgraph_rag.stores.neo4j.connect", lambda *_, **__: made)
     with pytest.raises(StoreError, match="refused"):
         open_store("neo4j://host", namespace="n", user="neo4j", password="a-password")
     assert closed == ["closed"]
