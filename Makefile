@@ -2,7 +2,7 @@
 #
 #   make demo       a story, four questions: walk, answers, citations
 #   make check      lint, types and the quick tests
-#   make test       lint, types and the tests, a real Neo4j included, in at most 10 minutes on two cores
+#   make test       lint, types and the tests, a real Neo4j included, in about 18 minutes on two cores
 #   make test-all   the rest too: Neo4j 5.26 whole, every strategy and architecture, adapters for agent frameworks
 #   make PYTHON=python3.12 …         another Python
 #   make fault-tests SHARE=0.05      a twentieth of everything; ONLY="kills crowd" and ENGINES=ladybug choose among it
@@ -48,7 +48,7 @@ check: $(VENV)/.has-test ## Lint, types and the tests that need neither a server
 quick-tests: $(VENV)/.has-test
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not server and not slow" $(CHECKED)
 
-test: $(VENV)/.has-test ## Lint, types and the tests of the first lane, in at most 10 minutes on two cores
+test: $(VENV)/.has-test ## Lint, types and the tests of the first lane, in about 18 minutes on two cores
 	@$(MAKE) --no-print-directory -j2 lint tests
 
 tests: $(VENV)/.has-test
