@@ -20,10 +20,10 @@ CORPORA = ("musique", "hotpotqa", "2wiki", "2wiki_hipporag", "musique_tune")
 def test_sample_holds_twenty_questions_with_their_evidence(name: str):
     folder = read_folder(samples.DATA / name)
     assert len(folder.questions) == 20
-    assert len(folder.with_evidence().questions) == 20
+    assert len(folder.keep_with_evidence().questions) == 20
     if name not in CORPORA:
         assert len({question.documents for question in folder.questions}) == 4
-        assert len(folder.needed().documents) == len(folder.documents)
+        assert len(folder.keep_searched_documents().documents) == len(folder.documents)
 
 
 @pytest.mark.parametrize("name", ["musique", "hotpotqa", "2wiki"])
