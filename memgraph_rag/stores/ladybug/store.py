@@ -22,6 +22,7 @@ from memgraph_rag.stores.ladybug import rewrite as ladybug_rewrite
 from memgraph_rag.stores.ladybug import sidecars as ladybug_sidecars
 from memgraph_rag.stores.ladybug.file import IN_MEMORY, Execute, LadybugFile
 from memgraph_rag.stores.shared import graph_reads, graph_writes, queries, relation_rows, relation_writes, rows, schema
+from memgraph_rag.stores.shared.document_languages import save_languages
 from memgraph_rag.stores.shared.document_reader import DOCUMENTS_TOGETHER, iterate_graphs
 from memgraph_rag.stores.shared.linked_segments import entity_masses, select_linked_hits
 from memgraph_rag.stores.shared.segment_words import SegmentWords
@@ -383,7 +384,7 @@ class LadybugStore(graph_writes.WrittenGraph):
                 execute(step.text.replace("$dimension", str(int(dimension))), {})
         if 0 < version < LANGUAGES_SINCE:
             for row in self._runner(execute)("read/list_namespaces"):
-                schema.save_languages(self.bind_namespace(row["namespace"])._runner(execute))
+                save_languages(self.bind_namespace(row["namespace"])._runner(execute))
         self._runner(execute)(
             "write/save_schema", schema_id=schema.SCHEMA_ID, version=max(steps), embedder=embedder, dimension=dimension
         )

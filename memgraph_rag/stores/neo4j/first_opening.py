@@ -15,11 +15,11 @@ from typing import Any
 from memgraph_rag.errors import StoreError
 from memgraph_rag.stores.neo4j.answers import segment_words
 from memgraph_rag.stores.shared import relation_writes
+from memgraph_rag.stores.shared.document_languages import save_languages
 from memgraph_rag.stores.shared.graph_reads import Run
 from memgraph_rag.stores.shared.relation_rows import make_embedding_columns
 from memgraph_rag.stores.shared.relation_writes import FindNear
 from memgraph_rag.stores.shared.rows import Columns, Create
-from memgraph_rag.stores.shared.schema import save_languages
 
 __all__ = ["await_indexes", "complete", "complete_words"]
 

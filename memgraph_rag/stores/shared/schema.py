@@ -1,7 +1,7 @@
-"""Checks whether this library can use a store, by the schema and the embedder that built it, and updates documents.
+"""Checks whether this library can use a store, by the schema and the embedder that built it.
 
-The module knows no engine and begins no transaction. Invariant: a store that passes holds embeddings of the given
-embedder, in a schema that this version of the library knows.
+The module knows no engine. Invariant: a store that passes holds embeddings of the given embedder, in a schema that this
+version of the library knows.
 """
 
 from __future__ import annotations
@@ -10,15 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from memgraph_rag.errors import SchemaMismatch, StoreReadOnly
-from memgraph_rag.lexical.language import detect_language
-from memgraph_rag.stores.shared.graph_reads import Run
 from memgraph_rag.types import make_id
 
-__all__ = ["SCHEMA_ID", "check", "check_current", "make_replaced_embeddings_error", "save_languages"]
+__all__ = ["SCHEMA_ID", "check", "check_current", "make_replaced_embeddings_error"]
 
 SCHEMA_ID = make_id("", "schema")
-
-_AT_ONCE = 500  # documents whose language is found together
 
 
 def check(stored: Mapping[str, Any], *, version: int, embedder: str, dimension: int, address: str) -> None:
@@ -69,13 +65,3 @@ def make_replaced_embeddings_error(address: str) -> SchemaMismatch:
         "Open it again, with the new embedder.",
         address=address,
     )
-
-
-def save_languages(run: Run) -> None:
-    """Store the language of each document of the namespace that has none, if its first segments make it clear."""
-    last = ""
-    while listed := run("read/list_unknown_languages", after=last, k=_AT_ONCE):
-        last = listed[-1]["id"]
-        languages = [{"id": row["id"], "language": detect_language("".join(row["texts"]))} for row in listed]
-        if known := [row for row in languages if row["language"]]:
-            run("write/save_languages", rows=known)
