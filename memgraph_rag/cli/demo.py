@@ -135,7 +135,7 @@ class _AnswerFile:
 
     def __init__(self, path: Path, *, about: tuple[str, ...]) -> None:
         self._path = path
-        self._list_dependencies = about
+        self._about = about
         try:
             self._answers: dict[str, dict[str, Any]] = dict(json.loads(path.read_text("utf-8")))
         except (OSError, ValueError, TypeError):
@@ -156,4 +156,4 @@ class _AnswerFile:
         self._answers.clear()
 
     def _key(self, question: str) -> str:
-        return sha256(json.dumps([*self._list_dependencies, question]).encode()).hexdigest()
+        return sha256(json.dumps([*self._about, question]).encode()).hexdigest()

@@ -145,7 +145,7 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
         with check_cache(cache_dir):
             made = cache_dir / "models" / f"{path.stem}-{sha256(path)[:12]}"
             return path.stem, str(_convert(path, made, progress))
-    if _is_on_hub(name):
+    if _accept_hub_name(name):
         return name, name
     raise ModelNotFound(
         f"Expected a model's name, folder or .gguf file, got {show(name)}. Known names: {', '.join(CATALOGUE)}; "
@@ -154,8 +154,8 @@ def find_language_model(name: str, *, cache_dir: Path, progress: Progress | None
     )
 
 
-def _is_on_hub(name: str) -> bool:
-    """Return whether a name has the form of a hub's, ``owner/name``; say then that it may be downloaded."""
+def _accept_hub_name(name: str) -> bool:
+    """Return whether a name has the form of a hub's, ``owner/name``; then log that it may be downloaded."""
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
         return False
     log.warning("loading %s from the model hub; what is not in the hub's cache is downloaded now", name)
@@ -329,7 +329,7 @@ def find_embedder(name: str, *, cache_dir: Path, stored: str = "") -> tuple[str,
     path = _expand_path(name)
     if path.is_dir():
         return path.name, str(path)
-    if _is_on_hub(name):
+    if _accept_hub_name(name):
         return name, name
     raise ModelNotFound(
         f"Expected a folder or owner/name of an embedder, or one of {', '.join(PACKAGED_EMBEDDERS)}, got {show(name)}.",
