@@ -397,12 +397,11 @@ class Memory:
         self._parts.process.require()
         question = validation.check_question(question)
         chosen = strategies.find_strategy(strategy) if strategy is not None else self._strategy
-        saved_questions = answering.saved_questions
         snapshot, is_default = answering.GraphSnapshot(self._parts.store), chosen is None
         chosen = chosen or answering.choose_strategy(question, snapshot.statistics(), self._parts.models.embedder)
         held = Scope(**scope)
         if keep_trace:
-            saved_questions.require_keepable(chosen, held)
+            answering.saved_questions.require_keepable(chosen, held)
         extent = self._parts.resolve_extent(held)
         checked = validation.check_limits(limits)
         style = validation.check_style(style)
@@ -411,9 +410,11 @@ class Memory:
             question, chosen, checked, extent, style, snapshot=snapshot, asks_turns=asks_turns
         )
         items = inspection.document_reading.add_places(items, snapshot.graph)
+        if keep_trace:
+            items = answering.saved_questions.keep_answers(items, self._parts.store, self.namespace)
         return telemetry.log_answer(
             "ask",
-            saved_questions.keep_answers(items, self._parts.store, self.namespace) if keep_trace else items,
+            items,
             has_content=self.settings.capture_content,
             strategy=chosen.name,
         )

@@ -182,8 +182,8 @@ class OpenMemory:
     @cached_property
     def reading(self) -> Reading:
         """The part that answers questions. It extracts relations only with a learning layer and a writable store."""
-        learning = next((layer for layer in self.layers if isinstance(layer, LearningLayer)), None)
-        extract = answering.Learning(self.store, self.models, learning) if learning else None
+        layers = () if self.store.read_only else self.layers
+        learning = next((layer for layer in layers if isinstance(layer, LearningLayer)), None)
         return answering.Reading(
             self.store,
             self.models,
@@ -192,7 +192,7 @@ class OpenMemory:
             answer_tokens=self.settings.answer_tokens,
             checks_speaker=self.settings.checks in ("all", "speaker"),
             checks_names=self.settings.checks in ("all", "names"),
-            extract=None if self.store.read_only else extract,
+            extract=answering.Learning(self.store, self.models, learning) if learning else None,
             remarks=facts.Remarks(self.search.facts),
             find_judge=lambda: self.models.turn_judge,
             find_phrases=self.models.find_phrases,
