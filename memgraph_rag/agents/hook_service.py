@@ -205,7 +205,9 @@ def _read_turns(client: str, event: str, given: Mapping[str, Any]) -> AgentSessi
     path, logs = given.get("transcript_path"), SESSION_LOGS.get(client)
     if not isinstance(path, str) or logs is None or not Path(path).is_file():
         return None
-    session = next(logs.read(Path(path)))
+    session = next(logs.read(Path(path)), None)
+    if session is None:
+        return None
     return AgentSession(client, _session_id(given) or session.id, session.folder, session.turns)
 
 
