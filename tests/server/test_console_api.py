@@ -66,6 +66,12 @@ def test_map_is_sent_as_arrays(served: Served) -> None:
     assert numbers[2 * count] == len(edges)
 
 
+@pytest.mark.parametrize(("operation", "number"), [("whole_map", "most"), ("around", "most"), ("statements", "limit")])
+def test_number_that_is_no_number_is_refused(post: Post, operation: str, number: str) -> None:
+    name = {"name": "Ann"} if operation == "around" else {}
+    assert number in post(operation, **name, **{number: True})["detail"]
+
+
 @pytest.mark.parametrize("connect", ["2026-07-28"], indirect=True)
 @in_loop
 async def test_page_of_a_thing_is_a_resource_with_its_data_inside(connect: Any) -> None:

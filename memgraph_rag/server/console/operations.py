@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from memgraph_rag.errors import DocumentError
 from memgraph_rag.server.console.readings import list_questions, read_around, read_document, read_question
@@ -89,7 +89,7 @@ def around(
         Literal["document", "entity", "question", "overview"] | None,
         Field(description="The kind of the thing, if things of several kinds have this name."),
     ] = None,
-    most: Annotated[int, Field(description="The most neighbours of each kind.", ge=1, le=_MOST_NEIGHBOURS)] = 40,
+    most: Annotated[StrictInt, Field(description="The most neighbours of each kind.", ge=1, le=_MOST_NEIGHBOURS)] = 40,
 ) -> Graph:
     """Return the neighbourhood of a thing with the ids of its nodes, so that a program can walk on from any of them."""
     return read_around(_memory(call).around(name, kind=kind, most=most))
@@ -98,7 +98,7 @@ def around(
 def whole_map(
     *,
     call: Call,
-    most: Annotated[int, Field(description="The most nodes.", ge=1, le=_MOST_ON_MAP)] = 20_000,
+    most: Annotated[StrictInt, Field(description="The most nodes.", ge=1, le=_MOST_ON_MAP)] = 20_000,
 ) -> bytes:
     """Return the map of the memory as bytes: the length of a JSON object, the object, and three arrays.
 
@@ -125,7 +125,7 @@ def statements(
     since: Since = "",
     until: Until = "",
     at: At = "",
-    limit: Annotated[int, Field(description="The most statements.", ge=1, le=_MOST_STATEMENTS)] = 1_000,
+    limit: Annotated[StrictInt, Field(description="The most statements.", ge=1, le=_MOST_STATEMENTS)] = 1_000,
 ) -> Statements:
     """Return what people said of themselves, and whether it still holds. The layer facts finds it."""
     scope = scope_fields(user=user, session=session, since=since, until=until, at=at)
