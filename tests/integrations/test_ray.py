@@ -214,7 +214,7 @@ def test_model_that_cannot_be_sent_is_refused(open_memory: OpenMemory) -> None:
 
 
 def test_cluster_that_does_not_answer_is_our_error() -> None:
-    with pytest.raises(ClusterError, match=r"Expected a Ray cluster at 127\.0\.0\.1:9, got none"):
+    with pytest.raises(ClusterError, match=r"Expected a Ray cluster at 127\.0\.0\.1:9, got no answer"):
         ray_pool._connect("127.0.0.1:9")
 
 
@@ -241,8 +241,8 @@ def test_process_reads_files_that_actors_do_not_see(
     open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = files_in(tmp_path, monkeypatch)
-    seen = SharedFile.at
-    monkeypatch.setattr(SharedFile, "at", lambda path: (file := seen(path)) and replace(file, changed_ns=0))
+    seen = SharedFile.find
+    monkeypatch.setattr(SharedFile, "find", lambda path: (file := seen(path)) and replace(file, changed_ns=0))
     read_here: list[Path] = []
     monkeypatch.setattr(files, "_read_bytes", reading_noted(read_here))
     memory = open_memory("unseen", layers=("entities",))
