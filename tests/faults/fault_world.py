@@ -22,6 +22,8 @@ from memgraph_rag import Memory
 from memgraph_rag.contracts import Progress
 from memgraph_rag.ingestion import list_known_layers
 from memgraph_rag.models.files.journal import Journal, journal_key
+from memgraph_rag.systems.raptor.clusters import ClustersLayer
+from memgraph_rag.systems.raptor.soft_clusters import Clustering
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.types import Generation, Prompt
 
@@ -42,6 +44,12 @@ TEXTS = {
     ("mill", 2): "Tom bought the mill. Ann lent him the money. The Miller moved to Rome. Rome was far away.",
 }
 
+ONE_CLUSTER = ClustersLayer(clustering=Clustering(dimensions=64))
+"""RAPTOR's layer without UMAP, which compiles itself for 15 s in each process: up to 65 segments are one cluster."""
+
+LAYERS = [ONE_CLUSTER if name == ONE_CLUSTER.name else name for name in list_known_layers()]
+"""All layers."""
+
 SECONDS_PER_PROMPT = 0.004  # so that a kill can fall between two of them
 
 
@@ -61,7 +69,7 @@ class Place:
             neo4j={name: value for name, value in self.address.items() if name != "address"},
             namespace=self.namespace,
             cache_dir=self.cache,
-            **options(**{"model": model, "layers": list_known_layers(), **changes}),
+            **options(**{"model": model, "layers": LAYERS, **changes}),
         )
 
 
