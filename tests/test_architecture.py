@@ -279,13 +279,10 @@ def test_memory_of_the_core_loads_no_system() -> None:
     assert done.stdout.splitlines() == ["[]", "True"]
 
 
-def test_importing_takes_under_0_3_s() -> None:
-    program = "import time; began = time.perf_counter(); import memgraph_rag; print(time.perf_counter() - began)"
-    taken = [
-        float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
-        for _ in range(3)
-    ]
-    assert min(taken) < 0.3
+def test_importing_the_package_imports_one_module_of_it() -> None:
+    program = "import sys, memgraph_rag; print(*(name for name in sys.modules if name.startswith('memgraph_rag')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["memgraph_rag"]
 
 
 # ── public names ─────────────────────────────────────────────────────────────────────────────────────────────
