@@ -2,8 +2,8 @@
 #
 #   make demo       a story, four questions: walk, answers, citations
 #   make check      lint, types and the quick tests
-#   make test       lint, types and the tests, a real Neo4j included, in about 18 minutes on two cores
-#   make test-all   the rest too: Neo4j 5.26 whole, every strategy and architecture, adapters for agent frameworks
+#   make test       lint and the tests, a real Neo4j included
+#   make test-all   types and the rest too: Neo4j 5.26 whole, every strategy and architecture, adapters for agent frameworks
 #   make PYTHON=python3.12 …         another Python
 #   make fault-tests SHARE=0.05      a twentieth of everything; ONLY="kills crowd" and ENGINES=ladybug choose among it
 #   make bench-retrieval SETS=DIR    the full question sets in DIR/musique …, not the samples in benchmarks/data
@@ -33,7 +33,7 @@ TORCH_COST = $$(grep -q cpu $(VENV)/.torch && echo "0.2 GB of torch: about 2 min
   echo "as much as 3 GB of torch with CUDA: about 5 minutes")
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check quick-tests test tests test-all test-rest full-tests test-integrations test-mcp-conformance coverage fault-tests lint format docs bench bench-retrieval bench-turns bench-updates
+.PHONY: help demo check quick-tests test test-all test-rest full-tests test-integrations test-mcp-conformance coverage fault-tests lint style types format docs bench bench-retrieval bench-turns bench-updates
 .PHONY: release-check gpu scorecard scorecard-full bench-answers bench-systems clean distclean
 
 help: ## This list
@@ -48,13 +48,12 @@ check: $(VENV)/.has-test ## Lint, types and the tests that need neither a server
 quick-tests: $(VENV)/.has-test
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not server and not slow" $(CHECKED)
 
-test: $(VENV)/.has-test ## Lint, types and the tests of the first lane, in about 18 minutes on two cores
-	@$(MAKE) --no-print-directory -j2 lint tests
-
-tests: $(VENV)/.has-test
+# Types are left to make check and CI: pyright would take one of the two cores for minutes.
+test: style ## Lint and the tests of the first lane
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "not full" --durations=25
 
-test-all: ## All there is: make test, and then what it leaves out
+test-all: ## All there is: types, make test, and then what it leaves out
+	@$(MAKE) --no-print-directory types
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-rest
 
@@ -78,10 +77,14 @@ fault-tests: $(VENV)/.has-test ## Kills, lost servers, full disks, crowds and fu
 	@$(BIN)/python tests/faults/long.py --share $(SHARE) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(ENGINES),--engines $(ENGINES)) --fuzz-seconds $(FUZZ_SECONDS)
 
-lint: $(VENV)/.has-test ## Lint, format, types and commit messages
+lint: style types ## Lint, format, commit messages and types
+
+style: $(VENV)/.has-test
 	@.githooks/commit-msg --since $(MESSAGES_SINCE)
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
+
+types: $(VENV)/.has-test
 	@$(BIN)/pyright --pythonpath $(BIN)/python
 
 format: $(VENV)/.has-test ## Format the code
