@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from lanes import reason_for_full
+from lanes import DIFFERS_ON_5_26, SECOND, reason_for_full
 from tables import table
+
+from memgraph_rag.testing import store_suite
+
+FOLDER = Path(__file__).parent
 
 
 def lane_of(place: str, *marks: str, **values: Any) -> str:
@@ -48,6 +55,26 @@ def test_item_has_lane(place: str, values: dict[str, Any], lane: str) -> None:
 
 def test_what_protects_data_is_in_first_lane_on_each_engine() -> None:
     assert lane_of("tests/test_memory.py::test_x[neo4j-2026]", "data", open_memory="neo4j") == "first"
+
+
+def list_tests() -> list[str]:
+    """Return the ids of all test functions, without parameters."""
+    suite = list(Path(store_suite.__file__).parent.glob("*.py"))
+    files = [(file.relative_to(FOLDER).as_posix(), file) for file in FOLDER.rglob("test_*.py")]
+    files += [(place, file) for place in ("stores/test_store_suite.py", "test_minimal_store.py") for file in suite]
+    return [
+        f"tests/{place}::{node.name}"
+        for place, file in files
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def test_each_pattern_fits_a_test() -> None:
+    """A renamed test would change its lane in silence."""
+    tests = list_tests()
+    patterns = [pattern.partition(r"\[")[0] for pattern in (*SECOND, *DIFFERS_ON_5_26)]
+    assert [pattern for pattern in patterns if not any(re.match(pattern, test) for test in tests)] == []
 
 
 def test_table_lists_each_row_that_fails() -> None:

@@ -223,7 +223,7 @@ def test_damaged_document_stops_reembedding_before_change(stores: list[GraphStor
     assert store.find_nearest(vectors(["x"], DIMENSION)[0], k=1)
 
 
-def test_between_the_switch_and_the_indexes_vectors_are_searched_exactly(
+def test_vectors_are_searched_exactly_between_switch_and_indexes(
     engine: str, stores: list[GraphStore], place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if engine == "ladybug":
