@@ -33,7 +33,7 @@ def ask(
         str | None,
         typer.Option(
             help="Reading strategy: walk (default), overviews (default for questions about all documents, if overviews "
-            "exist), pecan, qrmem, qrmem_te, qrmem_ges, top_k; from systems: raptor, raptor_traversal, graphrag_local, "
+            "exist), pecan, qrmem, top_k; from systems: raptor, raptor_traversal, graphrag_local, "
             "graphrag_global, graphrag_drift, hipporag, hipporag2, longrefiner, sprag, full_context, sliding_window, "
             "llmlingua, longllmlingua, llmlingua2, selective_context, memwalker."
         ),

@@ -15,7 +15,7 @@ from memgraph_rag.errors import StrategyError
 from memgraph_rag.plugins import find_parts, make_part
 from memgraph_rag.strategies.overviews import Overviews
 from memgraph_rag.strategies.pecan import Pecan
-from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
+from memgraph_rag.strategies.qrmem import Qrmem
 from memgraph_rag.strategies.top_k import TopK
 from memgraph_rag.strategies.walk import Walk
 
@@ -35,12 +35,13 @@ CORE: Mapping[str, Callable[..., Strategy]] = {
     "walk": Walk,
     "pecan": Pecan,
     "qrmem": Qrmem,
-    "qrmem_te": EntityTrial,
-    "qrmem_ges": GraphExpansion,
     "top_k": TopK,
     "overviews": Overviews,
 }
 """The strategies of the core, by name."""
+
+_VARIANTS = {"qrmem_te": "TE", "qrmem_ges": "GES"}
+"""Names of older versions, which are variants of ``qrmem`` now."""
 
 
 def list_known_strategies() -> dict[str, Callable[..., Strategy]]:
@@ -63,6 +64,12 @@ def find_strategy(wanted: str | Strategy, **arguments: Any) -> Strategy:
         strategy = cast("Strategy", wanted)
         _check_signature(strategy)
         return strategy
+    if isinstance(wanted, str) and wanted in _VARIANTS:
+        raise StrategyError(
+            f'Expected qrmem with a variant, got {wanted}: Qrmem("{_VARIANTS[wanted]}") of '
+            f"memgraph_rag.strategies.qrmem, or evaluate --set qrmem.variant={_VARIANTS[wanted]}.",
+            name=wanted,
+        )
     raise StrategyError(
         f"Expected a strategy out of {', '.join(list_known_strategies())}, or an object with a name and read(), got "
         f"{show(wanted)}.",

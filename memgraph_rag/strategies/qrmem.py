@@ -4,9 +4,9 @@ The graph guides the reading; only segments are read. The module knows graph, se
 contracts. Invariants: a segment is read at most once; the first segments, those of the question's entities, are never
 dropped from the window; a relation is followed at most once.
 
-Three classes continue in three ways: ``Qrmem`` follows the relation nearest to what is missing (the paper's KN);
-``EntityTrial`` reads segments that name what the model asks for (TE); ``GraphExpansion`` follows relations nearest to
-the question, without reading, and writes one better query from them (GES).
+The paper has three variants. KN, the navigation, follows the relation nearest to what is missing. TE, the entity trial,
+reads segments that name what the model asks for. GES, the graph expansion search, follows relations nearest to the
+question, without reading, and writes one better query from them.
 
 Source: QRMeM (EMNLP Findings 2024), algorithm 1 and appendix E; ``docs/decisions`` decides what it leaves open. Its
 code was never released.
@@ -14,14 +14,13 @@ code was never released.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar, Protocol
-
-from typing_extensions import override
+from typing import ClassVar, Literal, Protocol, get_args
 
 from memgraph_rag.contracts import ReadingContext, query_vectors
+from memgraph_rag.display import show
+from memgraph_rag.errors import SettingsError
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.strategies.flat import read_in_order
 from memgraph_rag.strategies.frontier import MOST_NAMING, Finding, MentionFrontier, RelationFrontier
@@ -30,10 +29,13 @@ from memgraph_rag.strategies.token_budget import start_set
 from memgraph_rag.strategies.working_set import WorkingSet
 from memgraph_rag.types import Segment, Step, StopReason, entity_id
 
-__all__ = ["EntityTrial", "GraphExpansion", "Qrmem"]
+__all__ = ["Qrmem", "Variant"]
 
-_ROUNDS = 8
-_MOST_TOKENS = 4096  # of the segments in the window: L of the paper's models
+Variant = Literal["KN", "TE", "GES"]
+"""How the reading goes on: navigation, entity trial or graph expansion search."""
+
+_LEAST_COSINE = 0.3  # between the question and a relation that the expansion follows
+_MOST_EXPANDED = 5  # results of the expansion's query that are read
 _MOST_FOUND = 32  # results of a search in place of segments of entities
 _MOST_NAMES = 12  # the last current entities in a query: the embedder reads no long list
 
@@ -76,76 +78,39 @@ class _Task:
         return list(dict.fromkeys([*named, *_find_listed(self._names, self.context)]))
 
 
-class _Navigator(ABC):
-    """The common part of KN and TE: read first segments, then the segments that a guide finds.
+class Qrmem:
+    """QRMeM's reading by one of its three variants.
+
+    KN and TE read all segments that name entities of the question, and then what is missing; GES reads the results of
+    one query.
 
     Args:
-        rounds: the largest number of rounds after the first segments (the trials of figure 4).
-        most_tokens: most tokens of segments in the window (L of the paper).
+        variant: KN is the reflection-based navigation of algorithm 1.
+        rounds: the largest number of rounds after the first segments (the trials of figure 4); for GES, of relations.
+        most_tokens: most tokens of segments in the window (L of the paper). KN and TE.
         start_tokens: most tokens of the first segments. The default is ``most_tokens``, as in the paper: the first
-            segments may fill the window, and then nothing is added.
+            segments may fill the window, and then nothing is added. KN and TE.
         asks_names: whether the model lists the names of the question, in addition to those of the recognizer.
-    """
-
-    _reflects = True
-
-    def __init__(
-        self,
-        *,
-        rounds: int = _ROUNDS,
-        most_tokens: int = _MOST_TOKENS,
-        start_tokens: int | None = None,
-        asks_names: bool = True,
-    ) -> None:
-        self._rounds = rounds
-        self._most_tokens = most_tokens
-        self._start_tokens = most_tokens if start_tokens is None else min(start_tokens, most_tokens)
-        self._asks_names = asks_names
-
-    def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield the first segments, read in one pass, then the segments of each round; see ``Strategy.read``.
-
-        A round yields one or more segments, each read in its own pass. The first segments are all segments that name
-        entities of the question (S_imp), nearest first, as far as ``start_tokens`` holds them; without such segments
-        they are the results of a search. There is no step if no segment is found or fits.
-        """
-        task = _Task(question, context, asks_names=self._asks_names)
-        entity_ids = task.find_entities()
-        start = start_set(
-            _find_first(task, entity_ids),
-            context.session,
-            context.limits,
-            most_tokens=self._start_tokens,
-            leaves_room=False,
-        )
-        if start:
-            working_set = WorkingSet(context, most_tokens=self._most_tokens)
-            verdict = GeneratedVerdict(context.session, tells_reason=self._reflects)
-            yield from _read_rounds(self._guide(task, entity_ids), start, working_set, verdict, self._rounds)
-
-    @abstractmethod
-    def _guide(self, task: _Task, entity_ids: Sequence[str]) -> _Guide:
-        """Return the guide for a question with these entities."""
-
-
-class Qrmem(_Navigator):
-    """The reflection-based navigation (KN) of algorithm 1.
-
-    Args:
+        reflects: whether the next relation's query contains what the model says is missing; the model's judgement ends
+            the reading in both cases. KN and TE.
         extracts_first: whether entities and relations that bear on the question are extracted from the first segments
             before the model is asked, if ``extract`` is given. It costs a page of generated text. The paper: True, from
-            all segments, for each question.
+            all segments, for each question. KN.
         updates: how often relations that matter to the question are extracted from the read segments, if ``extract`` is
             given. Each time costs a page of generated text. With 0 the graph is the paper's initialisation: it was
             built before the question. Its relations come from a pool of questions only if ``RelationsLayer`` got one.
-        open_entities: whether to follow relations to entities that only a language model found.
-        reflects: whether the next relation's query contains what the model says is missing; the model's judgement ends
-            the reading in both cases.
-        rounds, most_tokens, start_tokens, asks_names: as for ``_Navigator``.
+            KN.
+        open_entities: whether to follow relations to entities that only a language model found. KN.
+
+    Attributes:
+        requires: the layers that the variant reads.
+        quotes_unread: whether a step may quote a relation whose segment is not read.
+
+    Raises:
+        SettingsError: no variant has this name.
     """
 
     name = "qrmem"
-    requires = ("relations",)
     follows_paper = True
     ablations: ClassVar = {
         "without_update": {"updates": 0},
@@ -156,9 +121,10 @@ class Qrmem(_Navigator):
 
     def __init__(
         self,
+        variant: Variant = "KN",
         *,
-        rounds: int = _ROUNDS,
-        most_tokens: int = _MOST_TOKENS,
+        rounds: int = 8,
+        most_tokens: int = 4096,
         start_tokens: int | None = None,
         asks_names: bool = True,
         reflects: bool = True,
@@ -166,79 +132,48 @@ class Qrmem(_Navigator):
         updates: int = 1,
         open_entities: bool = True,
     ) -> None:
-        super().__init__(rounds=rounds, most_tokens=most_tokens, start_tokens=start_tokens, asks_names=asks_names)
+        if variant not in get_args(Variant):
+            raise SettingsError(
+                f"Expected a variant of qrmem out of {', '.join(get_args(Variant))}, got {show(variant)}."
+            )
+        self.requires = ("entities",) if variant == "TE" else ("relations",)
+        self.quotes_unread = variant == "GES"
+        self._variant = variant
+        self._rounds = rounds
+        self._most_tokens = most_tokens
+        self._start_tokens = most_tokens if start_tokens is None else min(start_tokens, most_tokens)
+        self._asks_names = asks_names
         self._reflects = reflects
         self._extracts_first = extracts_first
-        self.updates = updates
+        self._updates = updates
         self._open_entities = open_entities
 
-    @override
-    def _guide(self, task: _Task, entity_ids: Sequence[str]) -> _Guide:
-        context = task.context
-        frontier = RelationFrontier(context.graph, entity_ids, context.documents, open_entities=self._open_entities)
-        return _Navigation(task, frontier, self.updates, extracts_first=self._extracts_first)
-
-
-class EntityTrial(_Navigator):
-    """The entity trial (TE): the model names what to look up, and all segments with these names are read; no relations.
-
-    Args:
-        rounds, most_tokens, start_tokens, asks_names: as for ``_Navigator``.
-    """
-
-    name = "qrmem_te"
-    requires = ("entities",)
-    follows_paper = True
-
-    @override
-    def _guide(self, task: _Task, entity_ids: Sequence[str]) -> _Guide:
-        return _Trial(task, MentionFrontier(task.context.graph, entity_ids, task.context.documents))
-
-
-class GraphExpansion:
-    """The graph expansion (GES): the nearest relations help the model to write a better query, whose results are read.
-
-    Args:
-        rounds: how many relations are followed at most.
-        threshold: smallest cosine between the question and a relation that is followed.
-        k: how many segments are read.
-        asks_names: as for ``_Navigator``.
-    """
-
-    name = "qrmem_ges"
-    requires = ("relations",)
-    follows_paper = True
-    quotes_unread = True
-
-    def __init__(self, *, rounds: int = _ROUNDS, threshold: float = 0.3, k: int = 5, asks_names: bool = True) -> None:
-        self._rounds = rounds
-        self._asks_names = asks_names
-        self._threshold = threshold
-        self._k = k
-
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
-        """Yield one step for each result of the better query, best first; see ``Strategy.read``.
+        """Yield the steps of the variant; see ``Strategy.read``.
 
-        The first step's reason is the sentence that the model adds to the question. It is empty, and the question alone
-        is searched, if no relation is near enough or the model's reply is not usable. The followed relations make no
-        step. Reading ends before the first result that does not fit the window.
+        KN and TE yield the first segments, read in one pass, then the segments of each round, each read in its own
+        pass. The first segments are all segments that name entities of the question (S_imp), nearest first, as far as
+        ``start_tokens`` holds them; without such segments they are the results of a search. There is no step if no
+        segment is found or fits.
         """
-        entity_ids = _Task(question, context, asks_names=self._asks_names).find_entities()
-        frontier = RelationFrontier(context.graph, entity_ids, context.documents)
-        vector = query_vectors(context.embedder, [question])[0]
-        facts: list[str] = []
-        while len(facts) < self._rounds:
-            edge = frontier.follow(vector)
-            if edge is None or edge.score < self._threshold:
-                break
-            facts.append(edge.relation.description)
-        wanted = (
-            ask(context.session, _ELABORATE.format(facts="\n".join(f"* {fact}" for fact in facts))) if facts else ""
-        )
-        evidence_list = context.search.find(f"{question} {wanted}".strip(), k=self._k, documents=context.documents)
-        steps = read_in_order([(evidence.segment, evidence.score) for evidence in evidence_list], context)
-        for place, (step,) in enumerate(steps):
-            yield (replace(step, reason=wanted) if place == 0 else step,)
+        task = _Task(question, context, asks_names=self._asks_names)
+        entity_ids = task.find_entities()
+        if self._variant == "GES":
+            yield from _read_expansion(task, entity_ids, self._rounds)
+            return
+        first = _find_first(task, entity_ids)
+        start = start_set(first, context.session, context.limits, most_tokens=self._start_tokens, leaves_room=False)
+        if start:
+            working_set = WorkingSet(context, most_tokens=self._most_tokens)
+            verdict = GeneratedVerdict(context.session, tells_reason=self._reflects)
+            yield from _read_rounds(self._guide(task, entity_ids), start, working_set, verdict, self._rounds)
+
+    def _guide(self, task: _Task, entity_ids: Sequence[str]) -> _Guide:
+        graph, documents = task.context.graph, task.context.documents
+        if self._variant == "TE":
+            return _Trial(task, MentionFrontier(graph, entity_ids, documents))
+        frontier = RelationFrontier(graph, entity_ids, documents, open_entities=self._open_entities)
+        return _Navigation(task, frontier, self._updates, extracts_first=self._extracts_first)
 
 
 class _Navigation:
@@ -319,6 +254,31 @@ def _find_first(task: _Task, entity_ids: Sequence[str]) -> Iterable[Segment]:
     return segments or [
         evidence.segment for evidence in task.context.search.find(question, k=_MOST_FOUND, documents=documents)
     ]
+
+
+def _read_expansion(task: _Task, entity_ids: Sequence[str], rounds: int) -> Iterator[tuple[Step, ...]]:
+    """Yield one step for each result of the expansion's query, best first.
+
+    The first step's reason is the sentence that the model adds to the question. It is empty, and the question alone is
+    searched, if no relation is near enough or the model's reply is not usable. The followed relations make no step.
+    Reading ends before the first result that does not fit the window.
+    """
+    question, context = task.question, task.context
+    frontier = RelationFrontier(context.graph, entity_ids, context.documents)
+    vector = query_vectors(context.embedder, [question])[0]
+    facts: list[str] = []
+    while len(facts) < rounds:
+        edge = frontier.follow(vector)
+        if edge is None or edge.score < _LEAST_COSINE:
+            break
+        facts.append(edge.relation.description)
+    listed = "\n".join(f"* {fact}" for fact in facts)
+    wanted = ask(context.session, _ELABORATE.format(facts=listed)) if facts else ""
+    query = f"{question} {wanted}".strip()
+    evidence_list = context.search.find(query, k=_MOST_EXPANDED, documents=context.documents)
+    steps = read_in_order([(evidence.segment, evidence.score) for evidence in evidence_list], context)
+    for place, (step,) in enumerate(steps):
+        yield (replace(step, reason=wanted) if place == 0 else step,)
 
 
 def _read_rounds(

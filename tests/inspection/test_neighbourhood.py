@@ -13,7 +13,7 @@ from memories import FOX, LONG, RIVER, options
 from memgraph_rag import Action, Document, Memory, Receipt
 from memgraph_rag.errors import DocumentNotFound, QuestionNotFound, SettingsError, StrategyError
 from memgraph_rag.inspection.neighbourhood import _MOST_CHARACTERS
-from memgraph_rag.strategies.qrmem import GraphExpansion
+from memgraph_rag.strategies.qrmem import Qrmem
 from memgraph_rag.types import Entity, InformationPoint, Neighbourhood, Segment
 
 MET = "Ann met Tom at the old mill. Tom gave Ann a wooden box. Tom Miller saw Ann. The Miller lent Tom a boat."
@@ -163,11 +163,11 @@ def test_question_of_a_document_replaced_meanwhile_is_not_kept(memory: Memory) -
 
 def test_keeping_refuses_a_strategy_that_quotes_what_it_did_not_read(memory: Memory) -> None:
     with pytest.raises(StrategyError, match="quotes only text that it reads"):
-        memory.ask(QUESTION, strategy=GraphExpansion(), keep_trace=True)
+        memory.ask(QUESTION, strategy=Qrmem("GES"), keep_trace=True)
     assert memory.questions() == []
 
 
-@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != GraphExpansion.name])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_trace_of_each_strategy_is_kept_whole(memory: Memory, strategy: str) -> None:
     answer = memory.ask(QUESTION, strategy=strategy, keep_trace=True)
     assert [question.answer for question in memory.questions()] == [answer]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import get_args
 
 import pytest
 from hand_made import HandMadeGraph, HandMadeSearch, HandMadeSession, OneVector, ids, relation, segment
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 from tables import table
 
 from memgraph_rag.contracts import ReadingContext, Strategy
-from memgraph_rag.strategies.qrmem import EntityTrial, GraphExpansion, Qrmem
+from memgraph_rag.errors import SettingsError, StrategyError
+from memgraph_rag.strategies import find_strategy, list_required_layers
+from memgraph_rag.strategies.qrmem import Qrmem, Variant
 from memgraph_rag.types import OPEN_KIND, Entity, Limits, Node, Relation, Segment, Step, StopReason, entity_id
 
 QUESTION = "Where does the sister of Ann live?"
@@ -157,8 +160,8 @@ class Listing(HandMadeGraph):
     ("strategy", "replies"),
     [
         (Qrmem(), ["Ann, The red mill", YES]),
-        (EntityTrial(), ["Ann, The red mill", YES]),
-        (EntityTrial(asks_names=False), [NO, "the red mill", YES]),
+        (Qrmem("TE"), ["Ann, The red mill", YES]),
+        (Qrmem("TE", asks_names=False), [NO, "the red mill", YES]),
     ],
 )
 def test_names_listed_by_the_model_lead_to_segments(strategy: Strategy, replies: list[str]) -> None:
@@ -357,7 +360,7 @@ def test_segments_of_a_fused_relation_are_read_together() -> None:
 
 def test_entity_trial_reads_all_segments_of_requested_entities() -> None:
     session = HandMadeSession(replies=["-1 Where Cay lives.", "Cay", "-1 Who Eve is.", "Eve", YES])
-    strategy = EntityTrial(asks_names=False, start_tokens=14)
+    strategy = Qrmem("TE", asks_names=False, start_tokens=14)
     steps = read(strategy, session=session, graph=world(similarity={"s3": 0.5}))
     assert ids(steps) == ["s0", "s3", "s2", "s4"]
     assert [step.reason for step in steps] == ["Where Cay lives.", "", "Who Eve is.", ""]
@@ -366,7 +369,7 @@ def test_entity_trial_reads_all_segments_of_requested_entities() -> None:
 
 def test_entity_trial_ends_when_all_requested_segments_are_read() -> None:
     session = HandMadeSession(replies=[NO, "Ann"])
-    steps = read(EntityTrial(asks_names=False), session=session)
+    steps = read(Qrmem("TE", asks_names=False), session=session)
     assert ids(steps) == ["s0", "s1", "s4"]
     assert steps[-1].stop is StopReason.EXHAUSTED
 
@@ -374,18 +377,18 @@ def test_entity_trial_ends_when_all_requested_segments_are_read() -> None:
 def test_graph_expansion_reads_results_of_one_query_of_relations() -> None:
     session = HandMadeSession(replies=["Where do Cay and Dan live?"])
     search = HandMadeSearch(shelf(6), named=["Ann"])
-    steps = read(GraphExpansion(asks_names=False, k=2, threshold=0.6), session=session, search=search)
+    steps = read(Qrmem("GES", asks_names=False), session=session, search=search)
     ((request, _, _),) = session.requests
     assert [edge.description in request for edge in WAY] == [True, True, True, False]
     assert search.queries == [f"{QUESTION} Where do Cay and Dan live?"]
-    assert ids(steps) == ["s0", "s1"]
-    assert [step.p_yes for step in steps] == [None, None]
+    assert ids(steps) == ["s0", "s1", "s2", "s3", "s4"]
+    assert {step.p_yes for step in steps} == {None}
 
 
 def test_graph_expansion_without_relations_is_the_search_itself() -> None:
     session = HandMadeSession()
     search = HandMadeSearch(shelf(6), named=["Ann"])
-    read(GraphExpansion(asks_names=False), graph=world(relations=[]), session=session, search=search)
+    read(Qrmem("GES", asks_names=False), graph=world(relations=[]), session=session, search=search)
     assert (session.requests, search.queries) == ([], [QUESTION])
 
 
@@ -409,17 +412,17 @@ def graphs(draw: st.DrawFn) -> HandMadeGraph:
 
 
 @settings(deadline=None)
-@pytest.mark.parametrize("kind", [Qrmem, EntityTrial, GraphExpansion])
+@pytest.mark.parametrize("variant", get_args(Variant))
 @given(
     graph=graphs(),
     window=st.integers(1, 6),
     most=st.one_of(st.none(), st.integers(1, 4)),
     replies=st.lists(st.sampled_from(["Ben", "-1 Cay lives there", "", "No", "-2 Dan"]), max_size=9),
 )
-def test_bounds(kind: type, graph: HandMadeGraph, window: int, most: int | None, replies: list[str]) -> None:
+def test_bounds(variant: Variant, graph: HandMadeGraph, window: int, most: int | None, replies: list[str]) -> None:
     def again() -> list[Step]:
         session = HandMadeSession(window=14 * window, replies=replies)
-        return read(kind(), graph=graph, session=session, limits=Limits(nodes=most))
+        return read(Qrmem(variant), graph=graph, session=session, limits=Limits(nodes=most))
 
     steps = again()
     assert len(set(ids(steps))) == len(steps), "each segment at most once"
@@ -428,3 +431,24 @@ def test_bounds(kind: type, graph: HandMadeGraph, window: int, most: int | None,
     for before, after in pairwise(steps):
         assert set(after.dropped) <= set(ids(steps)) - {after.node.id}
         assert before.stop is None
+
+
+@table("name", ["qrmem_te", "qrmem_ges"])
+def test_names_of_variants_lead_to_their_argument(name: str) -> None:
+    variant = name.removeprefix("qrmem_").upper()
+    with pytest.raises(StrategyError, match=f"qrmem.variant={variant}"):
+        find_strategy(name)
+    assert find_strategy("qrmem", variant=variant).name == "qrmem"
+
+
+def test_unknown_variant_is_refused() -> None:
+    with pytest.raises(SettingsError, match="KN, TE, GES"):
+        find_strategy("qrmem", variant="te")
+
+
+def test_entity_trial_needs_no_relations() -> None:
+    assert [list_required_layers(Qrmem(variant)) for variant in get_args(Variant)] == [
+        ("relations",),
+        ("entities",),
+        ("relations",),
+    ]
