@@ -11,7 +11,9 @@ from all_strategies import STRATEGIES
 from memories import OpenMemory, options
 
 from memgraph_rag import Answer, Memory
+from memgraph_rag.contracts import Strategy
 from memgraph_rag.errors import SettingsError
+from memgraph_rag.strategies.qrmem import Qrmem
 from memgraph_rag.testing import FakeLanguageModel
 from memgraph_rag.testing.fakes import FakeSession
 from memgraph_rag.types import InformationPoint, Overview
@@ -73,8 +75,8 @@ def leaks(memory: Memory, answer: Answer) -> list[str]:
     return [text for text in (*heard, repr(answer)) if MARK in text]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_no_strategy_reads_what_was_said_later(memory: Memory, strategy: str) -> None:
+@pytest.mark.parametrize("strategy", [*STRATEGIES, Qrmem("TE"), Qrmem("GES")])
+def test_no_strategy_reads_what_was_said_later(memory: Memory, strategy: str | Strategy) -> None:
     for question in (QUESTION, "Where do I live now, with a box?"):
         answer = memory.ask(question, strategy=strategy, at=AT)
         assert leaks(memory, answer) == []
