@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from memgraph_rag.cli.evaluate import make_reader
+from memgraph_rag.cli.evaluate import _layer, make_reader
 from memgraph_rag.evaluation.tables import find_table, list_known_tables
 from memgraph_rag.memory import Memory
+from memgraph_rag.settings import Settings
 from memgraph_rag.testing import FakeLanguageModel
 
 TEXT = "Ann Lee found a fox. It rained all day. The fox slept in the shed. Tom Ray went home. " * 3
@@ -234,8 +235,9 @@ def test_table_with_win_rates_is_judged_by_the_named_model(cli, story: Path, tmp
 
 
 @pytest.mark.parametrize("name", list_known_tables())
-def test_methods_of_each_table_can_be_made(name: str):
+def test_methods_and_layers_of_each_table_can_be_made(name: str):
     table = find_table(name)
     for method in table.methods():
+        assert all(_layer(layer, Settings(), arguments) for layer, arguments in method.build.layers.items())
         for dataset in table.sets:
             assert make_reader(method, dataset)
