@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """The cost of one run of adding documents; ``tera_flops`` as for an ``Outcome``."""
+    """The cost of one run of adding documents; ``tera_flops`` as for an ``Outcome``, ``notes`` as in the receipts."""
 
     dataset: str
     documents: int
@@ -69,6 +69,7 @@ class Building:
     model_calls: int
     seconds: float
     tera_flops: float | None = None
+    notes: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 class Outcomes:

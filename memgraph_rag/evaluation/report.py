@@ -5,7 +5,7 @@ It knows no memory. Invariant: tables are computed from the outcomes alone, and 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -162,13 +162,16 @@ class Scorecard:
         return Cost(**means, tera_flops=sum(known) / count if len(known) == len(operations) else None)
 
     def describe_building(self) -> str:
-        """Return a line with the mean cost of adding a document; empty if no document was added."""
+        """Return a line with the mean cost of adding a document, and all notes; empty if no document was added."""
         built = self.building()
         if built is None:
             return ""
+        notes: Counter[str] = sum((Counter(building.notes) for building in self._buildings), Counter())
+        listed = "; ".join(f"{count:,} × {note}" for note, count in notes.most_common())
         return (
             f"Building, a document: {built.prompt_tokens:,.0f} tokens read, {built.generated_tokens:,.0f} written, "
             f"{built.model_calls:.1f} model calls, {built.seconds:.1f} s, {show_number(built.tera_flops)} TFLOP."
+            + (f" Notes: {listed}." if listed else "")
         )
 
     def questions_to_pay(self, method: str, whole: str = "full_context") -> float | None:
@@ -223,11 +226,14 @@ class Scorecard:
                 for method, count in paid.items()
                 if count is not None
             ]
+        return "\n\n".join([*parts, *self.describe_errors()]) + "\n"
+
+    def describe_errors(self) -> list[str]:
+        """Return a line for each method with questions that ended in an error."""
         failed = {
             method: sum(bool(outcome.error) for outcome in outcomes) for method, outcomes in self._outcomes.items()
         }
-        parts += [f"{method}: {count} questions ended in an error." for method, count in failed.items() if count]
-        return "\n\n".join(parts) + "\n"
+        return [f"{method}: {count} questions ended in an error." for method, count in failed.items() if count]
 
     def _table(self, metrics: Sequence[str], methods: Sequence[str]) -> str:
         asked = not methods[0].startswith("search ")

@@ -7,6 +7,7 @@ same documents with the same settings, is not asked again; only the documents of
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -59,20 +60,23 @@ class Run:
             MemgraphRagError: a document cannot be added.
         """
         documents, stored, segments, usage = self.folder.documents, 0, 0, Usage()
+        notes: Counter[str] = Counter()
         started = time.perf_counter()
         try:
             for done, receipt in enumerate(add_documents(self.memory, documents), 1):
                 if receipt.action is not Action.UNCHANGED:
                     stored, segments = stored + 1, segments + receipt.counts["Segment"]
                     usage += receipt.usage
+                    notes.update(receipt.notes)
                 self.progress(f"adding {self.folder.name}", done, len(documents))
             for receipt in self._build_memory_layers():
                 usage += receipt.usage
+                notes.update(receipt.notes)
         finally:
             if stored or usage.model_calls:
                 seconds = time.perf_counter() - started
                 costs = (usage.prompt_tokens, usage.generated_tokens, usage.model_calls, seconds, self._count(usage))
-                self.outcomes.keep_building(Building(self.memory.namespace, stored, segments, *costs))
+                self.outcomes.keep_building(Building(self.memory.namespace, stored, segments, *costs, dict(notes)))
         self._check()
 
     def _count(self, usage: Usage) -> float | None:

@@ -38,7 +38,8 @@ def compare_with_paper(table: Table, scorecards: Sequence[Scorecard], judge: Lan
     """
     parts = [f"# {table.title}", f"{table.source}. {table.note}".strip()]
     for scorecard in scorecards:
-        parts += filter(None, [f"## {scorecard.dataset}", _render_set(table, scorecard), scorecard.describe_building()])
+        parts += [f"## {scorecard.dataset}", _render_set(table, scorecard)]
+        parts += filter(None, [scorecard.describe_building(), *scorecard.describe_errors()])
         if table.win_rates is not None and judge is not None:
             parts += [
                 f"Wins over {table.win_rates.against} in percent, a tie as half a win, judged by {judge.name} in both "

@@ -9,6 +9,8 @@ import pytest
 from memgraph_rag.evaluation.dataset import Folder, Question
 from memgraph_rag.evaluation.outcomes import Building, Outcome
 from memgraph_rag.evaluation.report import Scorecard
+from memgraph_rag.evaluation.table_report import compare_with_paper
+from memgraph_rag.evaluation.tables import find_table
 from memgraph_rag.types import Document
 
 COUNT = 12
@@ -82,14 +84,15 @@ def test_errors_are_reported_and_count_as_wrong() -> None:
     assert figure is not None
     assert figure.value == 0
     assert "pecan: 12 questions ended in an error." in card.markdown()
+    assert "pecan: 12 questions ended in an error." in compare_with_paper(find_table("pecan-2"), [card], None)
 
 
 def test_unknown_costs_are_shown_as_unknown() -> None:
     unknown = outcomes("pecan", 3, tokens=5, nodes=None, node_tokens=None, tera_flops=None)
-    card = Scorecard(FOLDER, unknown, [Building("run", 1, 4, 4000, 1000, 7, 60.0)], ours=("pecan",))
+    card = Scorecard(FOLDER, unknown, [Building("run", 1, 4, 4000, 1000, 7, 60.0, notes={"cut": 2})], ours=("pecan",))
     assert {row["tera_flops"] for row in card.rows()} == {row["nodes"] for row in card.rows()} == {None}
     assert "| – | – | 5 | 0 | 2.0 | 1.5 | – |" in card.markdown()
-    assert "60.0 s, – TFLOP." in card.markdown()
+    assert "60.0 s, – TFLOP. Notes: 2 × cut." in card.markdown()
 
 
 def test_error_costs_no_operations() -> None:
