@@ -34,6 +34,7 @@ _COMPRESS = (
     "Write the paragraph only."
 )
 _FIRST_CHARACTERS = 200
+_SUMMARY_TOKENS = 200
 
 Item = TypeVar("Item")
 
@@ -85,7 +86,6 @@ class MemoryTreeLayer:
         part_tokens: most tokens of the segments that are summed up together; a longer segment is a part of its own. The
             paper has segments of 1,000 to 1,200 tokens.
         children: most summaries that are summed up together.
-        summary_tokens: most tokens of a summary.
     """
 
     name = MEMORY_TREE
@@ -93,10 +93,9 @@ class MemoryTreeLayer:
     needs_recognizer = False
     requires: Sequence[str] = ()
 
-    def __init__(self, *, part_tokens: int = 1000, children: int = 8, summary_tokens: int = 200) -> None:
+    def __init__(self, *, part_tokens: int = 1000, children: int = 8) -> None:
         self._part_tokens = part_tokens
         self._children = max(2, children)
-        self._summary_tokens = summary_tokens
 
     def build(
         self,
@@ -108,7 +107,7 @@ class MemoryTreeLayer:
     ) -> list[LayerRows]:
         """Return the tree of each document, in order. One model call writes a level of all documents."""
         language = models.language
-        room = min(self._part_tokens, language.window - self._summary_tokens - AROUND_TOKENS)
+        room = min(self._part_tokens, language.window - _SUMMARY_TOKENS - AROUND_TOKENS)
         trees = [_Tree(list(_parts(document.segments, room))) for document in documents]
         tasks = [(tree, [as_line(segment.text) for segment in part]) for tree in trees for part in tree.parts]
         level = 1
@@ -147,7 +146,7 @@ class MemoryTreeLayer:
         prompts = [Prompt(HEAD, tuple(inputs), task) for _, inputs in tasks]
         written = language.generate(
             prompts,
-            max_tokens=self._summary_tokens,
+            max_tokens=_SUMMARY_TOKENS,
             stop=goes_in_circles,
             progress=name_step(progress, f"summing up, level {level}"),
         )

@@ -32,6 +32,7 @@ from memgraph_rag.types import Segment, Step, StopReason
 __all__ = ["MemWalker"]
 
 _REASON_TOKENS, _NUMBER_TOKENS = 128, 12
+_RETRIES = 2  # of a reply in another form, as in the paper
 _SHOWN = 8  # parts of a document without a tree that are shown together
 _WHICH = (
     "The parts of the text that can be read next are summed up so:\n{parts}\n\nWhich one is most likely to lead to the "
@@ -61,7 +62,6 @@ class MemWalker:
         leaves: most parts of the text to read.
         tells_reason: whether the model compares the summaries in a sentence before it chooses, as in the paper.
         keeps_summaries: whether the summaries on the way are shown with each choice, as in the paper.
-        retries: how often a reply in another form is requested again; the paper has 2.
     """
 
     name = "memwalker"
@@ -72,13 +72,10 @@ class MemWalker:
         "without_working_memory": {"keeps_summaries": False},
     }
 
-    def __init__(
-        self, *, leaves: int = 8, tells_reason: bool = True, keeps_summaries: bool = True, retries: int = 2
-    ) -> None:
+    def __init__(self, *, leaves: int = 8, tells_reason: bool = True, keeps_summaries: bool = True) -> None:
         self._leaves = leaves
         self._tells_reason = tells_reason
         self._keeps_summaries = keeps_summaries
-        self._retries = retries
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield the steps of each part of the text that the walk reaches; see ``Strategy.read``.
@@ -140,7 +137,7 @@ class MemWalker:
                 _BEFORE.format(summaries="\n".join(known)) + request if known else request,
                 max_tokens=_REASON_TOKENS if self._tells_reason else _NUMBER_TOKENS,
                 is_usable=lambda text: _action(text, len(ways)) is not None,
-                retries=self._retries,
+                retries=_RETRIES,
             )
         except WindowExceeded:
             return ways[0]
