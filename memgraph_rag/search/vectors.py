@@ -64,7 +64,14 @@ class RowVectors:
 
     def __getitem__(self, rows: int | NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the vectors of rows, or the vector of one row."""
-        return (self._coarse[rows] + self._fine[rows] * np.float32(1 / _FINE)) * self._steps[rows, None]
+        return self._add_bits(rows) * self._steps[rows, None]
+
+    def _add_bits(self, rows: int | NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the vectors of rows in parts of their steps, from all bits."""
+        sums = self._fine[rows].astype(np.float32)
+        sums *= np.float32(1 / _FINE)
+        sums += self._coarse[rows]
+        return sums
 
     def __matmul__(self, vector: Vector) -> NDArray[np.float32]:
         """Return (n,) the product of each row with a vector."""
@@ -77,7 +84,8 @@ class RowVectors:
             np.dot(floats, vector, out=products[first : first + len(coarse)])
         products *= self._steps[: len(self)]
         best = np.argpartition(products, -EXACT)[-EXACT:] if len(self) > EXACT else np.arange(len(self))
-        products[best] = self[best] @ vector
+        exact = np.einsum("rd,d->r", self._add_bits(best), vector)  # unlike a product of BLAS, equal rows are equal
+        products[best] = exact * self._steps[best]
         return products
 
     def select(self, rows: NDArray[np.int64]) -> Self:
