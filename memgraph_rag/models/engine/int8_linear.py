@@ -101,7 +101,9 @@ class Int8Linear(nn.Module):
         parts = zip(rows.split(at_once), integers.split(at_once), scales.split(at_once), strict=True)
         for some, some_integers, some_scales in parts:
             turned = (some.reshape(-1, len(turn)) @ turn).view_as(some)
-            torch.amax(turned.abs(), dim=1, keepdim=True, out=some_scales).mul_(1 / self.levels).clamp_min_(least)
+            torch.amax(turned, dim=1, keepdim=True, out=some_scales)
+            torch.maximum(some_scales, -turned.amin(dim=1, keepdim=True), out=some_scales)  # abs would copy the rows
+            some_scales.mul_(1 / self.levels).clamp_min_(least)
             some_integers.copy_(turned.div_(some_scales).round_())
         return integers, scales
 
