@@ -118,10 +118,11 @@ def features(
         scale: reads the cosine of each candidate to the second of ``start.starts``.
     """
     rows = view.rows[[*candidates, *start.starts]]
-    heads = [keywords.find_word_numbers(_head(title), row) for title, row in zip(titles, rows.tolist(), strict=True)]
-    names = [
-        keywords.find_word_numbers(_IN_PARENTHESES.sub(" ", title), row)
-        for title, row in zip(titles, rows.tolist(), strict=True)
+    bare_titles = [_IN_PARENTHESES.sub(" ", title) for title in titles]
+    names = [keywords.find_word_numbers(title, row) for title, row in zip(bare_titles, rows.tolist(), strict=True)]
+    heads = [
+        name if (head := _head(title)) == bare else keywords.find_word_numbers(head, row)
+        for title, bare, name, row in zip(titles, bare_titles, names, rows.tolist(), strict=True)
     ]
     question_terms = np.unique(np.concatenate([start.terms, *names])).astype(np.int32)
     rarity = keywords.rarity(question_terms, view.rows, view.weights)
