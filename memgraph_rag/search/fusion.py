@@ -1,19 +1,22 @@
 """Merge several rankings into one (reciprocal rank fusion).
 
-The module knows only ids and ranks. Invariant: the same rankings give the same order; ids with equal scores are ordered
-by id.
+The module knows only ids (texts or numbers) and ranks. Invariant: the same rankings give the same order; ids with equal
+scores are ordered by id.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 __all__ = ["reciprocal_rank_fusion"]
 
+Id = TypeVar("Id", str, int)
+
 
 def reciprocal_rank_fusion(
-    rankings: Mapping[str, Sequence[str]], *, weights: Mapping[str, float] | None = None, constant: int = 10
-) -> list[tuple[str, float]]:
+    rankings: Mapping[str, Sequence[Id]], *, weights: Mapping[str, float] | None = None, constant: int = 10
+) -> list[tuple[Id, float]]:
     """Return pairs of (id, fused score), best first; ties by id.
 
     The score of an id is the sum of weight / (constant + rank) over the rankings that hold it. Ranks start at 1. Each
@@ -24,7 +27,7 @@ def reciprocal_rank_fusion(
 
     Source: Cormack, Clarke, Büttcher, SIGIR 2009. ``constant`` 10 was the better one of 10 and 60 on the tuning sets.
     """
-    scores: dict[str, float] = {}
+    scores: dict[Id, float] = {}
     for name, ranking in rankings.items():
         weight = 1.0 if weights is None else weights[name]
         for rank, item in enumerate(ranking, 1):

@@ -27,7 +27,7 @@ from memgraph_rag.lexical.language import kind_of_text
 from memgraph_rag.lexical.names import find_names_by_rules, ngrams
 from memgraph_rag.lexical.tokenize import words
 from memgraph_rag.search.fusion import reciprocal_rank_fusion
-from memgraph_rag.search.pagerank import Scores, entity_mass, solve_pagerank
+from memgraph_rag.search.pagerank import Scores, segment_entity_masses, solve_pagerank
 from memgraph_rag.search.ranking import (
     TURN_WEIGHTS,
     WEIGHTS,
@@ -342,10 +342,7 @@ class GraphSearch:
         """Return the three entities that passed the most mass to a segment, with their shares of the segment's mass."""
         entities, weights = row_edges(view.incidence, place)
         damping = _damping(view)
-        masses = [
-            entity_mass(view, walk.on_segments, entity, walk.seeds.get(entity, 0.0), damping=damping)
-            for entity in entities.tolist()
-        ]
+        masses = segment_entity_masses(view, walk.on_segments, place, walk.seeds, damping=damping)
         flows = damping[place] * weights * masses / view.entity_degrees[entities]
         shares = flows / max(walk.on_segments[place], np.finfo(float).tiny)
         best = np.lexsort((entities, -shares))[:3]
@@ -388,7 +385,7 @@ def _merge_kinds(kinds: Sequence[_Order], scale: CosineScale) -> list[tuple[_Ord
 
 def _order_candidates(view: View, candidates: _Places, scores: Scores) -> tuple[list[int], list[float]]:
     """Return the candidates, best first, and their shares of 1; scores equal to nine digits are ordered by id."""
-    order = np.lexsort((view.ids[candidates], -np.round(scores, 9)))
+    order = np.lexsort((view.ids.number_by_id(candidates), -np.round(scores, 9)))
     return candidates[order].tolist(), shares(scores[order]).tolist()
 
 
@@ -444,14 +441,15 @@ def rank_places(scores: Scores, view: View, *, positive: bool = False, count: in
         heads = view.ids.heads[candidates]
         last = np.partition(heads[is_tied], wanted - 1)[wanted - 1]
         candidates = candidates[~is_tied | (heads <= last)]
-    return candidates[np.lexsort((view.ids[candidates], -rounded[candidates]))][:count]
+    return candidates[np.lexsort((view.ids.number_by_id(candidates), -rounded[candidates]))][:count]
 
 
 def _fuse_lists(
     lists: dict[str, _Places], view: View, weights: dict[str, float] | None = None
 ) -> list[tuple[int, float]]:
-    rankings = {name: view.ids[places].tolist() for name, places in lists.items()}
-    place_of = {
-        item: int(place) for name, places in lists.items() for item, place in zip(rankings[name], places, strict=True)
-    }
-    return [(place_of[item], score) for item, score in reciprocal_rank_fusion(rankings, weights=weights)]
+    places = np.concatenate([*lists.values()])
+    numbers = view.ids.number_by_id(places)
+    place_of = dict(zip(numbers.tolist(), places.tolist(), strict=True))
+    ends = np.cumsum([*map(len, lists.values())])
+    rankings = {name: part.tolist() for name, part in zip(lists, np.split(numbers, ends[:-1]), strict=True)}
+    return [(place_of[number], score) for number, score in reciprocal_rank_fusion(rankings, weights=weights)]

@@ -52,6 +52,13 @@ class RowIds:
         """Return the id at a place."""
         return self._ids[int(self._rows[place])]
 
+    def number_by_id(self, places: Rows) -> NDArray[np.integer[Any]]:
+        """Return (p,) numbers in the order of the ids at these places; equal places have equal numbers."""
+        heads = self.heads[places]
+        if len(np.unique(heads)) == len(np.unique(places)):
+            return heads
+        return np.unique(self[places], return_inverse=True)[1]  # two ids begin alike
+
 
 @dataclass(frozen=True)
 class View:
@@ -123,25 +130,25 @@ class View:
         """The entities that join segments."""
         is_joint = self.edge_counts > 1
         columns = np.flatnonzero(is_joint)
+        columns = columns[np.argsort(self.edge_counts[columns], kind="stable")]  # like lengths together: twice as fast
+        of = np.repeat(np.arange(len(self.rows)), np.diff(self.incidence.indptr))
+        rows = np.zeros(_count_columns(self.incidence), np.int32)
+        rows[self.incidence.indices] = of
+        rows[columns] = np.arange(len(columns))
         lone = ~is_joint[self.incidence.indices]
-        of = np.repeat(np.arange(len(self.rows)), np.diff(self.incidence.indptr))[lone]
         returned = self.incidence.data[lone] ** 2 / self.entity_degrees[self.incidence.indices[lone]]
-        loops = np.bincount(of, returned, minlength=len(self.rows)) / self.segment_degrees
+        loops = np.bincount(of[lone], returned, minlength=len(self.rows)) / self.segment_degrees
         incidence = self.incidence[:, columns].tocsr()
-        return JointEntities(columns, incidence, incidence.T.tocsr(), loops)
-
-    @cached_property
-    def _last_places(self) -> NDArray[np.int32]:
-        """(entities,) the last place with an edge to each entity; 0 for an entity without edges."""
-        places = np.zeros(_count_columns(self.incidence), np.int32)
-        places[self.incidence.indices] = np.repeat(np.arange(len(self.rows)), np.diff(self.incidence.indptr))
-        return places
+        by_entity = incidence.T.tocsr()
+        by_entity.data /= self.segment_degrees[by_entity.indices]
+        return JointEntities(columns, rows, incidence, by_entity, loops)
 
     def entity_edges(self, column: int) -> tuple[Rows, NDArray[np.float64]]:
         """Return (e,) the places and (e,) the weights of an entity's edges in the view."""
         if self.edge_counts[column] > 1:
-            return row_edges(self.joint_entities.by_entity, int(np.searchsorted(self.joint_entities.columns, column)))
-        place = int(self._last_places[column])
+            places, shares = row_edges(self.joint_entities.by_entity, int(self.joint_entities.rows[column]))
+            return places, shares * self.segment_degrees[places]
+        place = int(self.joint_entities.rows[column])
         columns, weights = row_edges(self.incidence, place)
         weights = weights[columns == column]
         return np.full(len(weights), place), weights
@@ -152,13 +159,15 @@ class JointEntities:
     """The entities with at least two edges in a view. Each of the other entities joins nothing.
 
     Attributes:
-        columns: (j,) their columns of the incidence, rising.
+        columns: (j,) their columns of the incidence.
+        rows: (entities,) the row of each of them in ``by_entity``; the place of its segment for one with a single edge.
         incidence: (n, j) these columns of the incidence.
-        by_entity: (j, n) the transposed matrix.
+        by_entity: (j, n) the share of each segment's mass that goes to each entity, without damping.
         loops: (n,) the share of its mass that each segment gets back over its other entities, without damping.
     """
 
     columns: Rows
+    rows: NDArray[np.int32]
     incidence: sparse.csr_matrix
     by_entity: sparse.csr_matrix
     loops: NDArray[np.float64]

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memories import RACES
+from plain_pagerank import personalised_pagerank
 from tables import table
 
 from memgraph_rag.errors import SearchMemoryExceeded
 from memgraph_rag.lexical.names import normalise
 from memgraph_rag.search.graph import GraphSearch, SegmentMatch
 from memgraph_rag.search.index import NamespaceIndex
-from memgraph_rag.search.pagerank import personalised_pagerank
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
 from memgraph_rag.types import Extent, IndexedSegment, make_id
 

@@ -144,3 +144,11 @@ def test_each_figure_of_a_turn_in_a_chat_with_a_machine(question: str, asked: li
     expected = (lengths - lengths[[0, 2]].mean()) * humans
     assert figures["human's length"] == pytest.approx(expected.tolist())
     assert figures["length"] == figures["asks"] == [0, 0, 0], "these are figures of talk among people"
+
+
+def test_places_are_numbered_by_their_ids_also_where_ids_begin_alike():
+    texts = ["same head b", "other", "same head a"]
+    heads = np.array([int.from_bytes(text.encode()[:8].ljust(8, b"\0"), "big") for text in texts], np.uint64)
+    ids = RowIds(texts, heads, np.arange(3))
+    assert np.argsort(ids.number_by_id(np.arange(3))).tolist() == [1, 2, 0]
+    assert len(set(ids.number_by_id(np.array([0, 0, 1])).tolist())) == 2
