@@ -10,8 +10,9 @@ to compute 100,000 takes long. So figures of quality mean nothing here, and an e
 DIR. Questions name originals and copies alike.
 
 Measured, in one process and with models loaded: the first search, which reads the namespace into memory, or with
-``--search database`` a sample of it; later ones; the first one after one more ``add``; memory. With --store the
-namespaces stay, and a second run only searches; only then is the process's memory that of searching.
+``--search database`` a sample of it; later ones; the first one after one more ``add``; memory. A second table holds
+the milliseconds of a processor that each stage of a search in memory takes. With --store the namespaces stay, and a
+second run only searches; only then is the process's memory that of searching.
 
 Data: benchmarks/data has a sample of each set, 20 questions, to see that it runs; its README.md names the full sets.
 """
@@ -24,11 +25,13 @@ import tempfile
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from functools import wraps
 from itertools import count, islice, pairwise
 from pathlib import Path
 from typing import Any, get_args
+from unittest.mock import patch
 
 import numpy as np
 from machine import header, memory_now, peak_memory
@@ -41,8 +44,12 @@ from memgraph_rag.errors import MemgraphRagError
 from memgraph_rag.evaluation.dataset import Folder, read_folder
 from memgraph_rag.evaluation.metrics import SEED
 from memgraph_rag.evaluation.runs import add_documents
+from memgraph_rag.lexical.bm25 import KeywordIndex
 from memgraph_rag.lexical.capitalised_names import find_capitalised
 from memgraph_rag.lexical.names import is_name, normalise
+from memgraph_rag.search import graph
+from memgraph_rag.search.segments import SegmentSearch
+from memgraph_rag.search.vectors import RowVectors
 from memgraph_rag.stores import open_store
 from memgraph_rag.types import DocumentGraph, Receipt, Title, make_id
 
@@ -51,24 +58,41 @@ NOISE = 0.3
 
 TOGETHER = 64  # documents of one transaction
 
+EMBEDDER = "all-MiniLM-L6-v2"
+
 ORIGINAL = "-0"
 """How the key of a document ends that is no copy."""
 
 COLUMNS = (
-    *("segments", "entities", "first search, s", "later: p50 · p99, ms", "one more add, ms", "search after it, ms"),
+    *("segments", "entities", "first search, s", "later: p50 · p99, ms", "of a processor: p50 · p99, ms"),
+    *("one more add, ms", "search after it, ms"),
     *("index, MiB", "process grown by the first search, MiB", "peak, MiB"),
 )
+
+STAGES: dict[str, tuple[Any, str]] = {
+    "the question's vector": (graph, "query_vectors"),
+    "cosines": (RowVectors, "__matmul__"),
+    "BM25": (KeywordIndex, "scores"),
+    "PageRank": (graph, "solve_pagerank"),
+    "the best of each list": (graph, "rank_places"),
+    "misspelt names": (graph.GraphSearch, "_correct_names"),
+    "features": (graph, "features"),
+    "entities on the way": (graph.GraphSearch, "_find_carriers"),
+    "reading back": (SegmentSearch, "_evidence"),
+}
+"""The functions of a search in memory whose time is told apart; a stage inside another counts for itself alone."""
 
 
 def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
     """Run the benchmark; 0 where it came to its end. ``given`` are further arguments of ``Memory``, for tests."""
     options = _options(arguments)
-    given = {"layers": ("entities",), "recognizer": "rules", "search": options.search, **given}
+    given = {"layers": ("entities",), "recognizer": "rules", "embedder": EMBEDDER, "search": options.search} | given
     try:
         folder = read_folder(options.directory)
         with tempfile.TemporaryDirectory() if options.store is None else nullcontext() as temporary, Bars() as bars:
             store = options.store or Path(temporary) / "speed.lbug"
-            rows = []
+            rows: list[list[str]] = []
+            stages: list[list[str]] = []
             originals: list[DocumentGraph] = []
             for size in sorted(options.segments):
                 with Memory(store, namespace=namespace_of(folder, size), **given) as memory:
@@ -78,12 +102,17 @@ def main(arguments: Sequence[str] | None = None, **given: Any) -> int:
                     if not was_there:
                         originals = originals or as_added(folder, max(options.segments), bars, given)
                         _fill(memory._parts.store, originals, size, bars)
-                    rows.append(_measured(memory, folder, options.questions, options.k, was_there=was_there))
+                    row, milliseconds = _measured(memory, folder, options.questions, options.k, was_there=was_there)
+                    rows.append(row)
+                    stages.append([row[0], *milliseconds])
     except MemgraphRagError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
-    for row in (COLUMNS, ["---"] * len(COLUMNS), *rows):
-        print(f"| {' | '.join(row)} |")
+    stage_columns = ("segments", *STAGES, "the rest", "together: median ms of each")
+    for columns, table in ((stage_columns, stages), (COLUMNS, rows)):
+        print()
+        for row in (columns, ["---"] * len(columns), *table):
+            print(f"| {' | '.join(row)} |")
     return 0
 
 
@@ -150,9 +179,9 @@ def copies(originals: Sequence[DocumentGraph], size: int, namespace: str) -> Ite
     """Originals, then copies, until there are that many segments."""
     rng = np.random.default_rng(SEED)
     for number in count():
-        for graph in originals:
-            yield copied(graph, number, namespace, rng)
-            size -= len(graph.segments)
+        for original in originals:
+            yield copied(original, number, namespace, rng)
+            size -= len(original.segments)
             if size <= 0:
                 return
 
@@ -209,33 +238,79 @@ def copied(graph: DocumentGraph, number: int, namespace: str, rng: np.random.Gen
 # ── the searches ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _measured(memory: Memory, folder: Folder, questions: int, k: int, *, was_there: bool) -> list[str]:
-    """One row of the table. What filling gives back would hide how the process grows, so ``was_there`` decides."""
+class StageTimer:
+    """Seconds of each stage of the searches inside ``with``."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(STAGES, 0.0)
+        self._inner = [0.0]  # seconds of the stages inside each running stage
+
+    def __enter__(self) -> StageTimer:
+        self._patches = ExitStack()
+        for stage, (owner, name) in STAGES.items():
+            self._patches.enter_context(patch.object(owner, name, self._timed(stage, getattr(owner, name))))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._patches.close()
+
+    def _timed(self, stage: str, function: Any) -> Any:
+        @wraps(function)
+        def timed(*args: Any, **given: Any) -> Any:
+            self._inner.append(0.0)
+            started = time.process_time()
+            try:
+                return function(*args, **given)
+            finally:
+                taken = time.process_time() - started
+                self.seconds[stage] += taken - self._inner.pop()
+                self._inner[-1] += taken
+
+        return timed
+
+
+def _measure_stages(memory: Memory, asked: Sequence[str], k: int) -> list[str]:
+    """Return the median milliseconds of each stage, of the rest, and of a whole search."""
+    taken = []
+    for question in asked:
+        with StageTimer() as timer:
+            _, whole = _search(memory, question, k)
+        taken.append([*timer.seconds.values(), whole - sum(timer.seconds.values()), whole])
+    return [f"{1000 * float(seconds):.1f}" for seconds in np.median(taken, axis=0)]
+
+
+def _measured(
+    memory: Memory, folder: Folder, questions: int, k: int, *, was_there: bool
+) -> tuple[list[str], list[str]]:
+    """The rows of both tables. What filling gives back would hide how the process grows, so ``was_there`` decides."""
     counts = memory.status()["counts"]
     asked = _asked(folder, questions, copies=1 + counts["Document"] // len(folder.documents))
     memory.embedder.embed(["warm"])
     before = memory_now()
-    first_s = _search(memory, asked[0], k)
+    first_s, _ = _search(memory, asked[0], k)
     after = memory_now()
     grown = f"{(after - before) / 2**20:.0f}" if was_there and before is not None and after is not None else "–"
     index_bytes = memory._parts.search.index.nbytes  # next to nothing where the database is searched
-    p50, p99 = np.percentile([1000 * _search(memory, question, k) for question in asked], [50, 99])
+    taken = [_search(memory, question, k) for question in asked]
+    p50, p99 = np.percentile(taken, [50, 99], axis=0) * 1000
+    stages = _measure_stages(memory, asked, k)
     started = time.perf_counter()
     memory.add(Document("Ann Lee of Warsaw keeps one more fox.", key="one more", title="One more fox"))
     add_s = time.perf_counter() - started
-    next_s = _search(memory, asked[0], k)
+    next_s, _ = _search(memory, asked[0], k)
     memory.forget("one more")  # so that a kept namespace is the same for the next run
     return [
         f"{counts['Segment']:,}",
         f"{counts['Entity']:,}",
         f"{first_s:.2f}",
-        f"{p50:.0f} · {p99:.0f}",
+        f"{p50[0]:.0f} · {p99[0]:.0f}",
+        f"{p50[1]:.0f} · {p99[1]:.0f}",
         f"{1000 * add_s:.0f}",
         f"{1000 * next_s:.0f}",
         f"{index_bytes / 2**20:.0f}",
         grown,
         f"{peak_memory() / 2**20:.0f}",
-    ]
+    ], stages
 
 
 def _asked(folder: Folder, most: int, *, copies: int) -> list[str]:
@@ -249,10 +324,11 @@ def _asked(folder: Folder, most: int, *, copies: int) -> list[str]:
     return asked
 
 
-def _search(memory: Memory, question: str, k: int) -> float:
-    started = time.perf_counter()
+def _search(memory: Memory, question: str, k: int) -> tuple[float, float]:
+    """Return the seconds of a search by the clock, and of the processors."""
+    started, before = time.perf_counter(), time.process_time()
     memory.search(question, k=k)
-    return time.perf_counter() - started
+    return time.perf_counter() - started, time.process_time() - before
 
 
 if __name__ == "__main__":
