@@ -102,8 +102,8 @@ bench: $(VENV)/.has-bench $(if $(filter ask,$(or $(ROWS),ask)),$(STORE)) ## How 
 	@$(BIN)/python benchmarks/engine.py --text $(TEXT) --store $(STORE) $(if $(ROWS),--rows $(ROWS)) \
 	  --json benchmarks/results/engine.json
 
-gpu: $(VENV)/.has-$(if $(filter cpu,$(DEVICE)),test,demo) ## Is a GPU right and how fast is it: in at most 20 minutes, each step by itself
-	@PYTHONPATH=tests $(BIN)/python benchmarks/gpu.py --device $(DEVICE) $(if $(STEPS),--steps $(STEPS))
+gpu: $(VENV)/.has-$(if $(filter cpu,$(DEVICE)),test,evaluation) ## Is a GPU right and how fast is it, and what it answers: in at most 15 minutes, each step by itself
+	@PYTHONPATH=tests $(BIN)/python benchmarks/gpu.py --device $(DEVICE) --sets $(SETS) $(if $(STEPS),--steps $(STEPS))
 
 $(STORE): | $(VENV)/.has-bench
 	@echo "Building the summary graph of $(TEXT), once, for about a quarter of an hour …"

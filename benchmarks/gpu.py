@@ -1,13 +1,15 @@
 """What a GPU does with this library, in one command: is it right, is it fast; each step in a process of its own.
 
     PYTHONPATH=tests python benchmarks/gpu.py [--device cuda] [--steps NAME …] [--minutes N] [--model NAME]
-                                              [--json FILE]
+                                              [--sets DIR] [--json FILE]
 
 Steps, in the order of their worth; a part of one that fails, dies or hangs is told, and the next goes on in a new
 process. The file, and a table beside it (.md), are written anew after each result: a run that is cut off is worth
 what it reached.
 
 - device: its memory's and products' speed, with which bounds are reckoned.
+- answers: 200 questions of each set, by ``memgraph-rag evaluate``. tables: two tables of PECAN, with points over 50
+  documents of each set. vllm: tokens a second of writing points, beside vLLM's.
 - kernels: prefill by torch's varlen kernel and span mass by Triton's, against plain products on the CPU.
 - models: nine tiny models, captured decoding and reading, against the plain twin on the CPU.
 - recovery: decoding after a capture that failed. integers: bitsandbytes' 8 and 4 bits, against their plain twin.
@@ -40,11 +42,13 @@ from architectures import ARCHITECTURES
 from cards import Card
 from children import ChildError, yielded
 from engine import MODEL
+from gpu_answers import TABLES, answers, beside_vllm, tables
 from gpu_checks import PREFILLS, integers, kernels, models, recovery
 from gpu_setting import LARGE, SMALL, GpuSizes, Options
 from gpu_speed import build, capture, decoding, device, formats, large
 from machine import machine_line
 from ratios import COLUMNS, Ratio, table_row
+from samples import DATA
 
 from memgraph_rag.errors import SettingsError
 from memgraph_rag.evaluation.machine import version_line
@@ -80,6 +84,9 @@ def steps_of(sizes: GpuSizes) -> dict[str, Step]:
     of_large = ("appends", *(f"decoding {count}" for count in rows), *(f"reading {count}" for count in lengths))
     return {
         "device": Step(device, ("",), 60),
+        "answers": Step(answers, sizes.sets, 300),
+        "tables": Step(tables, TABLES[-1:] if sizes.small else TABLES, 300),
+        "vllm": Step(beside_vllm, ("",), 120),
         "kernels": Step(kernels, tuple(PREFILLS)[: 3 if sizes.small else None], 60),
         "models": Step(models, tuple(ARCHITECTURES), 60),
         "recovery": Step(recovery, ("",), 60),
@@ -180,7 +187,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(results.header + "\n")
     deadline = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory(prefix="gpu-") as scratch:
-        told = Options(options.device, sizes, options.model, Path(scratch))
+        out = results.path.parent.absolute() / "gpu-answers"
+        told = Options(options.device, sizes, options.model, Path(scratch), options.sets.absolute(), out)
         for name in options.steps or steps:
             run_step(name, steps[name], told, results, deadline)
     print(f"\n{results.table()}\n\n{results.path}")
@@ -227,7 +235,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda", help="as the setting of that name; on a CPU all is tiny")
     parser.add_argument("--steps", nargs="+", choices=names, metavar="STEP", help=", ".join(names))
-    parser.add_argument("--minutes", type=float, default=20, help="after which no part begins, and one is ended")
+    parser.add_argument("--sets", type=Path, default=DATA, help="folder of the sets of questions; by default a sample")
+    parser.add_argument("--minutes", type=float, default=15, help="after which no part begins, and one is ended")
     parser.add_argument("--model", default=MODEL, help="a packaged model; random weights of its size without it")
     parser.add_argument("--json", type=Path, help=f"by default {RESULTS.name} beside the others; {SMALL_RESULTS}")
     return parser.parse_args(arguments)

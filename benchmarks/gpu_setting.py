@@ -18,7 +18,7 @@ from architectures import write_checkpoint
 from cards import Card
 from engines import Weights
 from random_model import LLAMA_8B, QWEN_1_5B, TINY, RandomModel, write_shape
-from samples import TEXT
+from samples import DATA, TEXT
 from setting import FULL, QUICK, Setting, plain_format
 
 from memgraph_rag.cli.progress import Bars
@@ -60,6 +60,7 @@ class GpuSizes:
         appends: nodes of about ``node_tokens`` tokens that are read one after another.
         side: of the matrices that are multiplied.
         shape: of the large model; ``layers`` are the fewest that stand for it.
+        sets: of questions, so many of each, over so many documents.
     """
 
     lengths: tuple[int, ...]
@@ -71,11 +72,15 @@ class GpuSizes:
     side: int
     shape: Mapping[str, Any]
     layers: int
+    sets: tuple[str, ...]
+    questions: int
+    documents: int
     small: bool
 
 
-LARGE = GpuSizes((2048, 8192, 32_768), (1, 16, 48), 5, 30, 20, 100, 8192, LLAMA_8B, 4, small=False)
-SMALL = GpuSizes((128, 256), (1, 3), 1, 2, 4, 30, 256, TINY, 1, small=True)
+SETS = ("hotpotqa", "2wiki", "musique", "locomo", "quality", "qasper")
+LARGE = GpuSizes((2048, 8192, 32_768), (1, 16, 48), 5, 30, 20, 100, 8192, LLAMA_8B, 4, SETS, 200, 50, small=False)
+SMALL = GpuSizes((128, 256), (1, 3), 1, 2, 4, 30, 256, TINY, 1, ("qasper",), 2, 1, small=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,8 @@ class Options:
     Attributes:
         model: packaged, or a folder; weights of its size are made up where it is not there.
         scratch: a folder for checkpoints of tiny and of random models.
+        sets: the folder of the sets of questions.
+        out: a folder for what ``memgraph-rag evaluate`` keeps.
         card: None until it is measured.
     """
 
@@ -92,6 +99,8 @@ class Options:
     sizes: GpuSizes
     model: str
     scratch: Path
+    sets: Path = DATA
+    out: Path = Path("build/gpu-answers")
     card: Card | None = None
 
     @property
