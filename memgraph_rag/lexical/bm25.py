@@ -20,6 +20,7 @@ from memgraph_rag.lexical.text_table import TextList, TextTable
 from memgraph_rag.lexical.tokenize import (
     STOP_WORDS,
     is_lone_letter,
+    keywords,
     query_terms,
     stemmer_name,
     term,
@@ -191,6 +192,11 @@ class KeywordIndex:
             stems = [term for term in self._numbers if any(letter in term for letter in by_word)]
         known = {self._numbers.find(term) for term in (*stems, *days)}
         return np.array(sorted(known - {-1}), np.int32)
+
+    def rate_known(self, query: str, rows: NDArray[np.int64]) -> float:
+        """Return the share of a query's words that at least one of the rows holds; 1 for a query of single letters."""
+        asked = keywords(query)
+        return 1.0 if all(map(is_lone_letter, asked)) else len(self.find_held(asked, rows)) / len(asked)
 
     def find_word_numbers(self, text: str, row: int) -> NDArray[np.int32]:
         """Return the sorted numbers of the words of a text, each once, stemmed as the words of a row are."""

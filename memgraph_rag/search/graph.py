@@ -49,9 +49,11 @@ __all__ = ["GraphSearch", "SegmentMatch", "drop_nested_names", "rank_places"]
 
 SHARPNESS = 3.0  # of the reset: a third of a standard deviation multiplies a segment's probability by e
 KEYWORDS = 0.5  # weight of BM25, where the embedder knows the language and the cosine has the weight 1
+KNOWN = 1 / 3  # share of the question's words that the view holds; with less, as across languages, words count less
 NEIGHBOURS = 0.3  # weight of each neighbour in a segment's own scores
 DAY, DAY_LAST = 1.0, 3.0  # added to segments that name the question's day: in the walks, and in the final order
 WORDS_LAST = 3.0  # weight of BM25 in the final order, for a question in a language that the embedder does not know
+MEANING_LAST = 3.0  # weight of the cosine in the final order, for a question with words that no segment holds
 ENTITIES = 0.85  # mass that starts on the question's entities; 1 starts on the segments
 BEST_SEGMENT = 0.5  # weight of the best segment in the start of the second walk; the question has the weight 1
 SECOND_LIST, SECOND_WALK = 0.5, 0.4  # weights in the fusion that chooses candidates; the first walk has the weight 1
@@ -95,6 +97,7 @@ class _Asked:
         seeds: the columns of the entities that the question names.
         on_day: (n,) 1 for each segment that names the question's day.
         knowledge: how well the embedder knows the question's kind of text, from 0 to 1.
+        words: how much words count, from 0 to 1: little if the texts are in another language than the question.
     """
 
     vector: Vector
@@ -102,6 +105,7 @@ class _Asked:
     seeds: Sequence[int]
     on_day: Scores
     knowledge: float
+    words: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +226,9 @@ class GraphSearch:
         """Return what a question with these names gives to the walks over a view."""
         terms = self.index.keywords.terms(question, view.rows)
         knowledge = cosine_scale(self._embedder).rate_kind(kind_of_text(question))
-        return _Asked(vector, terms, self._find_seed_columns(names, view), self._match_days(view, terms), knowledge)
+        known = min(self.index.keywords.rate_known(question, view.rows) / KNOWN, 1.0)
+        seeds, on_day = self._find_seed_columns(names, view), self._match_days(view, terms)
+        return _Asked(vector, terms, seeds, on_day, knowledge, known)
 
     def _second_step(
         self, view: View, asked: _Asked, first: _Walk, lists: dict[str, _Places]
@@ -248,12 +254,13 @@ class GraphSearch:
         starts = (best, int(lists["graph"][min(1, len(lists["graph"]) - 1)]))
         candidates = np.array(list(dict.fromkeys([*starts, *fused]))[:CANDIDATES])
         titles = [self.index.title(int(view.rows[place])) for place in (*candidates, *starts)]
-        start = Start(asked.terms, first.by_vector, second.on_segments, starts, asked.knowledge)
+        start = Start(asked.terms, first.by_vector, second.on_segments, starts, asked.knowledge, asked.words)
         scale = cosine_scale(self._embedder)
         figures = features(view, self.index.keywords, titles, start, candidates, scale=scale)
-        by_words = standard(first.by_words, view.weights)[candidates]
+        meaning, by_words = (standard(each, view.weights)[candidates] for each in (first.by_vector, first.by_words))
         before = score_positions(len(candidates)) + DAY_LAST * asked.on_day[candidates]
         before += (1 - asked.knowledge) * WORDS_LAST * by_words
+        before += (1 - asked.words) * asked.knowledge * MEANING_LAST * meaning
         return _order_candidates(view, candidates, figures @ WEIGHTS + before)
 
     def _match_days(self, view: View, terms: NDArray[np.int32]) -> Scores:
@@ -329,7 +336,7 @@ class GraphSearch:
         cosines = np.asarray(view.embeddings @ asked.vector).astype(np.float64)
         bm25 = self.index.keywords.scores(asked.terms, view.rows, view.weights)
         meaning, by_words = (standard(smooth(scores, view, NEIGHBOURS), view.weights) for scores in (cosines, bm25))
-        keywords = 1 - asked.knowledge * (1 - KEYWORDS)
+        keywords = asked.words * (1 - asked.knowledge * (1 - KEYWORDS))
         score = asked.knowledge * meaning + keywords * by_words + DAY * asked.on_day
         reset = np.exp(SHARPNESS * (score - score.max()))
         reset /= reset.sum() if view.weights is None else reset @ view.weights

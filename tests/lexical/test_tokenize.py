@@ -69,6 +69,9 @@ def test_row_is_found_in_its_language_only() -> None:
     assert len(index.terms("Häuser", rows[:1])) == len(index.terms("Häuser", rows[2:])) == 1
     assert index.find_held(["haus", "house", "hus"], rows) == {"haus", "house"}
     assert "houses" in index.vocabulary(rows), "words, not stems: a misspelt name is corrected by them"
+    assert index.rate_known("Wie alt ist das Haus am See?", rows) == 2 / 6, "alt and Haus; am is a stop word"
+    assert index.rate_known("Haus", rows[1:2]) == 0, "no other row counts"
+    assert index.rate_known("窗", rows) == index.rate_known("the", rows) == 1, "a lone letter, a stop word"
     index.append([("", "A house", "en")])
     assert "house" in index.vocabulary(np.arange(4)), "the shortest, whatever the order of the rows"
 

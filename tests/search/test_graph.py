@@ -20,7 +20,7 @@ from memgraph_rag.lexical.names import normalise
 from memgraph_rag.search.graph import GraphSearch, SegmentMatch
 from memgraph_rag.search.index import NamespaceIndex
 from memgraph_rag.testing import FakeEmbedder, FakeRecognizer
-from memgraph_rag.types import Extent, IndexedSegment, make_id
+from memgraph_rag.types import Extent, IndexedSegment, Matrix, make_id
 
 EMBEDDER = FakeEmbedder(dimension=256)
 RECOGNIZER = FakeRecognizer()
@@ -123,6 +123,22 @@ def test_walk_reaches_answer_over_shared_name() -> None:
     assert by.source == "film-0"
     assert 0 < by.share <= 1
     assert film.ranks["graph"] == 1
+
+
+def test_meaning_decides_if_few_words_of_the_question_are_known() -> None:
+    """The texts are in another language than the question: the one word that they share names an unrelated text."""
+
+    class Translating(FakeEmbedder):
+        def embed_queries(self, texts: Sequence[str]) -> Matrix:
+            assert all("Matrosen" in text for text in texts)
+            return self.embed(["Who made a silent film about sailors?"])
+
+    shelf = films()
+    shelf.put("tram", ["Line 1906 begins at the station.", "Tickets of line 1906 are green."], title="1906")
+    index = NamespaceIndex(shelf, dimension=256)  # pyright: ignore[reportArgumentType]
+    search = GraphSearch(index, namespace="tests", embedder=Translating(dimension=256))
+
+    assert find(search, "Wer drehte 1906 einen Stummfilm, worin Matrosen vorkommen?")[0].id == "film-0"
 
 
 def test_query_without_accents_finds_text_with_them() -> None:

@@ -70,6 +70,16 @@ def test_each_feature_of_passage_has_its_value(view: View, words: KeywordIndex) 
     assert figures["title asked for"] == pytest.approx([1, 0, 0, 0]), "without what stands in parentheses"
 
 
+def test_words_of_a_question_in_another_language_count_less(view: View, words: KeywordIndex) -> None:
+    terms, cosines, mass = words.terms("red town harbour"), np.array([0.5, 0.1, 0.3, 0.1]), np.full(4, 0.1)
+    titles = [*TITLES, TITLES[0], TITLES[2]]
+    whole, third = (
+        features(view, words, titles, Start(terms, cosines, mass, (0, 2), words=share), PLACES) for share in (1, 1 / 3)
+    )
+    of_words = [name in ("words", "new to first", "new to second") for name in FEATURES]
+    assert third == pytest.approx(np.where(of_words, whole / 3, whole))
+
+
 def test_a_question_without_known_words_and_documents_without_titles(view: View, words: KeywordIndex) -> None:
     start = Start(words.terms("zebra"), np.ones(4), np.zeros(4), (0, 0))
     figures = features(view, words, [""] * 6, start, PLACES)
