@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from memgraph_rag import Limits, Memory
 from memgraph_rag.answering.answer_style import WrittenAnswer
 from memgraph_rag.answering.evidence import ReadEvidence
 from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
+from memgraph_rag.answering.question_plans.countries import is_same_country, list_codes
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kinship
 from memgraph_rag.answering.question_plans.part_reading import ReadPart
@@ -65,12 +67,12 @@ def find_phrases():
         ),
         (
             "Are Ann Lee and Bo Ray of the same nationality?",
-            "same",
+            "same country",
             ("What is the nationality of Ann Lee?", "What is the nationality of Bo Ray?"),
         ),
         (
             "Are Ann Lee and Bo Ray both located in the same country?",
-            "same",
+            "same country",
             ("In which country is Ann Lee located?", "In which country is Bo Ray located?"),
         ),
     ],
@@ -124,6 +126,33 @@ def test_dates_are_compared_as_far_as_both_are_told(first: str, second: str, ord
 def test_values_are_the_same_if_they_share_a_word_that_says_something() -> None:
     assert is_same("an American poet", "American")
     assert not is_same("the king of France", "the queen of Spain")
+
+
+@table(
+    ("first", "second", "is_same"),
+    [
+        ("Michigan", "St. Louis, Missouri", True),
+        ("American", "the United States", True),
+        ("USA", "U.S.", True),
+        ("Georgia", "Tbilisi", True),
+        ("Georgia", "Atlanta, Alabama", True),
+        ("Shkodër County, Albania", "Iran", False),
+        ("a French-American poet", "French", True),
+        ("Soviet", "a Soviet poet", True),
+        ("Soviet", "American", False),
+    ],
+)
+def test_countries_are_the_same_if_two_places_may_lie_in_one(first: str, second: str, is_same: bool) -> None:
+    assert is_same_country(first, second) == is_same
+
+
+def test_countries_are_words_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package countryinfo needs Python 3.11."""
+    monkeypatch.setitem(sys.modules, "countryinfo", None)
+    list_codes.cache_clear()
+    assert not is_same_country("Michigan", "Missouri")
+    assert is_same_country("Iran", "northern Iran")
+    list_codes.cache_clear()
 
 
 def ask_from(values: dict[str, str]):

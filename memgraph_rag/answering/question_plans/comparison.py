@@ -23,14 +23,14 @@ class Comparison:
     Attributes:
         things: as the question writes them, in its order.
         how: which thing is the answer: the one with the earlier or the later date, or the larger or the smaller
-            quantity; or yes, if both values are the same.
+            quantity; or yes, if both values are the same, or in the same country.
         asked: the question for a thing, with ``{}`` in its place.
         until: the question for the second date of a thing, if the time between its two dates is compared; else empty.
         role: the role through which the question asks about the thing, such as "director"; empty if there is none.
     """
 
     things: tuple[str, str]
-    how: Literal["earlier", "later", "larger", "smaller", "same"]
+    how: Literal["earlier", "later", "larger", "smaller", "same", "same country"]
     asked: str
     role: str = ""
     until: str = ""
@@ -137,7 +137,7 @@ def find_comparison(question: str, find_titles: Callable[[], Sequence[str]]) -> 
     role = match[1].lower() if (match := _ROLE.search(text)) and not any(map(_ROLE.search, things)) else ""
     if not is_yes_or_no:
         return _order(text, things, role)
-    return Comparison(things, "same", _same_attribute(text, has_role=bool(role)), role)
+    return _compare_attribute(text, things, role)
 
 
 def _order(text: str, things: tuple[str, str], role: str) -> Comparison | None:
@@ -190,12 +190,13 @@ def _title_places(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int]]
     yield from sorted(taken)
 
 
-def _same_attribute(text: str, *, has_role: bool) -> str:
-    """Return the question for the attribute that both things may share."""
+def _compare_attribute(text: str, things: tuple[str, str], role: str) -> Comparison:
+    """Return the comparison of two things by the attribute that a question calls the same."""
     match = _SAME.search(text)
     assert match is not None
     noun = (match["noun"] or match["nationality"]).lower()
     if noun not in _COUNTRY:
-        return f"Which {noun} is that of {{}}?"
-    is_place = _LOCATED.search(text) and not has_role
-    return "In which country is {} located?" if is_place else "What is the nationality of {}?"
+        return Comparison(things, "same", f"Which {noun} is that of {{}}?", role)
+    is_place = _LOCATED.search(text) and not role
+    asked = "In which country is {} located?" if is_place else "What is the nationality of {}?"
+    return Comparison(things, "same country", asked, role)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
+from memgraph_rag.answering.question_plans.countries import is_same_country
 from memgraph_rag.answering.question_plans.elapsed import DATE_OF, Elapsed, find_elapsed
 from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kinship
 from memgraph_rag.answering.question_plans.values import (
@@ -89,9 +90,10 @@ def solve_comparison(plan: Comparison, ask: AskPart) -> Generator[Step | Part, N
 def _compare(plan: Comparison, values: Sequence[str]) -> str:
     """Return the thing that fits, or Yes or No; empty if a value is missing or the values do not decide."""
     first, second = values
-    if plan.how == "same":
+    if plan.how in ("same", "same country"):
         are_values = all(normalise_words(value) not in _NO_VALUES for value in values)
-        return ("Yes" if is_same(first, second) else "No") if are_values else ""
+        compare = is_same_country if plan.how == "same country" else is_same
+        return ("Yes" if compare(first, second) else "No") if are_values else ""
     if plan.until:
         order = compare_spans(first, second)
     else:
