@@ -55,7 +55,7 @@ def find_phrases():
             ("When was Solaris released or published?", "When was The Blue Kite released or published?"),
         ),
         (
-            "Which did I see first, Solaris or The Blue Kite?",
+            "Which did I see first - Solaris or The Blue Kite?",
             "earlier",
             ("What is the date of this: Solaris?", "What is the date of this: The Blue Kite?"),
         ),
@@ -215,6 +215,23 @@ def test_time_between_two_days_is_counted_by_code(question: str, short: str) -> 
     asked, other = plan.questions()
     solved = run(solve_elapsed(plan, ask_from({asked: "12 March 2026", other: "on 31 March 2026"})))
     assert (solved.short, solved.plan) == (short, "elapsed")
+
+
+@table(
+    ("question", "events"),
+    [
+        ("How many weeks passed between Ann adopting Coco and Shadow?", ("Ann adopting Coco", "Ann adopting Shadow")),
+        ("How long is it between Ann Lee and Bo Ray?", ("Ann Lee", "Bo Ray")),
+        (
+            "How many days lie between the day for film and music and my exam?",
+            ("the day for film and music", "my exam"),
+        ),
+    ],
+)
+def test_and_joins_two_events(question: str, events: tuple[str, str]) -> None:
+    plan = find_elapsed(question)
+    assert plan is not None
+    assert plan.events == events
 
 
 def test_time_to_a_day_that_is_not_known_is_not_counted() -> None:

@@ -101,7 +101,7 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _LISTED = re.compile(
-    r"(?:[,:]|\b(?:first|earlier|older|oldest|younger|youngest|later|recently|earliest|latest))\s+(?:the\s+)?(?P<first>[^,]+?),?"
+    r"(?:[,:]|\b(?:first|earlier|older|oldest|younger|youngest|later|recently|earliest|latest))\s+(?:[-–—]\s+)?(?:the\s+)?(?P<first>[^,]+?),?"
     r"\s+or\s+(?:the\s+)?(?P<second>[^,]+)$"
     r"|\b(?:out of|between)\s+(?:the\s+)?(?P<one>[^,]+?)\s+(?:and|or)\s+(?:the\s+)?(?P<other>[^,]+)$",
     re.IGNORECASE,

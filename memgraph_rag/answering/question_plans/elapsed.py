@@ -1,6 +1,6 @@
 """Questions about the time between two events: "How many days passed between the demo and the launch?".
 
-It knows words only: no model, no graph. Invariant: the question contains both events word for word.
+It knows words only: no model, no graph. Invariant: all words of both events are words of the question.
 """
 
 from __future__ import annotations
@@ -17,11 +17,15 @@ DATE_OF = "What is the date of this: {}?"
 
 Unit = Literal["day", "week", "month", "year"]
 
-_BETWEEN = re.compile(
-    r"^how (?:many (?P<unit>day|week|month|year)s|long|much time)\b.*?\b(?:(?P<between>between)|from) (?P<first>.+?)"
-    r"(?(between) and| (?:to|until|till)) (?P<second>.+)$",
-    re.IGNORECASE,
+_BETWEEN, _BETWEEN_NAMES = (
+    re.compile(
+        r"^how (?:many (?P<unit>day|week|month|year)s|long|much time)\b.*?\b(?:(?P<between>between)|from) "
+        rf"(?P<first>.+?)(?(between) and| (?:to|until|till)) (?P<second>{start}.+)$",
+        re.IGNORECASE,
+    )
+    for start in (r"(?:when|the|an?|my|our|your|his|her|its|their)\b", "")
 )
+"""An event usually begins with such a word, and may hold an "and" of its own."""
 _AFTER = re.compile(
     r"^how (?:many (?P<unit>day|week|month|year)s|long|much time) (?:after|before) (?P<first>.+?),? "
     r"(?:did|was|were|do|does|is) (?P<second>.+)$",
@@ -31,6 +35,8 @@ _ORDER = re.compile(
     r"^(?:did|was|were|is|do|does|have|has|had) (?P<first>.+?) (?:before or after|after or before) (?P<second>.+)$",
     re.IGNORECASE,
 )
+_SAME_VERB = re.compile(r"(?P<said>.*\b[a-z]+ )[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*$")
+_NAME = re.compile(r"[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*$")
 _CLAUSE = re.compile(r"^(?:the time (?:that|when|of) |when |the day (?:that|when) )", re.IGNORECASE)
 
 
@@ -72,9 +78,12 @@ def find_elapsed(question: str) -> Elapsed | None:
     ('the demo', 'the launch')
     """
     text = " ".join(question.split()).rstrip("?.! ")
-    if match := _BETWEEN.match(text) or _AFTER.match(text):
+    if match := _BETWEEN.match(text) or _BETWEEN_NAMES.match(text) or _AFTER.match(text):
         unit = match["unit"].lower() if match["unit"] else None
-        return Elapsed((match["first"], match["second"]), unit)  # pyright: ignore[reportArgumentType]
+        first, second = match["first"], match["second"]
+        if _NAME.match(second) and (same := _SAME_VERB.match(first)):  # "between adopting Coco and Shadow"
+            second = same["said"] + second
+        return Elapsed((first, second), unit)  # pyright: ignore[reportArgumentType]
     match = _ORDER.match(text)
     return Elapsed((match["first"], match["second"]), None, asks_order=True) if match else None
 
