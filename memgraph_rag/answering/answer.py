@@ -22,6 +22,7 @@ from memgraph_rag.answering.evidence import ReadEvidence, find_warnings, gather_
 from memgraph_rag.answering.layer_warnings import find_lacking_layers
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.part_reading import PartReading, ask_session, cite_value, finish
+from memgraph_rag.answering.question_plans.plan_makers import MakePlans, ModelPlans, RulePlans
 from memgraph_rag.answering.question_plans.solving import Solved, follow_hops, solve
 from memgraph_rag.answering.question_plans.values import holds, normalise_words
 from memgraph_rag.answering.refusal import NOTHING_FOUND, Refusal, RefusalRules, describe_parts, describe_search
@@ -81,6 +82,7 @@ class _Asked:
     extent: Extent
     style: AnswerStyle
     snapshot: GraphSnapshot
+    plans: MakePlans | None
     began: float
     begun: int
 
@@ -175,9 +177,10 @@ class Reading:
         if not snapshot.count_documents():
             yield _answer_empty_memory(question, strategy, self._store.namespace)
             return
-        asked = _Asked(question, strategy, limits, extent, style, snapshot, time.perf_counter(), self._answers.begin())
+        plans, begun = self._choose_maker(question, strategy), self._answers.begin()
+        asked = _Asked(question, strategy, limits, extent, style, snapshot, plans, time.perf_counter(), begun)
         search = self._search.reading(snapshot.graph)
-        asks_turns = asks_turns and not (self._may_plan(asked) and find_elapsed(question))
+        asks_turns = asks_turns and not (plans and find_elapsed(question))
         told = self._find_told(search, question, extent) if asks_turns else None
         if told is not None:
             yield from self._tell(asked, told)
@@ -190,6 +193,7 @@ class Reading:
             make_context=lambda session: self._context(graph, bounded, extent, session, limits),
             is_spent=lambda trace, usage: asked.find_reached_limit(trace, usage) is not None,
             refuses=lambda part, evidence: self._make_rules(bounded).apply(part, evidence) is not None,
+            plans=lambda: plans.usage if plans else Usage(),
         )
         solved = yield from self._solve(asked, graph, bounded, parts)
         if solved is None:
@@ -206,7 +210,7 @@ class Reading:
         stop: StopReason | None = None
         refusal: Refusal | None = None
         checks, was_checked = not follows_paper(strategy), False
-        plans, plan = self._may_plan(asked), "direct"
+        plans, plan = asked.plans, "direct"
         with self._models.language.open_session(question) as session:
             context = self._context(graph, search, asked.extent, session, asked.limits)
             for steps in _passes(strategy, question, context):
@@ -266,10 +270,13 @@ class Reading:
                 plan=plan,
             )
 
-    def _may_plan(self, asked: _Asked) -> bool:
-        """Return whether a question may be taken apart: if its strategy plans, and it has a usual length."""
-        is_usual = len(asked.question) <= _MOST_PLANNED
-        return self._find_phrases is not None and is_usual and bool(getattr(asked.strategy, "plans", False))
+    def _choose_maker(self, question: str, strategy: Strategy) -> MakePlans | None:
+        """Return the maker of a question's plans; None if its strategy does not plan, or if it is longer than usual."""
+        if len(question) > _MOST_PLANNED or not getattr(strategy, "plans", False):
+            return None
+        if planner := getattr(strategy, "planner", None):
+            return ModelPlans(planner)
+        return RulePlans(self._find_phrases) if self._find_phrases else None
 
     def _solve(
         self, asked: _Asked, graph: GraphReader, search: SearchWithin, parts: PartReading
@@ -278,9 +285,9 @@ class Reading:
 
         None if the question has no such plan, if a value is missing, or if the values must not be quoted.
         """
-        if not self._may_plan(asked):
+        if asked.plans is None:
             return None
-        solving = solve(asked.question, lambda: _find_titles(asked.question, search, graph), parts.ask)
+        solving = solve(asked.question, asked.plans, lambda: _find_titles(asked.question, search, graph), parts.ask)
         solved = yield from solving
         if solved is None or not asked.has_stored(parts.trace):
             return None
@@ -296,14 +303,14 @@ class Reading:
         phrase gave a name, if a limit is reached, if the model says Yes or No although the question asks for a thing,
         or if what was read was forgotten meanwhile.
         """
-        assert self._find_phrases is not None
+        assert asked.plans is not None
         titles = [*evidence.titles.values()]
         rewritten, nothing = None, (WrittenAnswer(), None)
         with suppress(WindowExceeded):
             rewritten = yield from follow_hops(
                 asked.question,
                 titles,
-                self._find_phrases,
+                asked.plans,
                 lambda hop: ask_session(session, hop, evidence.quotes),
                 "\n".join([*titles, *(segment.text for segment in evidence.segments)]),
                 parts.keep,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from memgraph_rag.contracts import ReadingContext, ReadingSession, query_vectors
+from memgraph_rag.contracts import LanguageModel, ReadingContext, ReadingSession, query_vectors
 from memgraph_rag.strategies.candidates import Candidates, Weights
 from memgraph_rag.strategies.node_lines import NodeLines
 from memgraph_rag.strategies.reflection import NEXT_SEARCH, Reflection
@@ -49,6 +49,7 @@ class Walk:
             join the candidates.
         plans: whether a question that compares, or that asks about a thing without its name, is taken apart
             (``answering.question_plans``).
+        planner: a language model that writes the plans; by default rules over a parse find them.
     """
 
     name = "walk"
@@ -66,6 +67,7 @@ class Walk:
         more_tokens: int = START_TOKENS // 2,
         reasons: int = 1,
         plans: bool = True,
+        planner: LanguageModel | None = None,
     ) -> None:
         self._weights = weights or Weights()
         self._yes_threshold = yes_threshold
@@ -77,6 +79,7 @@ class Walk:
         self._more_tokens = more_tokens
         self._reasons = reasons
         self.plans = plans
+        self.planner = planner
 
     def read(self, question: str, context: ReadingContext) -> Iterator[tuple[Step, ...]]:
         """Yield the first nodes of the start in one pass, then one step a node; see ``Strategy.read``.

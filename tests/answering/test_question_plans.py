@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tables import table
 
@@ -18,6 +20,7 @@ from memgraph_rag.answering.question_plans.countries import is_same_country, lis
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kinship
 from memgraph_rag.answering.question_plans.part_reading import ReadPart
+from memgraph_rag.answering.question_plans.plan_makers import ModelPlans, RulePlans
 from memgraph_rag.answering.question_plans.solving import follow_hops, solve_comparison, solve_elapsed
 from memgraph_rag.answering.question_plans.values import compare_dates, is_same
 from memgraph_rag.answering.refusal import describe_parts
@@ -25,7 +28,7 @@ from memgraph_rag.models.recognizers.noun_phrases import find_installed
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer, FakeSession
 from memgraph_rag.text.citations import Quotes
-from memgraph_rag.types import Answer, Part, Segment, Step, StopReason, Usage
+from memgraph_rag.types import Answer, Generation, Part, Prompt, Segment, Step, StopReason, Usage
 
 TITLES = ["Solaris (1972 film)", "The Blue Kite", "Ann Lee", "Bo Ray"]
 
@@ -296,7 +299,9 @@ def test_kinship_is_spelt_out_step_by_step(find_phrases) -> None:
     def ask_behind(asked: str) -> Part:
         return Part(asked, values.get(asked, ""))
 
-    hops = follow_hops(question, TITLES, find_phrases, ask_behind, "Tom Lee", keep, lambda name: name == "Tom Lee")
+    hops = follow_hops(
+        question, TITLES, RulePlans(find_phrases), ask_behind, "Tom Lee", keep, lambda name: name == "Tom Lee"
+    )
     assert run(hops) == "Who is the father of Tom Lee?"
 
 
@@ -307,8 +312,59 @@ NAMES = {"yes", "Ann Lee", "a person whose name is told nowhere in all of what w
 def test_value_that_says_nothing_takes_no_place(find_phrases, value: str) -> None:
     read = "Tom Lee is the father of Ann Lee. A person whose name is told nowhere in all of what was read."
     question = "Where was Ann Lee's father born?"
-    hops = follow_hops(question, TITLES, find_phrases, lambda asked: Part(asked, value), read, keep, NAMES.__contains__)
+    plans = RulePlans(find_phrases)
+    hops = follow_hops(question, TITLES, plans, lambda asked: Part(asked, value), read, keep, NAMES.__contains__)
     assert run(hops) is None
+
+
+# ── plans by a model ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def write_plan(**fields: object) -> str:
+    return json.dumps({"plan": "direct", "things": [], "how": "same", "phrase": "", "ask": ""} | fields)
+
+
+HOP = {"plan": "hop", "phrase": "the director of Solaris", "ask": "Who directed Solaris?"}
+COMPARISON = {"plan": "compare", "things": ["Ann Lee", "Bo Ray"], "how": "earlier", "ask": "When was {} born?"}
+
+
+class PlanningModel(FakeLanguageModel):
+    """A model that writes one text whatever it is asked."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    def generate(self, prompts: Sequence[Prompt], **_: object) -> list[Generation]:
+        return [Generation(self.text, np.empty((0, 2), int), None, "end", Usage(9, 5, 1)) for _ in prompts]
+
+
+@table(
+    ("question", "reply", "hop", "things"),
+    [
+        ("Where did the director of Solaris die?", write_plan(**HOP), "the director of Solaris", None),
+        ("Where did the director of Stalker die?", write_plan(**HOP), None, None),
+        ("the director of Solaris?", write_plan(**HOP), None, None),
+        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON), None, ("Ann Lee", "Bo Ray")),
+        ("Who is older, Ann Lee or Tom?", write_plan(**COMPARISON), None, None),
+        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON | {"ask": "When?"}), None, None),
+        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON | {"things": ["Ann Lee"]}), None, None),
+        ("Who is Ann Lee?", write_plan(), None, None),
+        ("Who is Ann Lee?", "no JSON", None, None),
+        ("Who is Ann Lee?", "{}", None, None),
+    ],
+)
+def test_model_plans_with_words_of_the_question_only(question: str, reply: str, hop: str | None, things) -> None:
+    plans = ModelPlans(PlanningModel(reply))
+    found, comparison = plans.find_hop(question, [], values=(), without=()), plans.find_comparison(question, list)
+    assert (found and found.phrase, comparison and comparison.things) == (hop, things)
+    assert plans.usage == Usage(9, 5, 1), "each question is sent once"
+
+
+def test_phrase_that_was_tried_is_not_tried_again() -> None:
+    plans = ModelPlans(PlanningModel(write_plan(**HOP)))
+    question = "Where did the director of Solaris die?"
+    assert plans.find_hop(question, [], values=(), without=["the director of Solaris"]) is None
 
 
 # ── the memory ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -383,6 +439,13 @@ def test_stream_yields_each_node_once_and_the_text_of_the_answer(memory: Memory,
 
 def test_walk_without_plans_reads_the_question_as_it_is(memory: Memory) -> None:
     assert memory.ask("Who was born first, Ann Lee or Bo Ray?", strategy=Walk(plans=False)).parts == ()
+
+
+def test_planner_takes_the_question_apart(memory: Memory) -> None:
+    planner = PlanningModel(write_plan(**HOP | {"ask": "Who is the director of Solaris?"}))
+    answer = memory.ask("Where was the director of Solaris born?", style="short", strategy=Walk(planner=planner))
+    assert (answer.text, answer.plan) == ("Zavrazhye", "hop")
+    assert answer.usage.generated_tokens >= 10, "the planner writes for the question, and for the rewritten one"
 
 
 def test_kept_trace_of_a_plan_can_be_shown(memory: Memory) -> None:

@@ -53,6 +53,7 @@ class PartReading:
         make_context: returns the context of a reading for its session.
         is_spent: whether a limit of the whole question is reached, by the nodes and the usage so far.
         refuses: whether what was read for a part is about something else than the part.
+        plans: returns what a model's plan of the question cost so far.
     """
 
     def __init__(
@@ -63,15 +64,22 @@ class PartReading:
         make_context: Callable[[ReadingSession], ReadingContext],
         is_spent: Callable[[Sequence[Step], Usage], bool],
         refuses: Callable[[str, ReadEvidence], bool],
+        plans: Callable[[], Usage],
     ) -> None:
         self._models = models
         self._graph = graph
         self._make_context = make_context
         self._is_spent = is_spent
         self._refuses = refuses
+        self._plans = plans
         self.trace: list[Step] = []
         self.parts: list[Part] = []
-        self.usage = Usage()
+        self._read_usage = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        """The cost of all parts, and of the plan."""
+        return self._read_usage + self._plans()
 
     def ask(self, question: str, *, wants_day: bool = False) -> Generator[Step | Part, None, Part]:
         """Read for a question; yield the steps, then the part with the value that the model copies; return the part.
@@ -88,7 +96,7 @@ class PartReading:
                 evidence = yield from self._read(question, session)
                 if not self._refuses(question, evidence):
                     part = ask_session(session, question, evidence.quotes)
-                self.usage += session.usage
+                self._read_usage += session.usage
             read = {word for segment in evidence.segments for word in normalise_words(segment.text).split()}
             if not read.intersection(normalise_words(part.value).split()):
                 part = Part(question, "")
@@ -103,7 +111,7 @@ class PartReading:
         with self._models.language.open_session(question) as session:
             evidence = yield from self._read(question, session)
             written = finish(write_answer(session, question, style, evidence.quotes, max_tokens=max_tokens))
-            self.usage += session.usage
+            self._read_usage += session.usage
         if asks_when(question):
             written = tell_days(written, evidence.segments)
         return ReadPart(replace(written, short=drop_restatement(question, written.short)), evidence)

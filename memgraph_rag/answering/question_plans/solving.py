@@ -10,10 +10,11 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memgraph_rag.answering.question_plans.comparison import Comparison, find_comparison
+from memgraph_rag.answering.question_plans.comparison import Comparison
 from memgraph_rag.answering.question_plans.countries import is_same_country
 from memgraph_rag.answering.question_plans.elapsed import DATE_OF, Elapsed, find_elapsed
-from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kinship
+from memgraph_rag.answering.question_plans.hops import spell_out_kinship
+from memgraph_rag.answering.question_plans.plan_makers import MakePlans
 from memgraph_rag.answering.question_plans.values import (
     compare_dates,
     compare_quantities,
@@ -23,7 +24,6 @@ from memgraph_rag.answering.question_plans.values import (
     is_same,
     normalise_words,
 )
-from memgraph_rag.contracts import FindPhrases
 from memgraph_rag.types import Part, PlanKind, Step, format_long_day
 
 __all__ = ["AskPart", "Solved", "follow_hops", "solve", "solve_comparison", "solve_elapsed"]
@@ -52,7 +52,7 @@ class Solved:
 
 
 def solve(
-    question: str, find_titles: Callable[[], Sequence[str]], ask: AskPart
+    question: str, plans: MakePlans, find_titles: Callable[[], Sequence[str]], ask: AskPart
 ) -> Generator[Step | Part, None, Solved | None]:
     """Find the plan of a question, yield the steps and the parts, and return the answer.
 
@@ -63,7 +63,7 @@ def solve(
     """
     if elapsed := find_elapsed(question):
         return (yield from solve_elapsed(elapsed, ask))
-    comparison = find_comparison(question, find_titles)
+    comparison = plans.find_comparison(question, find_titles)
     return (yield from solve_comparison(comparison, ask)) if comparison else None
 
 
@@ -120,7 +120,7 @@ def solve_elapsed(plan: Elapsed, ask: AskPart) -> Generator[Step | Part, None, S
 def follow_hops(
     question: str,
     titles: Sequence[str],
-    find_phrases: FindPhrases,
+    plans: MakePlans,
     ask_behind: Callable[[str], Part],
     read: str,
     keep: Callable[[Part], Part],
@@ -137,7 +137,7 @@ def follow_hops(
     """
     rewritten, values, without = spell_out_kinship(question), list[str](), list[str]()
     for _ in range(_MOST_HOPS):
-        hop = find_hop(rewritten, titles, find_phrases, values=values, without=without)
+        hop = plans.find_hop(rewritten, titles, values=values, without=without)
         if hop is None:
             break
         part = ask_behind(hop.question)
