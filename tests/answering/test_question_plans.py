@@ -348,6 +348,7 @@ class PlanningModel(FakeLanguageModel):
         ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON), None, ("Ann Lee", "Bo Ray")),
         ("Who is older, Ann Lee or Tom?", write_plan(**COMPARISON), None, None),
         ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON | {"ask": "When?"}), None, None),
+        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON | {"ask": "Is {} {old}?"}), None, None),
         ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON | {"things": ["Ann Lee"]}), None, None),
         ("Who is Ann Lee?", write_plan(), None, None),
         ("Who is Ann Lee?", "no JSON", None, None),
@@ -378,6 +379,8 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
         "When was Zed Unknown born?": "1789",
         "Who is the director of Solaris?": "Andrei Tarkovsky",
         "Where was Andrei Tarkovsky born?": "Zavrazhye",
+        "What is the nationality of Ida Moss?": "American",
+        "What is the nationality of Ole Berg?": "Norwegian",
         "What is the date of this: the pottery class?": "yesterday",
         "What is the date of this: the half marathon?": "I ran the half marathon",
     }
@@ -465,6 +468,14 @@ def test_value_that_was_not_read_is_no_value(memory: Memory) -> None:
     assert [part.value for part in answer.parts] == ["12 May 1950", ""]
 
 
+def test_country_is_read_in_another_form(memory: Memory) -> None:
+    memory.add("Ida Moss is a poet who lives in the United States.", key="ida", title="Ida Moss")
+    memory.add("Ole Berg is a painter from Norway.", key="ole", title="Ole Berg")
+    answer = memory.ask("Are Ida Moss and Ole Berg of the same nationality?")
+    assert [part.value for part in answer.parts] == ["American", "Norwegian"]
+    assert answer.short == "No"
+
+
 def test_part_follows_the_steps_that_were_read_for_it(memory: Memory) -> None:
     items = [*memory.stream("Where was the director of Solaris born?")]
     answer = items[-1]
@@ -526,15 +537,18 @@ def test_part_without_a_value_has_its_reason(*, is_spent: bool, why: str) -> Non
 
 
 @table(
-    ("text", "title", "holds"),
+    ("value", "text", "title", "holds"),
     [
-        ("Tarkovsky was born in York.", "A life", True),
-        ("He was born in York.", "Tarkovsky", True),
-        ("He was born in York.", "A life", False),
-        ("Tarkovsky made films.", "York", False),
+        ("York", "Tarkovsky was born in York.", "A life", True),
+        ("American", "Tarkovsky lives in the United States.", "A life", True),
+        ("American", "He lives in the United States.", "A life", False),
+        ("Russian", "Tarkovsky lives in the United States.", "A life", False),
+        ("York", "He was born in York.", "Tarkovsky", True),
+        ("York", "He was born in York.", "A life", False),
+        ("York", "Tarkovsky made films.", "York", False),
     ],
 )
-def test_value_stands_in_a_passage_that_names_the_thing(text: str, title: str, *, holds: bool) -> None:
+def test_value_stands_in_a_passage_that_names_the_thing(value: str, text: str, title: str, *, holds: bool) -> None:
     segment = Segment("s", "d", 0, text, 0, len(text), 5)
     evidence = ReadEvidence([segment], {"d": "key"}, {"d": title}, Quotes([], keys={}, embedder=FakeEmbedder(8)))
-    assert ReadPart(WrittenAnswer(short="York"), evidence).holds_value(["Andrei Tarkovsky"]) is holds
+    assert ReadPart(WrittenAnswer(short=value), evidence).holds_value(["Andrei Tarkovsky"]) is holds

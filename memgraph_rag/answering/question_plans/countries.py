@@ -15,7 +15,7 @@ from unicodedata import normalize
 
 from memgraph_rag.answering.question_plans.values import is_same
 
-__all__ = ["find_countries", "is_same_country"]
+__all__ = ["find_countries", "is_same_country", "names_country"]
 
 _LONGEST_CODE = 3  # letters: codes are words, too ("IN", "AND"), so they count in capitals and as the whole text only
 _LONGEST_NAME = 6  # words
@@ -48,6 +48,16 @@ def is_same_country(first: str, second: str) -> bool:
     """
     one, other = find_countries(first), find_countries(second)
     return bool(one & other) if one and other else is_same(first, second)
+
+
+def names_country(text: str, value: str) -> bool:
+    """Return whether a text names, in any form, the country that a value may mean.
+
+    >>> names_country("Ann Lee, a poet who lives in the United States", "American")
+    True
+    """
+    codes = find_countries(value)
+    return bool(codes) and bool(codes & _find_in_part(_list_words(text)))
 
 
 def _find_in_part(words: list[str]) -> frozenset[str]:

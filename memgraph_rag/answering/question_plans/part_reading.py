@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from memgraph_rag.answering.answer_style import WrittenAnswer, extract_phrase, write_answer
 from memgraph_rag.answering.days_meant import asks_when, tell_days
 from memgraph_rag.answering.evidence import ReadEvidence, gather_evidence
+from memgraph_rag.answering.question_plans.countries import names_country
 from memgraph_rag.answering.question_plans.values import drop_restatement, find_day, holds, normalise_words
 from memgraph_rag.contracts import GraphReader, Models, ReadingContext, ReadingSession
 from memgraph_rag.lexical.timestamps import format_day
@@ -35,13 +36,18 @@ class ReadPart:
     evidence: ReadEvidence
 
     def holds_value(self, names: Iterable[str]) -> bool:
-        """Return whether a segment has all words of the value, and it or its title one word of a name at least."""
-        value = {*normalise_words(self.written.short).split()}
-        named = {word for name in names for word in normalise_words(name).split()}
+        """Return whether a segment has all words of the value, and it or its title one word of a name at least.
+
+        A country counts in any form: "American" where a segment has "the United States".
+        """
+        short, named = self.written.short, {word for name in names for word in normalise_words(name).split()}
+        value = {*normalise_words(short).split()}
         for segment in self.evidence.segments:
             title = self.evidence.titles.get(segment.document_id, "")
             words = {*normalise_words(segment.text).split()}
-            if value <= words and named & {*words, *normalise_words(title).split()}:
+            if named & {*words, *normalise_words(title).split()} and (
+                value <= words or names_country(segment.text, short)
+            ):
                 return True
         return False
 
@@ -85,7 +91,7 @@ class PartReading:
         """Read for a question; yield the steps, then the part with the value that the model copies; return the part.
 
         The value is empty if a limit is reached before the reading, if the nodes are about something else, or if they
-        contain no word of the value.
+        contain no word of the value, nor the country that it means.
 
         Args:
             wants_day: whether the value is the day of an event: the day that the cited turn means, or its own day.
@@ -97,8 +103,7 @@ class PartReading:
                 if not self._refuses(question, evidence):
                     part = ask_session(session, question, evidence.quotes)
                 self._read_usage += session.usage
-            read = {word for segment in evidence.segments for word in normalise_words(segment.text).split()}
-            if not read.intersection(normalise_words(part.value).split()):
+            if not any(_has_word(segment.text, part.value) for segment in evidence.segments):
                 part = Part(question, "")
             if wants_day and part.value:
                 part = replace(part, value=_find_day_meant(part, evidence))
@@ -142,6 +147,12 @@ class PartReading:
         """Append a part to ``parts`` with the number of nodes that were read so far, and return it."""
         self.parts.append(replace(part, nodes_read=len(self.trace)))
         return self.parts[-1]
+
+
+def _has_word(text: str, value: str) -> bool:
+    """Return whether a text has a word of a value, or names the country that it means."""
+    words = {*normalise_words(text).split()}
+    return bool(words.intersection(normalise_words(value).split())) or names_country(text, value)
 
 
 def _find_day_meant(part: Part, evidence: ReadEvidence) -> str:

@@ -20,6 +20,7 @@ from memgraph_rag.types import Prompt, Usage
 
 __all__ = ["MakePlans", "ModelPlans", "RulePlans"]
 
+_Words = Collection[str]
 _TOKENS = 200
 _HOW = ("earlier", "later", "larger", "smaller", "same", "same country")
 _TEXT: Mapping[str, Any] = {"type": "string"}
@@ -54,7 +55,7 @@ Question: """
 
 
 class MakePlans(Protocol):
-    """Finds the plans of one question.
+    """Finds the plans of one question. The arguments are those of the functions of the same names.
 
     Attributes:
         usage: what a model cost so far.
@@ -63,13 +64,11 @@ class MakePlans(Protocol):
     usage: Usage
 
     def find_comparison(self, question: str, find_titles: Callable[[], Sequence[str]], /) -> Comparison | None:
-        """Return the comparison that a question asks for, or None; ``find_titles`` as for ``find_comparison``."""
+        """Return the comparison that a question asks for, or None."""
         ...
 
-    def find_hop(
-        self, question: str, titles: Sequence[str], /, *, values: Collection[str], without: Collection[str]
-    ) -> Hop | None:
-        """Return the phrase whose name must be found first, or None; arguments as for ``find_hop``."""
+    def find_hop(self, question: str, titles: Sequence[str], /, *, values: _Words, without: _Words) -> Hop | None:
+        """Return the phrase whose name must be found first, or None."""
         ...
 
 
@@ -84,9 +83,7 @@ class RulePlans:
         """Return the comparison that the words of a question ask for, or None."""
         return find_comparison(question, find_titles)
 
-    def find_hop(
-        self, question: str, titles: Sequence[str], /, *, values: Collection[str], without: Collection[str]
-    ) -> Hop | None:
+    def find_hop(self, question: str, titles: Sequence[str], /, *, values: _Words, without: _Words) -> Hop | None:
         """Return the shortest phrase around a name, or None."""
         return find_hop(question, titles, self.find_phrases, values=values, without=without)
 
@@ -103,13 +100,10 @@ class ModelPlans:
         """Return the comparison that the model writes, or None."""
         return plan if isinstance(plan := self._write(question), Comparison) else None
 
-    def find_hop(
-        self, question: str, _titles: Sequence[str], /, *, values: Collection[str], without: Collection[str]
-    ) -> Hop | None:
+    def find_hop(self, question: str, _titles: Sequence[str], /, *, values: _Words, without: _Words) -> Hop | None:
         """Return the phrase that the model copies from the question, or None."""
         plan = self._write(question)
-        is_new = isinstance(plan, Hop) and plan.phrase not in (*values, *without)
-        return plan if is_new and isinstance(plan, Hop) else None
+        return plan if isinstance(plan, Hop) and plan.phrase not in (*values, *without) else None
 
     def _write(self, question: str) -> Comparison | Hop | None:
         if question not in self._written:
@@ -128,6 +122,7 @@ def _read_plan(question: str, reply: Mapping[str, Any]) -> Comparison | Hop | No
     if reply["plan"] == "compare":
         first, second = map(str, reply["things"])
         is_copied = len(first) > 0 and len(second) > 0 and first in question and second in question
-        return Comparison((first, second), reply["how"], asked) if is_copied and asked.count("{}") == 1 else None
+        has_place = "{}" in asked and asked.count("{") == asked.count("}") == 1
+        return Comparison((first, second), reply["how"], asked) if is_copied and has_place else None
     is_part = 0 < len(phrase) < len(question.rstrip("?. ")) and phrase in question
     return Hop(phrase, asked) if reply["plan"] == "hop" and is_part and asked else None
