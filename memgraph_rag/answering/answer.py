@@ -313,7 +313,7 @@ class Reading:
                 asked.plans,
                 lambda hop: ask_session(session, hop, evidence.quotes),
                 "\n".join([*titles, *(segment.text for segment in evidence.segments)]),
-                parts.keep,
+                parts,
                 lambda value: bool(
                     asked.snapshot.graph.entities([entity_id(self._store.namespace, name) for name in ngrams(value)])
                 ),

@@ -179,8 +179,21 @@ def run(work: Generator[Any, None, Any]) -> Any:
             return ended.value
 
 
-def keep(part: Part) -> Part:
-    return part
+class Parts:
+    """Values of parts that are searched for by themselves."""
+
+    def __init__(self, **values: str) -> None:
+        self.values = values
+        self.asked: list[str] = []
+
+    def keep(self, part: Part, /) -> Part:
+        return part
+
+    def ask(self, question: str, /, *, accepts) -> Generator[Step, None, Part]:
+        yield from ()
+        self.asked.append(question)
+        value = self.values.get(question.split()[-1].rstrip("?"), "")
+        return Part(question, value if accepts(value) else "")
 
 
 BORN = Comparison(("Solaris", "Kite"), "later", "When was {} born?", "director")
@@ -300,7 +313,7 @@ def test_kinship_is_spelt_out_step_by_step(find_phrases) -> None:
         return Part(asked, values.get(asked, ""))
 
     hops = follow_hops(
-        question, TITLES, RulePlans(find_phrases), ask_behind, "Tom Lee", keep, lambda name: name == "Tom Lee"
+        question, TITLES, RulePlans(find_phrases), ask_behind, "Tom Lee", Parts(), lambda name: name == "Tom Lee"
     )
     assert run(hops) == "Who is the father of Tom Lee?"
 
@@ -313,8 +326,31 @@ def test_value_that_says_nothing_takes_no_place(find_phrases, value: str) -> Non
     read = "Tom Lee is the father of Ann Lee. A person whose name is told nowhere in all of what was read."
     question = "Where was Ann Lee's father born?"
     plans = RulePlans(find_phrases)
-    hops = follow_hops(question, TITLES, plans, lambda asked: Part(asked, value), read, keep, NAMES.__contains__)
-    assert run(hops) is None
+    hops = follow_hops(
+        question, TITLES, plans, lambda asked: Part(asked, value), read, (parts := Parts()), NAMES.__contains__
+    )
+    assert (run(hops), parts.asked) == (None, [])
+
+
+@table(
+    ("value", "rewritten"),
+    [
+        ("Oz", "Who rules Oz?"),
+        ("", "Who rules the birthplace of Tom Lee?"),
+        ("Ix", "Who rules the birthplace of Tom Lee?"),
+    ],
+)
+def test_phrase_behind_a_name_is_searched_for_by_itself(find_phrases, value: str, rewritten: str) -> None:
+    """The passages about the question need not be those about a name that was found in them."""
+    parts, question = Parts(Lee=value), "Who rules the birthplace of Ann Lee's father?"
+    behind = {"Who is Ann Lee's father?": "Tom Lee", "What is the birthplace of Tom Lee?": "Bonn"}
+
+    def ask_behind(asked: str) -> Part:
+        return Part(asked, behind.get(asked, ""))
+
+    names = {"Tom Lee", "Oz", "Bonn"}.__contains__
+    hops = follow_hops(question, TITLES, RulePlans(find_phrases), ask_behind, "Tom Lee", parts, names)
+    assert (run(hops), parts.asked) == (rewritten, ["What is the birthplace of Tom Lee?"])
 
 
 # ── plans by a model ─────────────────────────────────────────────────────────────────────────────────────────

@@ -87,7 +87,9 @@ class PartReading:
         """The cost of all parts, and of the plan."""
         return self._read_usage + self._plans()
 
-    def ask(self, question: str, *, wants_day: bool = False) -> Generator[Step | Part, None, Part]:
+    def ask(
+        self, question: str, *, wants_day: bool = False, accepts: Callable[[str], bool] = bool
+    ) -> Generator[Step | Part, None, Part]:
         """Read for a question; yield the steps, then the part with the value that the model copies; return the part.
 
         The value is empty if a limit is reached before the reading, if the nodes are about something else, or if they
@@ -95,6 +97,7 @@ class PartReading:
 
         Args:
             wants_day: whether the value is the day of an event: the day that the cited turn means, or its own day.
+            accepts: whether a value may be used; else the part has none.
         """
         part = Part(question, "")
         if not self._is_spent(self.trace, self.usage):
@@ -103,7 +106,8 @@ class PartReading:
                 if not self._refuses(question, evidence):
                     part = ask_session(session, question, evidence.quotes)
                 self._read_usage += session.usage
-            if not any(_has_word(segment.text, part.value) for segment in evidence.segments):
+            is_read = any(_has_word(segment.text, part.value) for segment in evidence.segments)
+            if not is_read or not accepts(part.value):
                 part = Part(question, "")
             if wants_day and part.value:
                 part = replace(part, value=_find_day_meant(part, evidence))

@@ -37,6 +37,18 @@ class AskPart(Protocol):
         ...
 
 
+class HopParts(Protocol):
+    """Keeps the parts of a question, and reads for them."""
+
+    def keep(self, part: Part, /) -> Part:
+        """Record a part that was asked in another session, and return it."""
+        ...
+
+    def ask(self, question: str, /, *, accepts: Callable[[str], bool]) -> Generator[Step | Part, None, Part]:
+        """Read for a question, yield the steps and the part, and return it; a value must be accepted."""
+        ...
+
+
 _MOST_HOPS = 3
 _MOST_WORDS = 8  # of a value that takes the place of a phrase
 _NO_VALUES = {"", "yes", "no", "unknown", "none", "not mentioned", "not specified"}
@@ -123,16 +135,19 @@ def follow_hops(
     plans: MakePlans,
     ask_behind: Callable[[str], Part],
     read: str,
-    keep: Callable[[Part], Part],
+    parts: HopParts,
     is_name: Callable[[str], bool],
-) -> Generator[Part, None, str | None]:
+) -> Generator[Step | Part, None, str | None]:
     """Yield the parts; return the question with the names that its phrases describe; None if no phrase gave a name.
+
+    A phrase is asked for in the session first. Once a name was found, a phrase without a value there is searched for by
+    itself: the passages about the name are not those about the question.
 
     Args:
         titles: titles of what was read.
         ask_behind: asks a question in the session that has read for the whole question.
         read: all nodes that were read there. A value that they do not contain is not used.
-        keep: records a part.
+        parts: keeps parts, and reads for them.
         is_name: whether a value names a thing of the graph. Another value ("the shoes") takes no phrase's place.
     """
     rewritten, values, without = spell_out_kinship(question), list[str](), list[str]()
@@ -140,13 +155,22 @@ def follow_hops(
         hop = plans.find_hop(rewritten, titles, values=values, without=without)
         if hop is None:
             break
+
+        def takes_place(value: str, phrase: str = hop.phrase) -> bool:
+            return _is_value(value, phrase) and is_name(value)
+
         part = ask_behind(hop.question)
-        if not _is_value(part.value, hop.phrase) or not holds(read, part.value) or not is_name(part.value):
+        if takes_place(part.value) and holds(read, part.value):
+            yield parts.keep(part)
+        elif values:
+            part = yield from parts.ask(hop.question, accepts=takes_place)
+        else:
+            part = Part(hop.question, "")
+        if not part.value:
             without.append(hop.phrase)
             continue
         rewritten = rewritten.replace(hop.phrase, part.value, 1)
         values.append(part.value)
-        yield keep(part)
     return rewritten if values else None
 
 
