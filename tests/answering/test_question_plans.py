@@ -332,6 +332,13 @@ def test_value_that_says_nothing_takes_no_place(find_phrases, value: str) -> Non
     assert (run(hops), parts.asked) == (None, [])
 
 
+@table(("value", "rewritten"), [("Tom Lee", "Where did Kim Po meet Tom Lee?"), ("Kim Po", None)])
+def test_other_thing_of_the_question_takes_no_place(find_phrases, value: str, rewritten: str | None) -> None:
+    question, read = "Where did Kim Po meet Ann Lee's father?", "Kim Po met Tom Lee."
+    hops = follow_hops(question, TITLES, RulePlans(find_phrases), lambda asked: Part(asked, value), read, Parts(), bool)
+    assert run(hops) == rewritten
+
+
 @table(
     ("value", "rewritten"),
     [

@@ -156,8 +156,8 @@ def follow_hops(
         if hop is None:
             break
 
-        def takes_place(value: str, phrase: str = hop.phrase) -> bool:
-            return _is_value(value, phrase) and is_name(value)
+        def takes_place(value: str, asked: str = rewritten) -> bool:
+            return _is_value(value, asked) and is_name(value)
 
         part = ask_behind(hop.question)
         if takes_place(part.value) and holds(read, part.value):
@@ -174,8 +174,8 @@ def follow_hops(
     return rewritten if values else None
 
 
-def _is_value(value: str, phrase: str) -> bool:
-    """Return whether a value may take the place of a phrase: a few words that say something new."""
+def _is_value(value: str, asked: str) -> bool:
+    """Return whether a value may take the place of a phrase: a few words that the question does not say already."""
     words = normalise_words(value)
     is_short = 0 < len(words.split()) <= _MOST_WORDS
-    return is_short and words not in _NO_VALUES and f" {words} " not in f" {normalise_words(phrase)} "
+    return is_short and words not in _NO_VALUES and f" {words} " not in f" {normalise_words(asked)} "
