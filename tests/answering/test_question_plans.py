@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from planning_models import HOP, PlanningModel, write_plan
 from tables import table
 
 from memgraph_rag import Limits, Memory
@@ -20,7 +19,7 @@ from memgraph_rag.answering.question_plans.countries import is_same_country, lis
 from memgraph_rag.answering.question_plans.elapsed import find_elapsed
 from memgraph_rag.answering.question_plans.hops import find_hop, spell_out_kinship
 from memgraph_rag.answering.question_plans.part_reading import ReadPart
-from memgraph_rag.answering.question_plans.plan_makers import ModelPlans, RulePlans
+from memgraph_rag.answering.question_plans.plan_makers import RulePlans
 from memgraph_rag.answering.question_plans.solving import follow_hops, solve_comparison, solve_elapsed
 from memgraph_rag.answering.question_plans.values import compare_dates, is_same
 from memgraph_rag.answering.refusal import describe_parts
@@ -28,7 +27,7 @@ from memgraph_rag.models.recognizers.noun_phrases import find_installed
 from memgraph_rag.strategies.walk import Walk
 from memgraph_rag.testing import FakeEmbedder, FakeLanguageModel, FakeRecognizer, FakeSession
 from memgraph_rag.text.citations import Quotes
-from memgraph_rag.types import Answer, Generation, Part, Prompt, Segment, Step, StopReason, Usage
+from memgraph_rag.types import Answer, Part, Segment, Step, StopReason, Usage
 
 TITLES = ["Solaris (1972 film)", "The Blue Kite", "Ann Lee", "Bo Ray"]
 
@@ -358,57 +357,6 @@ def test_phrase_behind_a_name_is_searched_for_by_itself(find_phrases, value: str
     names = {"Tom Lee", "Oz", "Bonn"}.__contains__
     hops = follow_hops(question, TITLES, RulePlans(find_phrases), ask_behind, "Tom Lee", parts, names)
     assert (run(hops), parts.asked) == (rewritten, ["What is the birthplace of Tom Lee?"])
-
-
-# ── plans by a model ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-def write_plan(**fields: object) -> str:
-    return json.dumps({"plan": "direct", "things": [], "how": "same", "phrase": "", "ask": ""} | fields)
-
-
-HOP = {"plan": "hop", "phrase": "the director of Solaris", "ask": "Who directed Solaris?"}
-COMPARISON = {"plan": "compare", "things": ["Ann Lee", "Bo Ray"], "how": "earlier", "ask": "When was {} born?"}
-
-
-class PlanningModel(FakeLanguageModel):
-    """A model that writes one text whatever it is asked."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-
-    def generate(self, prompts: Sequence[Prompt], **_: object) -> list[Generation]:
-        return [Generation(self.text, np.empty((0, 2), int), None, "end", Usage(9, 5, 1)) for _ in prompts]
-
-
-@table(
-    ("question", "reply", "hop", "things"),
-    [
-        ("Where did the director of Solaris die?", write_plan(**HOP), "the director of Solaris", None),
-        ("Where did the director of Stalker die?", write_plan(**HOP), None, None),
-        ("the director of Solaris?", write_plan(**HOP), None, None),
-        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON), None, ("Ann Lee", "Bo Ray")),
-        ("Who is older, Ann Lee or Tom?", write_plan(**COMPARISON), None, None),
-        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON | {"ask": "When?"}), None, None),
-        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON | {"ask": "Is {} {old}?"}), None, None),
-        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON | {"things": ["Ann Lee"]}), None, None),
-        ("Who is Ann Lee?", write_plan(), None, None),
-        ("Who is Ann Lee?", "no JSON", None, None),
-        ("Who is Ann Lee?", "{}", None, None),
-    ],
-)
-def test_model_plans_with_words_of_the_question_only(question: str, reply: str, hop: str | None, things) -> None:
-    plans = ModelPlans(PlanningModel(reply))
-    found, comparison = plans.find_hop(question, [], values=(), without=()), plans.find_comparison(question, list)
-    assert (found and found.phrase, comparison and comparison.things) == (hop, things)
-    assert plans.usage == Usage(9, 5, 1), "each question is sent once"
-
-
-def test_phrase_that_was_tried_is_not_tried_again() -> None:
-    plans = ModelPlans(PlanningModel(write_plan(**HOP)))
-    question = "Where did the director of Solaris die?"
-    assert plans.find_hop(question, [], values=(), without=["the director of Solaris"]) is None
 
 
 # ── the memory ───────────────────────────────────────────────────────────────────────────────────────────────

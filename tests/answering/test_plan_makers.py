@@ -1,0 +1,38 @@
+"""Plans that a language model writes hold words of their question only."""
+
+from __future__ import annotations
+
+from planning_models import COMPARISON, HOP, PlanningModel, write_plan
+from tables import table
+
+from memgraph_rag.answering.question_plans.plan_makers import ModelPlans
+from memgraph_rag.types import Usage
+
+
+@table(
+    ("question", "reply", "hop", "things"),
+    [
+        ("Where did the director of Solaris die?", write_plan(**HOP), "the director of Solaris", None),
+        ("Where did the director of Stalker die?", write_plan(**HOP), None, None),
+        ("the director of Solaris?", write_plan(**HOP), None, None),
+        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON), None, ("Ann Lee", "Bo Ray")),
+        ("Who is older, Ann Lee or Tom?", write_plan(**COMPARISON), None, None),
+        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON | {"ask": "When?"}), None, None),
+        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON | {"ask": "Is {} {old}?"}), None, None),
+        ("Who is older, Ann Lee or Bo Ray?", write_plan(**COMPARISON | {"things": ["Ann Lee"]}), None, None),
+        ("Who is Ann Lee?", write_plan(), None, None),
+        ("Who is Ann Lee?", "no JSON", None, None),
+        ("Who is Ann Lee?", "{}", None, None),
+    ],
+)
+def test_model_plans_with_words_of_the_question_only(question: str, reply: str, hop: str | None, things) -> None:
+    plans = ModelPlans(PlanningModel(reply))
+    found, comparison = plans.find_hop(question, [], values=(), without=()), plans.find_comparison(question, list)
+    assert (found and found.phrase, comparison and comparison.things) == (hop, things)
+    assert plans.usage == Usage(9, 5, 1), "each question is sent once"
+
+
+def test_phrase_that_was_tried_is_not_tried_again() -> None:
+    plans = ModelPlans(PlanningModel(write_plan(**HOP)))
+    question = "Where did the director of Solaris die?"
+    assert plans.find_hop(question, [], values=(), without=["the director of Solaris"]) is None

@@ -1,0 +1,30 @@
+"""A model that writes one plan, whatever it is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from memgraph_rag.testing import FakeLanguageModel
+from memgraph_rag.types import Generation, Prompt, Usage
+
+
+def write_plan(**fields: object) -> str:
+    return json.dumps({"plan": "direct", "things": [], "how": "same", "phrase": "", "ask": ""} | fields)
+
+
+HOP = {"plan": "hop", "phrase": "the director of Solaris", "ask": "Who directed Solaris?"}
+COMPARISON = {"plan": "compare", "things": ["Ann Lee", "Bo Ray"], "how": "earlier", "ask": "When was {} born?"}
+
+
+class PlanningModel(FakeLanguageModel):
+    """A model that writes one text whatever it is asked."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    def generate(self, prompts: Sequence[Prompt], **_: object) -> list[Generation]:
+        return [Generation(self.text, np.empty((0, 2), int), None, "end", Usage(9, 5, 1)) for _ in prompts]
