@@ -22,6 +22,7 @@ __all__ = [
     "CLAIM",
     "CLAIMS_SCHEMA",
     "ENTITY",
+    "EXAMPLE_NAMES",
     "RELATION",
     "STILL_MISSING",
     "claims_task",
@@ -68,6 +69,9 @@ _CLAIMS_TASK = (
     'it. Answer in this form:\n{{"claims": [["Acme", "Leeds", "fraud", "SUSPECTED", "2015-01-31", "NONE", "Acme is '
     'suspected of fraud in Leeds.", "Leeds suspects Acme"]]}}'
 )
+
+EXAMPLE_NAMES = frozenset({"MARY SMITH", "LEEDS", "ACME"})
+"""The names in the examples of the requests, which a small model copies."""
 
 
 def _records(*items: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from memgraph_rag.systems.graphrag.element_reply import (
     CLAIM,
     CLAIMS_SCHEMA,
     ENTITY,
+    EXAMPLE_NAMES,
     RELATION,
     STILL_MISSING,
     claims_task,
@@ -39,6 +40,8 @@ ELEMENTS = "elements"
 """The layer's name."""
 
 _WINDOW_SHARE = 0.75  # of the window for text, task and reply: a gleaning's prompt also holds the names of a reply
+
+_LEAST_OF_EXAMPLE = 0.5  # the share of a name of the request's example that the text must hold
 
 _Parse = Callable[[str], tuple[list[Annotation], Counter[str]]]
 
@@ -64,7 +67,7 @@ class ElementsLayer:
         batch_tokens: most tokens of a text unit with the request and the reply; the default leaves about 1,200 for the
             text, as released (without its overlap of 100).
         least_borne_out: the smallest share of a name, and of a description without the names, that the text unit must
-            hold. Paper: 0, which keeps everything.
+            hold. Paper: 0, which keeps everything but names that the model copies from the request's example.
     """
 
     name = ELEMENTS
@@ -168,14 +171,16 @@ class _Writer:
 def _ground_elements(unit: _Unit, least: float) -> Iterator[Annotation]:
     """Yield the elements that the unit's text bears out, with the segments that hold most of an element's names.
 
-    An entity whose description is not borne out stays, with its name as description.
+    An entity whose description is not borne out stays, with its name as description. A name of the request's example
+    must stand in the text, whatever ``least`` is.
     """
     texts = {node.id: words(node.text) for node in unit.batch}
     every = frozenset().union(*texts.values())
     for item in unit.found:
         names = _names(item)
-        held = {key: sum(share_borne_out(name, (), text) >= least for name in names) for key, text in texts.items()}
-        if any(all(share_borne_out(name, (), text) < least for text in texts.values()) for name in names):
+        of_name = least if EXAMPLE_NAMES.isdisjoint(names) else max(least, _LEAST_OF_EXAMPLE)
+        held = {key: sum(share_borne_out(name, (), text) >= of_name for name in names) for key, text in texts.items()}
+        if any(all(share_borne_out(name, (), text) < of_name for text in texts.values()) for name in names):
             unit.notes[f"{item.kind} with a name that is not in the text"] += 1
             continue
         segment_ids = tuple(key for key, count in held.items() if count == max(held.values()))

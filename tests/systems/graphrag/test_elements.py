@@ -18,7 +18,13 @@ from memgraph_rag import Memory, Receipt
 from memgraph_rag.systems.graphrag import CommunitiesLayer, ElementsLayer, ElementSummariesLayer, GraphragLocal
 from memgraph_rag.systems.graphrag.communities import NO_SUMMARY
 from memgraph_rag.systems.graphrag.drift_search import GraphragDrift
-from memgraph_rag.systems.graphrag.element_reply import parse_claims, parse_elements
+from memgraph_rag.systems.graphrag.element_reply import (
+    EXAMPLE_NAMES,
+    claims_task,
+    elements_task,
+    parse_claims,
+    parse_elements,
+)
 from memgraph_rag.systems.graphrag.element_summaries import NO_ELEMENTS
 from memgraph_rag.testing import FakeModels
 from memgraph_rag.types import Overview, Segment
@@ -166,6 +172,19 @@ def test_elements_that_the_text_does_not_hold_are_counted(
     told = [line for prompt in model.prompts if "Write a report" in prompt.task for line in prompt.inputs]
     assert any("ANN LEE → BEN ROSS: " in line for line in told)
     assert not any("BEN ROSS: BEN ROSS" in line for line in told)
+
+
+def test_example_of_the_request_is_never_kept(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples = [task.rpartition("form:\n")[2] for task in (elements_task(["person"]), claims_task(["person"], ""))]
+    (entities, _), (claims, _) = parse_elements(examples[0]), parse_claims(examples[1])
+    names = {
+        str(item.properties[field]) for item in entities for field in ("name", "source") if field in item.properties
+    }
+    assert {*names, *(str(item.properties["subject"]) for item in claims)} == EXAMPLE_NAMES
+    copied = ("Mary Smith", "person", "Mary Smith is a teacher who moved to Leeds.")
+    monkeypatch.setitem(ENTITIES, "a", [*ENTITIES["a"], copied])
+    receipt = deepen(memory, [ElementsLayer(least_borne_out=0)])["a"]
+    assert receipt.notes == {"entity with a name that is not in the text": 1}
 
 
 @pytest.mark.parametrize(("gleanings", "calls"), [(0, 1), (1, 2), (3, 3)])
