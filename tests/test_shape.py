@@ -27,7 +27,7 @@ the map of the console, and its page with data inside; by 140 and a module for e
 format a trial chooses; by 16 for rooms whose modules are imported at their first use; by 14 and a
 module for pages that come one by one, and for languages of old documents, which is no part of the schema; by 299 and
 two modules for countries that are compared as countries, and for plans that a language model writes."""
-MOST_LINES_OF_SYSTEMS = 7_925
+MOST_LINES_OF_SYSTEMS = 7_922
 """Raised by 2,660 for what the papers have and was missing: GraphRAG's elements, triples, trees, compressors."""
 
 MOST_FILES = 25

@@ -63,9 +63,10 @@ _GLEANING = (
     "the same types and in the same form."
 )
 _CLAIMS_TASK = (
-    "List the claims that the text above makes about entities of these types: {types}. Wanted are: {description} For "
-    "each claim give its subject, its object or NONE, its kind in a few words, TRUE, FALSE or SUSPECTED, the first and "
-    "the last day (2015-01-31) or NONE, a description with the reasons for it, and the words of the text that state "
+    "List the claims that the text above makes about entities of these types: {types}. Wanted are any claims or facts "
+    "that could be relevant to information discovery. For each claim give its subject, its object or NONE, its kind in "
+    "a few words, TRUE, FALSE or SUSPECTED, the first and the last day (2015-01-31) or NONE, a description with the "
+    "reasons for it, and the words of the text that state "
     'it. Answer in this form:\n{{"claims": [["Acme", "Leeds", "fraud", "SUSPECTED", "2015-01-31", "NONE", "Acme is '
     'suspected of fraud in Leeds.", "Leeds suspects Acme"]]}}'
 )
@@ -116,14 +117,9 @@ def gleaning_task(types: Sequence[str], found: Sequence[Annotation]) -> str:
     return elements_task(types) + _GLEANING.format(names="; ".join(names) or "none")
 
 
-def claims_task(types: Sequence[str], description: str) -> str:
-    """Return the part of a prompt that asks for claims about entities.
-
-    Args:
-        types: the types of the entities.
-        description: which claims are wanted.
-    """
-    return _CLAIMS_TASK.format(types=", ".join(types), description=description)
+def claims_task(types: Sequence[str]) -> str:
+    """Return the part of a prompt that asks for claims about entities of these types."""
+    return _CLAIMS_TASK.format(types=", ".join(types))
 
 
 def parse_elements(text: str) -> tuple[list[Annotation], Counter[str]]:

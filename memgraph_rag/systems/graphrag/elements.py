@@ -63,7 +63,6 @@ class ElementsLayer:
         types: the types of entities.
         gleanings: how often the model is asked for what it missed. From the second time on it must say Y first.
         claims: whether claims are extracted, too, by one more request a unit.
-        claim_description: which claims are wanted.
         batch_tokens: most tokens of a text unit with the request and the reply; the default leaves about 1,200 for the
             text, as released (without its overlap of 100).
         least_borne_out: the smallest share of a name, and of a description without the names, that the text unit must
@@ -81,14 +80,12 @@ class ElementsLayer:
         types: Sequence[str] = ("organization", "person", "geo", "event"),
         gleanings: int = 1,
         claims: bool = False,
-        claim_description: str = "Any claims or facts that could be relevant to information discovery.",
         batch_tokens: int = 2048,
         least_borne_out: float = 0.5,
     ) -> None:
         self._types = tuple(types)
         self._gleanings = gleanings
         self._claims = claims
-        self._claim_description = claim_description
         self._batch_tokens = batch_tokens
         self._least_borne_out = least_borne_out
 
@@ -118,8 +115,7 @@ class ElementsLayer:
             tasks = [gleaning_task(self._types, unit.found) for unit in open_units]
             writer.ask(open_units, tasks, schema, parse_elements)
         if self._claims:
-            task = claims_task(self._types, self._claim_description)
-            writer.ask(every, [task] * len(every), CLAIMS_SCHEMA, parse_claims)
+            writer.ask(every, [claims_task(self._types)] * len(every), CLAIMS_SCHEMA, parse_claims)
         return [self._rows(of_document) for of_document in units]
 
     def _rows(self, units: Sequence[_Unit]) -> LayerRows:

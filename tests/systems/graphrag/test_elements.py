@@ -175,7 +175,7 @@ def test_elements_that_the_text_does_not_hold_are_counted(
 
 
 def test_example_of_the_request_is_never_kept(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    examples = [task.rpartition("form:\n")[2] for task in (elements_task(["person"]), claims_task(["person"], ""))]
+    examples = [task.rpartition("form:\n")[2] for task in (elements_task(["person"]), claims_task(["person"]))]
     (entities, _), (claims, _) = parse_elements(examples[0]), parse_claims(examples[1])
     names = {
         str(item.properties[field]) for item in entities for field in ("name", "source") if field in item.properties
