@@ -59,6 +59,7 @@ def _evaluate(options: Options, names: Sequence[str], out: str, asked: Sequence[
         except SystemExit as end:
             if end.code:
                 raise LeftOut(f"memgraph-rag evaluate ended with {end.code}") from end
+    what = asked[1] if asked[0] == "--table" else "answers"
     rows = json.loads((options.out / out / "summary.json").read_text("utf-8"))
     for name in names:
         methods: dict[str, dict[str, dict]] = {}
@@ -69,7 +70,7 @@ def _evaluate(options: Options, names: Sequence[str], out: str, asked: Sequence[
         for method, metrics in methods.items():
             row = next(metrics[metric] for metric in (*METRICS, *metrics) if metric in metrics)
             quality = f"{row['metric']} {row['value']:.1f} [{row['low']:.1f}, {row['high']:.1f}], n {row['n']}"
-            label = f"{asked[-1]}: {name}, a question by {method} / {[*methods][-1]}"
+            label = f"{what}: {name}, a question by {method} / {[*methods][-1]}"
             yield Ratio.of(label, [row["seconds"]], last, how=quality)
 
 

@@ -88,7 +88,7 @@ def test_questions_and_tables_run_on_a_cpu(tmp_path):
     assert gpu.main(["--device", "cpu", "--json", str(path), "--steps", "answers", "tables"]) == 0
     kept = json.loads(path.read_text("utf-8"))
     assert [part["outcome"] for part in kept["parts"]] == ["done", "done"]
-    assert {ratio["name"].partition(":")[0] for ratio in kept["ratios"]} == {"top_k.mode=graph", "pecan-ablation"}
+    assert {ratio["name"].partition(":")[0] for ratio in kept["ratios"]} == {"answers", "pecan-ablation"}
     assert (tmp_path / "gpu-answers" / "qasper" / "summary.md").is_file()
 
 
