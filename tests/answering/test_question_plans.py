@@ -370,8 +370,6 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
         "When was Zed Unknown born?": "1789",
         "Who is the director of Solaris?": "Andrei Tarkovsky",
         "Where was Andrei Tarkovsky born?": "Zavrazhye",
-        "What is the nationality of Ida Moss?": "American",
-        "What is the nationality of Ole Berg?": "Norwegian",
         "What is the date of this: the pottery class?": "yesterday",
         "What is the date of this: the half marathon?": "I ran the half marathon",
     }
@@ -457,14 +455,6 @@ def test_comparison_within_a_limit_asks_no_more_parts(memory: Memory) -> None:
 def test_value_that_was_not_read_is_no_value(memory: Memory) -> None:
     answer = memory.ask("Who was born first, Ann Lee or Zed Unknown?")
     assert [part.value for part in answer.parts] == ["12 May 1950", ""]
-
-
-def test_country_is_read_in_another_form(memory: Memory) -> None:
-    memory.add("Ida Moss is a poet who lives in the United States.", key="ida", title="Ida Moss")
-    memory.add("Ole Berg is a painter from Norway.", key="ole", title="Ole Berg")
-    answer = memory.ask("Are Ida Moss and Ole Berg of the same nationality?")
-    assert [part.value for part in answer.parts] == ["American", "Norwegian"]
-    assert answer.short == "No"
 
 
 def test_part_follows_the_steps_that_were_read_for_it(memory: Memory) -> None:

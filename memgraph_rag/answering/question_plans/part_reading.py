@@ -93,7 +93,7 @@ class PartReading:
         """Read for a question; yield the steps, then the part with the value that the model copies; return the part.
 
         The value is empty if a limit is reached before the reading, if the nodes are about something else, or if they
-        contain no word of the value, nor the country that it means.
+        contain no word of the value.
 
         Args:
             wants_day: whether the value is the day of an event: the day that the cited turn means, or its own day.
@@ -106,8 +106,8 @@ class PartReading:
                 if not self._refuses(question, evidence):
                     part = ask_session(session, question, evidence.quotes)
                 self._read_usage += session.usage
-            is_read = any(_has_word(segment.text, part.value) for segment in evidence.segments)
-            if not is_read or not accepts(part.value):
+            read = {word for segment in evidence.segments for word in normalise_words(segment.text).split()}
+            if not read.intersection(normalise_words(part.value).split()) or not accepts(part.value):
                 part = Part(question, "")
             if wants_day and part.value:
                 part = replace(part, value=_find_day_meant(part, evidence))
@@ -151,12 +151,6 @@ class PartReading:
         """Append a part to ``parts`` with the number of nodes that were read so far, and return it."""
         self.parts.append(replace(part, nodes_read=len(self.trace)))
         return self.parts[-1]
-
-
-def _has_word(text: str, value: str) -> bool:
-    """Return whether a text has a word of a value, or names the country that it means."""
-    words = {*normalise_words(text).split()}
-    return bool(words.intersection(normalise_words(value).split())) or names_country(text, value)
 
 
 def _find_day_meant(part: Part, evidence: ReadEvidence) -> str:
