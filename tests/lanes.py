@@ -36,8 +36,10 @@ SECOND = {
     r"tests/stores/test_integrity\.py::test_repair_finds_and_undoes_harm\[neo4j-2026": "all harms at once are first",
     r"tests/stores/test_store_suite\.py::test_entity_may_have_many_segments\[neo4j-2026": "on one engine",
     r"tests/faults/test_kills\.py::.*\[neo4j-2026": "test_calls.py kills every call that writes to Neo4j",
+    r"tests/models/test_(cuda_graphs|graphed_reading)": "steps captured for a GPU, tried on a CPU",
+    r"tests/test_odd_arguments\.py::test_odd_argument_of_session": "a session hands its arguments on to the memory",
+    r"tests/stores/test_reembedding\.py::test_reembedded_graph\w*\[neo4j-\S+-8\]": "another length asks for more",
     r"tests/maintenance/test_bulk_import": "servers that stop and start; test_neo4j_home.py tries the steps without",
-    r".*::test_\w*linear_time": "compares times",
 }
 """Patterns of ids of the second lane, and why."""
 

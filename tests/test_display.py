@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +52,8 @@ HOSTILE = [
 
 
 @table("value", HOSTILE)
-def test_hostile_value_is_shown_short_and_printable_at_once(value: object) -> None:
-    began = time.perf_counter()
+def test_hostile_value_is_shown_short_and_printable(value: object) -> None:
     shown = show(value)
-    assert time.perf_counter() - began < 5
     assert 0 < len(shown) <= MOST_CHARACTERS
     assert shown.isprintable()
 

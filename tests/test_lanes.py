@@ -38,7 +38,6 @@ def lane_of(place: str, *marks: str, **values: Any) -> str:
         ("tests/test_memory_asking.py::test_x[walk]", {"strategy": "walk"}, "first"),
         ("tests/models/test_reference.py::test_x[llama]", {"checkpoint": "llama"}, "full"),
         ("tests/models/test_reference.py::test_x[qwen2]", {"checkpoint": "qwen2"}, "first"),
-        ("tests/facts/test_statements.py::test_long_texts_take_linear_time", {}, "full"),
         ("tests/benchmarks/test_engine.py::test_x", {}, "full"),
         ("tests/faults/test_kills.py::test_x[neo4j-2026-kill]", {"engine": "neo4j-2026"}, "full"),
         ("tests/faults/test_kills.py::test_x[ladybug-kill]", {"engine": "ladybug"}, "first"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import date, datetime
 from pathlib import Path
@@ -22,7 +21,6 @@ from memgraph_rag.types import ScopeFields
 pytestmark = pytest.mark.slow
 
 LONGEST_MESSAGE = 2_000
-MOST_SECONDS = 60  # some values are models that may be loaded, and first their libraries
 
 
 class Unspeakable:
@@ -146,7 +144,6 @@ def fault_of(error: MemgraphRagError) -> str:
 def faults_of(call: Callable[[Any], object]) -> Iterator[str]:
     """What is wrong with the answers to the odd values."""
     for place, value in enumerate(ODD):
-        began = time.perf_counter()
         faults = []
         try:
             outcomes = outcome_of(lambda value=value: call(value))
@@ -155,8 +152,6 @@ def faults_of(call: Callable[[Any], object]) -> Iterator[str]:
             faults = [fault_of(error)]
         except Exception as error:  # noqa: BLE001 - this is what is looked for
             faults = [f"{type(error).__name__}: {error!s:.100}"]
-        if time.perf_counter() - began > MOST_SECONDS:
-            faults.append("too slow")
         yield from (f"value {place} ({type(value).__name__}): {fault}" for fault in faults if fault)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import table
 
 from memgraph_rag.facts.fact_index import Fact, group_by_subject, standings
 
@@ -55,23 +53,3 @@ def test_a_value_that_is_taken_back_never_held() -> None:
     assert [fact.value for fact in group_by_subject(facts)["user", "ann", "home"]] == ["Paris", "Rome"]
     held = standings(group_by_subject(facts[:4])["user", "ann", "home"])
     assert [(standing.state, standing.value) for standing in held.values()] == [("holds", "Paris")]
-
-
-KINDS: dict[str, Callable[[int], Fact]] = {
-    "values": lambda index: a_fact(index, "home", f"Town{index}"),
-    "events": lambda index: a_fact(index, "go rome", "never" if index % 2 else "yes", kind="event", at=float(index)),
-    "formers": lambda index: a_fact(index, "home", f"Town{index + 1}", former=f"Town{index}", at=float(index)),
-    "attributes": lambda index: a_fact(index, f"thing {index}", f"Town{index}", former=f"Old{index}", at=float(index)),
-    "shared words": lambda index: a_fact(
-        index, f"thing {index}", f"the town {index}", former=f"the old {index}", at=float(index)
-    ),
-}
-
-
-@table("kind", KINDS)
-def test_many_facts_take_linear_time(kind: str) -> None:
-    facts = [KINDS[kind](index) for index in range(8_000)]
-    began = time.process_time()
-    for of_subject in group_by_subject(facts).values():
-        standings(of_subject)
-    assert time.process_time() - began < 5  # comparing all with all took more than 15 s

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -227,15 +226,3 @@ def test_every_character_stays_or_becomes_a_line_break(text: str) -> None:
     (words,) = own_words([turn])
     assert len(words) == len(turn.text)
     assert all(own in (there, "\n") for own, there in zip(words, turn.text, strict=True))
-
-
-@table(
-    "part",
-    ['"a ', "'a ", "' a", "“a ", "`a``b ", "<a ", "<aa", "<a>b", "</a>", "<!--", "> a\n", "Tom: a\n", "a: b ", "\n\n",
-     "Dear ", "said ", "this text ", "10:00 ", "    a\n", "```\n", "> ", "- ", "From: a\n", "[1.1.26, 10:00] a"],
-)  # fmt: skip
-def test_long_turns_take_linear_time(part: str) -> None:
-    turn = segment("user: " + part * (200_000 // len(part)))
-    began = time.process_time()
-    own_words([turn])
-    assert time.process_time() - began < 5

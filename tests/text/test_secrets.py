@@ -6,7 +6,6 @@ import json
 import random
 import re
 import string
-import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from pathlib import Path
@@ -132,15 +131,6 @@ def test_ordinary_sentences_are_not_marked() -> None:
 )
 def test_similar_text_is_no_secret(text: str) -> None:
     assert find_secrets(text) == []
-
-
-@table(
-    "text", ["eyJ-" * 50_000, "sk-" * 60_000, "4" * 200_000, "a://" * 50_000, "password " * 20_000, "DE11 " * 40_000]
-)
-def test_hostile_text_takes_no_longer(text: str) -> None:
-    began = time.process_time()
-    find_secrets(text)
-    assert time.process_time() - began < 2
 
 
 def test_mask_keeps_length_and_white_space() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,7 +133,6 @@ BAD = {
 
 @pytest.mark.parametrize("text", BAD.values(), ids=BAD)
 def test_bad_input_gets_a_receipt_and_loses_nothing(open_file, text) -> None:
-    started = time.process_time()
     with open_file() as memory:
         receipt = memory.add(Document(text, key="bad"))
         segments = memory._parts.store.list_segments(receipt.document_id)
@@ -142,7 +140,6 @@ def test_bad_input_gets_a_receipt_and_loses_nothing(open_file, text) -> None:
         assert receipt.counts.get("ClusterSummary", 0) or receipt.notes["too few segments for clusters"] == 1
         assert memory.ask("Who ran?", strategy="raptor").trace
         assert not memory._parts.store.flaws()
-    assert time.process_time() - started < 60
 
 
 def test_a_model_that_breaks_forms_leaves_all_else(open_file) -> None:
