@@ -21,12 +21,12 @@ HOSTILE = {
     "turned": "Ann wrote \u202egnp.exe\u202c and zero\u200bwidth and \x1b[31mred \x1b]8;;http://evil.example\x07here.",
     "separators": "Ann\u2028alert(1)//\u2029\ufeff<script>\ufffd and\x85next\x0bline",
     "stacked": "Ann met Z" + "\u0301\u0334\u0489" * 200 + "algo and his mark covers the lines above.",
-    "long line": "Ann " + "x" * 1_000_000 + " fox",
+    "long line": "Ann " + "x" * 300_000 + " fox",
     "k" * 500: "Ann chose a key without a space.",
     "marks.md": "`" * 3_000 + "[" * 3_000 + "*" * 3_000 + "|" * 3_000 + " Ann",
     "nested.md": "# Ann\n\n" + "> " * 9_000 + "deep\n\n" + "".join(f"{'  ' * depth}- item\n" for depth in range(300)),
     "table.md": "# Ann\n\n" + "| a " * 60 + "|\n" + "|---" * 60 + "|\n" + ("| b " * 60 + "|\n") * 20,
-    "lines.md": "# Ann\n" + "\n" * 200_000 + "# End",
+    "lines.md": "# Ann\n" + "\n" * 60_000 + "# End",
 }
 """15 kinds, by the key of the document."""
 

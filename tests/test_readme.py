@@ -64,6 +64,7 @@ def readme_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], dic
     return out.getvalue().splitlines(), names, folder / "notes.lbug"
 
 
+@pytest.mark.full("a real model reads a story for half a minute; tests/models asks it, tests/test_start.py runs a page")
 @pytest.mark.timeout(900)
 def test_readme_snippet_prints_what_readme_says(readme_run):
     printed, names, _ = readme_run

@@ -54,12 +54,12 @@ def test_rows_are_normalised_and_near_meanings_are_near(minilm):
 def test_many_texts_turn_by_little_in_the_hardwares_own_numbers(minilm):
     texts = [f"Number {number} of many sentences about rabbits, rain and bridges. " * 12 for number in range(40)]
     name, folder = find_embedder(MINILM, cache_dir=Path())
-    exact = SentenceEmbedder(folder, name=name, device="cpu", dtype="float32")
+    exact = SentenceEmbedder(folder, name=name, device="cpu", dtype="float32").embed(texts)
     for dtype, least in (("auto", 0.998), ("int8", 0.998), ("bfloat16", 0.9998), ("int4", 0.9998)):
         fast = SentenceEmbedder(folder, name=name, device="cpu", dtype=dtype).embed(texts)
         assert fast.dtype == np.float32
         np.testing.assert_allclose(np.linalg.norm(fast, axis=1), 1.0, rtol=1e-5)
-        assert (exact.embed(texts) * fast).sum(axis=1).min() > least
+        assert (exact * fast).sum(axis=1).min() > least
 
 
 def test_pages_one_by_one_are_read_in_the_fast_format_in_the_end():

@@ -23,8 +23,12 @@ class Openings:
         return Memory(self._place.store, namespace=namespace, progress=progress, **more)
 
 
-if __name__ == "__main__":  # pytest imports this module too, to look for examples
+def run() -> None:
     from memgraph_rag.cli import main
 
     serve._Openings = Openings
     main()
+
+
+if __name__ == "__main__":  # pytest imports this module too, to look for examples
+    run()

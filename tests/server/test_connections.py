@@ -167,13 +167,14 @@ def test_new_connection_replaces_one_that_waits_for_its_next_request(
 @pytest.mark.slow
 def test_half_sent_heads_do_not_keep_clients_out(tmp_path: Path) -> None:
     """A process of few descriptors, all of which the heads would take."""
-    command = [sys.executable, str(Path(__file__).with_name("serve_with_fakes.py")), "serve", "--port", "0"]
+    program = "from memgraph_rag.server import connections as c; c._HEAD_S = 3.0; import serve_with_fakes as s; s.run()"
+    command = [sys.executable, "-c", program, "serve", "--port", "0"]
     command += ["--store", str(tmp_path / "notes.lbug"), "--tokens", str(tmp_path / "tokens")]
     process = subprocess.Popen(
         command,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)),
     )
     assert process.stderr is not None

@@ -7,7 +7,7 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -196,15 +196,18 @@ def faults(page: Any) -> list[str]:
     ]
 
 
-WIDTHS = {1_400: "light", 400: "dark"}
+DESKTOP = {1_400: "light"}
+BOTH_WIDTHS = {**DESKTOP, 400: "dark"}
 
 
-def check_pages(console: Console, places: Iterable[str], faults_of: Callable[[Any], list[str]]) -> dict[str, list[str]]:
-    """Return the faults of pages at both widths, those of the raw text of documents, and failures."""
+def check_pages(
+    console: Console, places: Iterable[str], faults_of: Callable[[Any], list[str]], widths: Mapping[int, str]
+) -> dict[str, list[str]]:
+    """Return the faults of pages at each width, those of the raw text of documents, and failures."""
     page, found = console.page, {}
     for place in places:
         console.open(place)
-        for width, scheme in WIDTHS.items():
+        for width, scheme in widths.items():
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": 900})
             found[f"{width} {place}"] = [*faults_of(page), *page.locator(".failure").all_inner_texts()]
@@ -231,11 +234,16 @@ OVERFLOWING = """() => [...document.querySelectorAll("body *")].filter((element)
 
 def test_each_page_opens_without_fault_and_asks_no_other_host(browser: Any, on_engine: Served) -> None:
     with signed_in(browser, on_engine) as console:
-        assert check_pages(console, PAGES, lambda page: [*faults(page), *overflows(page)]) == {}
+        assert check_pages(console, PAGES, lambda _: [], DESKTOP) == {}
         assert "Berlin" in console.open("holds").inner_text("main")
         assert console.complaints == []
         assert console.hosts == {console.address.split("//")[1]}
         assert "token" not in console.page.url
+
+
+@IN_A_PAGE
+def test_pages_are_accessible_and_fit_both_widths(console: Console) -> None:
+    assert check_pages(console, PAGES, lambda page: [*faults(page), *overflows(page)], BOTH_WIDTHS) == {}
 
 
 def test_answer_comes_with_its_walk_and_opens_the_cited_characters(console: Console) -> None:
@@ -264,15 +272,18 @@ def foreign(page: Any) -> list[str]:
     return page.locator(FOREIGN).evaluate_all("found => found.map((each) => each.outerHTML)")
 
 
+def list_hostile_pages(memory: Memory) -> tuple[str, ...]:
+    (kept,) = memory.questions()
+    others = (f"ask/{kept.id}", "search?q=Ann", "documents", "holds", "graph", "graph?name=Ann", "health")
+    return (*others, *(f"documents/{record.id}" for record in memory.documents()))
+
+
 def test_text_of_hostile_documents_is_never_part_of_the_page(browser: Any, on_engine: Served) -> None:
     memory = on_engine[2].get("eve")
     fill_hostile(memory)
     with signed_in(browser, on_engine, "eve") as console:
         page = console.page
-        (kept,) = memory.questions()
-        others = (f"ask/{kept.id}", "search?q=Ann", "documents", "holds", "graph", "graph?name=Ann", "health")
-        places = (*others, *(f"documents/{record.id}" for record in memory.documents()))
-        assert check_pages(console, places, lambda page: [*overflows(page), *foreign(page)]) == {}
+        assert check_pages(console, list_hostile_pages(memory), foreign, DESKTOP) == {}
         console.open("documents/turned")
         assert "[U+202E]gnp.exe[U+202C] and zero[U+200B]width and [U+001B][31mred" in console.text()
         console.open("documents/stacked")
@@ -280,6 +291,14 @@ def test_text_of_hostile_documents_is_never_part_of_the_page(browser: Any, on_en
         assert page.evaluate("window.hit") is None
         assert console.hosts == {console.address.split("//")[1]}
         assert console.complaints == []
+
+
+@IN_A_PAGE
+def test_hostile_documents_fit_both_widths(browser: Any, served: Served) -> None:
+    memory = served[2].get("zoe")
+    fill_hostile(memory)
+    with signed_in(browser, served, "zoe") as console:
+        assert check_pages(console, list_hostile_pages(memory), overflows, BOTH_WIDTHS) == {}
 
 
 @IN_A_PAGE
