@@ -78,7 +78,7 @@ def context(answer: str) -> str:
     return json.loads(answer)["hookSpecificOutput"]["additionalContext"] if answer else ""
 
 
-def test_stored_session_is_in_the_next_brief_once(service: HookService, memories: Memories, shop: Path) -> None:
+def test_next_brief_holds_a_stored_session_once(service: HookService, memories: Memories, shop: Path) -> None:
     log = write_log(shop / "log.jsonl", ("user", "Let's use SQLite."), ("assistant", "SQLite it is."))
     ended = {**EVENT, "cwd": str(shop), "transcript_path": str(log)}
     for event in ("Stop", "PreCompact", "SessionEnd"):
@@ -92,7 +92,7 @@ def test_stored_session_is_in_the_next_brief_once(service: HookService, memories
     assert "the project shop" in text
 
 
-def test_projects_do_not_see_each_other_and_all_see_the_person(
+def test_projects_share_the_memory_of_the_person_only(
     service: HookService, memories: Memories, shop: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "bank"
@@ -116,7 +116,7 @@ def test_prompt_gets_passages_once_in_a_session(service: HookService, memories: 
     assert "SQLite" in context(service.answer("claude-code", "UserPromptSubmit", asked))
 
 
-def test_prompt_gets_nothing_of_its_own_session(service: HookService, shop: Path) -> None:
+def test_prompt_gets_no_passage_of_its_session(service: HookService, shop: Path) -> None:
     log = write_log(shop / "log.jsonl", ("user", "The database of the shop is SQLite."))
     own = {**EVENT, "cwd": str(shop), "transcript_path": str(log), "prompt": "Which database has the shop?"}
     service.answer("claude-code", "Stop", own)
@@ -134,7 +134,7 @@ def test_ignored_project_is_neither_stored_nor_briefed(service: HookService, mem
     assert memories.list_open() == ()
 
 
-def test_key_in_a_turn_is_stored_as_stars(service: HookService, memories: Memories, shop: Path) -> None:
+def test_secret_in_a_turn_is_stored_masked(service: HookService, memories: Memories, shop: Path) -> None:
     key = "ghp_" + "a1B2" * 9
     log = write_log(shop / "log.jsonl", ("user", f"Use {key} for the release."))
     service.answer("claude-code", "Stop", {**EVENT, "cwd": str(shop), "transcript_path": str(log)})
@@ -155,7 +155,7 @@ def test_memory_stays_open_while_a_hook_uses_it(
     assert uses == [1] * 5
 
 
-def test_turns_that_a_killed_server_took_are_stored_by_the_next(memories: Memories, shop: Path, tmp_path: Path) -> None:
+def test_next_server_stores_turns_of_a_killed_server(memories: Memories, shop: Path, tmp_path: Path) -> None:
     stopped = HookService(memories, tmp_path / "server")
     stopped.wait()
     stopped._calls = Queue()  # nobody looks into the folder any more
@@ -183,7 +183,7 @@ def test_locked_store_keeps_the_event(
     )
 
 
-def test_cursor_hands_over_turns_in_its_events(service: HookService, memories: Memories, shop: Path) -> None:
+def test_events_of_cursor_store_turns(service: HookService, memories: Memories, shop: Path) -> None:
     common = {"conversation_id": "c1", "workspace_roots": [str(shop)], "generation_id": "g1"}
     service.answer("cursor", "beforeSubmitPrompt", {**common, "prompt": "We decided to sell fish."})
     service.answer("cursor", "afterAgentResponse", {**common, "text": "Fish it is."})
@@ -240,7 +240,7 @@ def test_wrong_secret_is_refused(served: Path) -> None:
     assert "401" in (served / "hooks.log").read_text()
 
 
-def test_without_a_server_an_event_that_stores_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storing_event_without_a_server_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
     monkeypatch.setattr(hook, "start_server", started.append)
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))
@@ -252,7 +252,7 @@ def test_without_a_server_an_event_that_stores_is_kept(tmp_path: Path, monkeypat
     assert started == [str(tmp_path)] * 2
 
 
-def test_event_that_a_busy_server_did_not_take_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storing_event_of_a_busy_server_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))
     monkeypatch.setattr(hook, "_ANSWER_S", 0.1)
     with closing(transports._listen(0)) as silent:
@@ -268,7 +268,7 @@ def test_hook_by_hand_is_silent_without_a_folder(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr() == ("", "")
 
 
-def test_server_that_cannot_start_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_event_waits_for_no_broken_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     program = [sys.executable, "-c", "raise SystemExit('the store is broken')"]
     monkeypatch.setattr(hook, "start_server", lambda _: subprocess.Popen(program, stderr=subprocess.DEVNULL))
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO()))

@@ -87,7 +87,7 @@ CODEX = {
 
 
 @pytest.mark.parametrize("version", CODEX)
-def test_codex_log_gives_events_not_items_of_the_transcript(tmp_path: Path, version: str) -> None:
+def test_codex_log_is_read_from_its_events(tmp_path: Path, version: str) -> None:
     instructions = [{"type": "input_text", "text": "<environment_context>…</environment_context>"}]
     reply = [{"type": "output_text", "text": "Done."}]
     write(
@@ -227,7 +227,7 @@ def test_vscode_json_gives_requests_and_responses(tmp_path: Path) -> None:
     assert [turn.id for turn in session.turns] == ["r1/user", "r1/assistant"]
 
 
-def test_vscode_log_is_replayed_in_place_of_its_json(tmp_path: Path) -> None:
+def test_replayed_log_replaces_json_of_vscode(tmp_path: Path) -> None:
     folder = vscode(tmp_path)
     write(folder / "s1.json", {"sessionId": "s1", "requests": [{**REQUEST, "requestId": "r0"}]})
     write(

@@ -79,7 +79,7 @@ def marked(said: str, quotes: Quotes) -> tuple[str, list[Citation]]:
 BARN, WATER = "Ann found a fox in the barn.", "Tom rowed across the cold river."
 
 
-def test_mark_names_the_citation_that_its_sentence_rests_on() -> None:
+def test_mark_names_the_citation_of_its_sentence() -> None:
     text, citations = marked("Tom rowed the river. Ann found a fox! The barn had a fox.", quotes_of(BARN, WATER))
     assert text == "Tom rowed the river [1]. Ann found a fox [2]! The barn had a fox [2]."
     assert [citation.quote for citation in citations] == [WATER, BARN]
@@ -96,7 +96,7 @@ def test_mark_names_the_citation_that_its_sentence_rests_on() -> None:
         ("", ""),
     ],
 )
-def test_marks_stand_before_the_end_of_whole_sentences(said: str, expected: str) -> None:
+def test_marks_precede_the_full_stop_of_a_sentence(said: str, expected: str) -> None:
     assert marked(said, quotes_of(BARN, WATER))[0].strip() == expected
 
 
@@ -109,13 +109,13 @@ def test_marks_stand_before_the_end_of_whole_sentences(said: str, expected: str)
         ("1. Ann found a fox.\n2.", "1. Ann found a fox [1].", 1),
     ],
 )
-def test_sentence_that_was_cut_off_is_left_out(said: str, expected: str, cited: int) -> None:
+def test_incomplete_sentence_is_left_out(said: str, expected: str, cited: int) -> None:
     citations: list[Citation] = []
     pieces = mark_sentences(said, quotes_of(BARN, WATER), citations, was_cut=lambda: True)
     assert ("".join(pieces).strip(), len(citations)) == (expected, cited)
 
 
-def test_sentence_about_nothing_that_was_read_has_no_mark() -> None:
+def test_sentence_without_evidence_has_no_mark() -> None:
     fake = FakeEmbedder(256)
     fake.unrelated_below = 0.2  # type: ignore[attr-defined]
     segment = Segment("s", "d", 0, BARN, 0, len(BARN), 9)
@@ -126,7 +126,7 @@ def test_sentence_about_nothing_that_was_read_has_no_mark() -> None:
 
 
 @pytest.mark.parametrize("style", ["short", "sentence", "detailed"])
-def test_answer_has_the_form_that_was_asked_for(tmp_path: Path, style: str) -> None:
+def test_answer_has_the_requested_form(tmp_path: Path, style: str) -> None:
     said = {"short": '"the old barn."', "sentence": SENTENCE, "detailed": f"{SENTENCE} Tom sailed the wide river."}
     model = FakeLanguageModel(answer=[said[style], "the barn"])
     with Memory(tmp_path / "notes.lbug", model=model, embedder=embedder(), layers=()) as memory:
@@ -155,7 +155,7 @@ def test_unknown_style_is_refused_with_the_known_ones(tmp_path: Path, style: obj
         memory.ask(QUESTION, style=style)  # type: ignore[arg-type]
 
 
-def test_sentence_of_a_paragraph_is_recognised_when_it_is_added(tmp_path: Path) -> None:
+def test_added_sentence_of_a_paragraph_is_recognised_as_echo(tmp_path: Path) -> None:
     text = "Ann found the red fox in the old barn near the road to town. Tom sailed the wide river."
     with Memory(
         tmp_path / "notes.lbug", model=FakeLanguageModel(answer=text), embedder=embedder(), layers=()

@@ -29,13 +29,13 @@ def answer_from(quote: str, said: str, *, time: str = "2023-05-08T13:56") -> Wri
         ("I went to the club.", "in spring", "in spring"),
     ],
 )
-def test_time_of_a_turn_becomes_the_day_that_the_turn_means(quote: str, said: str, day: str) -> None:
+def test_answer_gives_the_day_that_a_turn_means(quote: str, said: str, day: str) -> None:
     written = answer_from(quote, said)
     assert written.short == day
     assert written.text == f"Ann went on {day}." or said == "last month"
 
 
-def test_answer_from_a_text_without_a_time_stays_as_it_is() -> None:
+def test_answer_from_a_text_without_time_is_unchanged() -> None:
     assert answer_from("I went yesterday.", "2023-05-08", time="").short == "2023-05-08"
 
 

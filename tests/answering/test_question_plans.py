@@ -79,7 +79,7 @@ def find_phrases():
         ),
     ],
 )
-def test_comparison_asks_the_same_of_both_things(question: str, how: str, asked: tuple[str, str]) -> None:
+def test_comparison_asks_both_things_the_same_question(question: str, how: str, asked: tuple[str, str]) -> None:
     plan = find_comparison(question, lambda: TITLES)
     assert plan is not None
     assert (plan.how, plan.questions(), plan.role) == (how, asked, "")
@@ -105,7 +105,7 @@ def test_role_is_asked_for_first() -> None:
         "Are Ann Lee and Bo Ray both members of the choir?",
     ],
 )
-def test_other_questions_are_no_comparison(question: str) -> None:
+def test_ordinary_question_is_no_comparison(question: str) -> None:
     assert find_comparison(question, lambda: TITLES) is None
 
 
@@ -121,11 +121,11 @@ def test_other_questions_are_no_comparison(question: str) -> None:
         ("2026-03-28", "1 March 2026", 1),
     ],
 )
-def test_dates_are_compared_as_far_as_both_are_told(first: str, second: str, order: int | None) -> None:
+def test_dates_are_compared_by_their_common_precision(first: str, second: str, order: int | None) -> None:
     assert compare_dates(first, second) == order
 
 
-def test_values_are_the_same_if_they_share_a_word_that_says_something() -> None:
+def test_values_with_a_common_content_word_are_equal() -> None:
     assert is_same("an American poet", "American")
     assert not is_same("the king of France", "the queen of Spain")
 
@@ -249,7 +249,7 @@ def test_and_joins_two_events(question: str, events: tuple[str, str]) -> None:
     assert plan.events == events
 
 
-def test_time_to_a_day_that_is_not_known_is_not_counted() -> None:
+def test_days_to_an_unknown_day_are_not_counted() -> None:
     plan = find_elapsed("How many days passed between the demo and the launch?")
     assert plan is not None
     assert run(solve_elapsed(plan, ask_from({plan.questions()[0]: "12 March 2026"}))) is None
@@ -263,7 +263,7 @@ def test_time_to_a_day_that_is_not_known_is_not_counted() -> None:
         ("larger", "red", "3", None),
     ],
 )
-def test_values_decide_or_there_is_no_answer(how: Any, first: str, second: str, short: str | None) -> None:
+def test_undecided_comparison_gives_no_answer(how: Any, first: str, second: str, short: str | None) -> None:
     plan = Comparison(("Solaris", "Kite"), how, "{}?")
     solved = solve(plan, {"Solaris?": first, "Kite?": second})
     assert (solved.short if solved else None) == short
@@ -321,7 +321,7 @@ NAMES = {"yes", "Ann Lee", "a person whose name is told nowhere in all of what w
 
 
 @table("value", ["", *sorted(NAMES), "a person"])
-def test_value_that_says_nothing_takes_no_place(find_phrases, value: str) -> None:
+def test_value_without_content_ends_the_hops(find_phrases, value: str) -> None:
     read = "Tom Lee is the father of Ann Lee. A person whose name is told nowhere in all of what was read."
     question = "Where was Ann Lee's father born?"
     plans = RulePlans(find_phrases)
@@ -407,7 +407,7 @@ def test_answer_of_a_comparison_holds_its_parts_and_their_sources(memory: Memory
     assert {citation.document_key for citation in answer.citations} == {"ann", "bo"}
 
 
-def test_question_is_read_anew_with_the_name_of_its_phrase(memory: Memory) -> None:
+def test_second_part_names_the_value_of_the_first(memory: Memory) -> None:
     answer = memory.ask("Where was the director of Solaris born?", style="short")
     assert (answer.text, answer.short) == ("Zavrazhye", "Zavrazhye")
     assert [(part.question, part.value) for part in answer.parts] == [
@@ -446,18 +446,18 @@ def test_kept_trace_of_a_plan_can_be_shown(memory: Memory) -> None:
     assert {step.node.text for step in kept.answer.trace} >= {"Bo Ray was born in 1961."}
 
 
-def test_comparison_within_a_limit_asks_no_more_parts(memory: Memory) -> None:
+def test_limit_ends_the_parts_of_a_comparison(memory: Memory) -> None:
     answer = memory.ask("Who was born first, Ann Lee or Bo Ray?", limits=Limits(nodes=1))
     assert [part.value for part in answer.parts] == ["12 May 1950", ""]
     assert (answer.stop_reason, answer.plan) == (StopReason.MAX_NODES, "direct")
 
 
-def test_value_that_was_not_read_is_no_value(memory: Memory) -> None:
+def test_part_about_an_unknown_person_has_no_value(memory: Memory) -> None:
     answer = memory.ask("Who was born first, Ann Lee or Zed Unknown?")
     assert [part.value for part in answer.parts] == ["12 May 1950", ""]
 
 
-def test_part_follows_the_steps_that_were_read_for_it(memory: Memory) -> None:
+def test_stream_yields_a_part_after_its_steps(memory: Memory) -> None:
     items = [*memory.stream("Where was the director of Solaris born?")]
     answer = items[-1]
     assert isinstance(answer, Answer)
@@ -468,7 +468,7 @@ def test_part_follows_the_steps_that_were_read_for_it(memory: Memory) -> None:
 
 
 @table("question", ["Who was born first, Ann Lee or Bo Ray?", "Where was the director of Solaris born?"])
-def test_document_that_is_forgotten_meanwhile_is_not_quoted(memory: Memory, question: str) -> None:
+def test_document_forgotten_while_read_is_not_quoted(memory: Memory, question: str) -> None:
     gone = "ann" if "Ann" in question else "tarkovsky"
     items = memory.stream(question)
     next(items)
@@ -497,7 +497,7 @@ def test_last_part_without_a_value_shows_found_parts(memory: Memory) -> None:
     )
 
 
-def test_day_of_an_event_is_that_of_its_turn(memory: Memory) -> None:
+def test_event_has_the_day_of_its_turn(memory: Memory) -> None:
     chat = memory.session(user="ann", session="spring")
     chat.add(
         [
@@ -529,7 +529,7 @@ def test_part_without_a_value_has_its_reason(*, is_spent: bool, why: str) -> Non
         ("York", "Tarkovsky made films.", "York", False),
     ],
 )
-def test_value_stands_in_a_passage_that_names_the_thing(value: str, text: str, title: str, *, holds: bool) -> None:
+def test_value_comes_from_a_passage_that_names_the_thing(value: str, text: str, title: str, *, holds: bool) -> None:
     segment = Segment("s", "d", 0, text, 0, len(text), 5)
     evidence = ReadEvidence([segment], {"d": "key"}, {"d": title}, Quotes([], keys={}, embedder=FakeEmbedder(8)))
     assert ReadPart(WrittenAnswer(short=value), evidence).holds_value(["Andrei Tarkovsky"]) is holds

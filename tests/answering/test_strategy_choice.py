@@ -25,7 +25,7 @@ def layers_read(memory: Memory, question: str, **scope: object) -> set[str]:
     return {step.node.layer if isinstance(step.node, Overview) else "" for step in trace}
 
 
-def test_question_about_a_whole_reads_the_library(memory: Memory) -> None:
+def test_question_about_everything_reads_the_library(memory: Memory) -> None:
     with memory:
         list(memory.deepen(layers=["library", "communities"]))
 
@@ -33,7 +33,7 @@ def test_question_about_a_whole_reads_the_library(memory: Memory) -> None:
         assert "" in layers_read(memory, PASSAGE)
 
 
-def test_communities_without_a_library_are_not_read_by_themselves(memory: Memory) -> None:
+def test_automatic_strategy_reads_no_communities_without_a_library(memory: Memory) -> None:
     with memory:
         list(memory.deepen(layers=["communities"]))
 
@@ -42,7 +42,7 @@ def test_communities_without_a_library_are_not_read_by_themselves(memory: Memory
         assert layers_read(memory, WHOLE, strategy="overviews") == {"communities", ""}, "who asks for them gets them"
 
 
-def test_a_scope_that_the_library_exceeds_is_walked(memory: Memory) -> None:
+def test_scope_smaller_than_the_library_is_walked(memory: Memory) -> None:
     with memory:
         list(memory.deepen(layers=["library", "communities"]))
 

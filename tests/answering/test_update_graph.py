@@ -70,7 +70,7 @@ def test_reply_without_relations_stores_no_graph(memory):
     assert store.graphs == []
 
 
-def test_a_document_without_entities_is_left_alone(tmp_path):
+def test_document_without_entities_is_unchanged(tmp_path):
     fakes = {"model": FakeLanguageModel(), "embedder": FakeEmbedder(), "recognizer": FakeRecognizer()}
     with Memory(tmp_path / "notes.lbug", layers=(), **fakes) as memory:
         receipt = memory.add(TEXT, key="a")
@@ -80,7 +80,7 @@ def test_a_document_without_entities_is_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize("error", [DocumentNotFound, StoreError])
-def test_refused_relations_leave_the_answer_and_other_relations(memory, caplog, error):
+def test_refused_relation_keeps_the_answer_and_other_relations(memory, caplog, error):
     ids = [memory.add(TEXT, key=key).document_id for key in ("a", "b")]
     segments = [segment for document_id in ids for segment in memory._parts.store.list_segments(document_id)]
     learn, store = learning(memory, REPLY, REPLY)

@@ -88,7 +88,7 @@ def test_value_over_a_line_break_is_cited_with_both_lines() -> None:
         assert quotes_exactly(memory, answer)
 
 
-def test_same_value_before_is_left_out() -> None:
+def test_repeated_earlier_value_is_left_out() -> None:
     with opened() as memory:
         say(memory, ("the Tram to work", DAYS[0]), ("that Tram to work is late", DAYS[2]))
         answer = memory.ask(QUESTION, user="ann")
@@ -112,7 +112,7 @@ def learning(*replies: str) -> FakeLanguageModel:
     return FakeLanguageModel(replies, told={"Korean": 0.9})
 
 
-def test_question_for_several_values_lists_what_no_later_turn_ends() -> None:
+def test_list_of_values_leaves_out_ended_values() -> None:
     replies = ('{"now": ["Korean"], "over": []}', '{"now": ["Italian"], "over": []}', '{"now": [], "over": ["Korean"]}')
     with opened(learning(*replies)) as memory:
         say(memory, *LEARNT)
@@ -129,7 +129,7 @@ def test_question_for_several_values_lists_all_that_hold() -> None:
         assert memory.ask(LANGUAGES, user="ann", style="short").text == "Italian, Korean"
 
 
-def test_values_that_no_turn_says_are_not_listed() -> None:
+def test_list_of_values_holds_only_words_of_turns() -> None:
     with opened(learning('{"now": ["Finnish", "Korean"], "over": []}')) as memory:
         say(memory, LEARNT[0])
         assert memory.ask(LANGUAGES, user="ann", style="short").text == "Korean"
@@ -162,7 +162,7 @@ def test_stream_ends_with_the_answer(memory: Memory) -> None:
     assert text == answer.text
 
 
-def test_question_as_of_a_day_is_answered_from_what_was_said_by_then(memory: Memory) -> None:
+def test_answer_as_of_a_day_reads_only_earlier_turns(memory: Memory) -> None:
     answer = memory.ask(QUESTION, user="ann", at="2026-04-15")
     assert answer.text == "Bike (told on 2 March 2026)."
 
@@ -194,12 +194,12 @@ def test_strategy_reads_if_a_document_is_near() -> None:
         assert "ferry" in answer.text
 
 
-def test_told_turn_answers_despite_a_document(memory: Memory) -> None:
+def test_turn_of_the_user_outranks_a_document(memory: Memory) -> None:
     memory.add("To get to work take the ferry.", key="handbook")
     assert memory.ask(QUESTION).short == "Tram"
 
 
-def test_strategy_that_is_named_reads(memory: Memory) -> None:
+def test_named_strategy_answers_in_place_of_turns(memory: Memory) -> None:
     assert memory.ask(QUESTION, user="ann", strategy="walk").strategy == "walk"
 
 
@@ -214,7 +214,7 @@ def test_strategy_reads_for_the_past_and_for_advice(memory: Memory, question: st
     assert memory.ask(question, user="ann").strategy != STRATEGY
 
 
-def test_strategy_reads_if_the_judge_is_not_calibrated() -> None:
+def test_strategy_answers_without_a_calibrated_judge() -> None:
     with opened(FakeLanguageModel()) as memory:
         say(memory, (BIKE, DAYS[0]))
         assert memory.ask(QUESTION, user="ann").strategy != STRATEGY
@@ -245,7 +245,7 @@ def test_turns_of_another_user_are_never_read() -> None:
         assert model.judged == [BIKE]
 
 
-def test_answer_that_is_added_back_is_no_evidence(memory: Memory) -> None:
+def test_added_answer_is_no_evidence(memory: Memory) -> None:
     answer = memory.ask(QUESTION, user="ann")
     assert memory.add(answer.text, key="note").echoes > 0
     keys = {evidence.document_key for evidence in memory.search(QUESTION, k=50)}
@@ -265,7 +265,7 @@ class Forgetting(FakeLanguageModel):
         return super().judge_turns(question, turns)
 
 
-def test_turn_that_is_forgotten_while_the_judge_reads_is_not_quoted() -> None:
+def test_turn_forgotten_while_judged_is_not_quoted() -> None:
     model = Forgetting(told=TOLD)
     with opened(model) as memory:
         say(memory, (BIKE, DAYS[0]))
@@ -280,7 +280,7 @@ def test_strategy_reads_if_the_examples_do_not_fit_the_window() -> None:
         assert memory.ask(QUESTION, user="ann").strategy != STRATEGY
 
 
-def test_judge_that_is_not_calibrated_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uncalibrated_judge_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def judge_turns(self: FakeLanguageModel, question: str, turns: Sequence[str]) -> TurnVerdicts:

@@ -89,14 +89,14 @@ def test_estimate_is_logged_before_the_model_builds(estimates: list[logging.LogR
     assert line.endswith(f"{facts['model_calls']} calls of fake-language-model")
 
 
-def test_without_a_listener_no_model_is_tried() -> None:
+def test_estimate_without_listener_tries_no_model() -> None:
     model = Watched()
     with opened(model, ["entities", "points"]) as memory:
         usage = memory.add(FOX, key="fox").usage
     assert model.calls <= usage.model_calls
 
 
-def test_server_gets_no_trial(estimates: list[logging.LogRecord]) -> None:
+def test_estimate_sends_no_trial_to_a_server(estimates: list[logging.LogRecord]) -> None:
     """A request may cost money."""
     model = OfServer()
     with opened(model, ["points"]) as memory:
@@ -107,7 +107,7 @@ def test_server_gets_no_trial(estimates: list[logging.LogRecord]) -> None:
     assert model.calls <= usage.model_calls
 
 
-def test_only_what_is_missing_is_estimated(estimates: list[logging.LogRecord]) -> None:
+def test_estimate_covers_missing_layers_only(estimates: list[logging.LogRecord]) -> None:
     model = Watched()
     with opened(model, ["entities"]) as memory:
         outcomes = [*memory.add_many([FOX, RIVER])]
@@ -121,26 +121,26 @@ def test_only_what_is_missing_is_estimated(estimates: list[logging.LogRecord]) -
     assert points["segments"] < rest["segments"]
 
 
-def test_layer_that_expects_nothing_is_named(estimates: list[logging.LogRecord]) -> None:
+def test_estimate_names_a_layer_without_forecast(estimates: list[logging.LogRecord]) -> None:
     with opened(Watched(), ["points", "outline"]) as memory:
         memory.add(FOX, key="fox")
     assert expected(estimates[0])["not_estimated"] == ["outline"]
     assert estimates[0].getMessage().endswith("; outline not counted")
 
 
-def test_model_that_cannot_be_tried_builds_all_the_same(estimates: list[logging.LogRecord]) -> None:
+def test_model_that_fails_its_trial_still_builds(estimates: list[logging.LogRecord]) -> None:
     with opened(Refusing(), ["points"]) as memory:
         assert memory.add(FOX, key="fox").counts["InformationPoint"]
     assert not estimates
 
 
-def test_limited_tokens_are_not_spent_on_a_trial(estimates: list[logging.LogRecord]) -> None:
+def test_trial_spends_no_limited_tokens(estimates: list[logging.LogRecord]) -> None:
     with opened(Watched(), ["points"]) as memory:
         assert list(memory.add_many([FOX], limits=Limits(tokens=100_000)))
     assert not estimates
 
 
-def test_layers_expect_nothing_of_what_they_do_not_read() -> None:
+def test_empty_document_has_no_forecast() -> None:
     model = FakeLanguageModel()
     assert PointsLayer().estimate_usage(SplitDocument("a", "", ()), model) == Usage()
     assert RelationsLayer().estimate_usage(SplitDocument("a", "", ()), model) == Usage()
@@ -156,7 +156,7 @@ def test_line_is_short() -> None:
         assert describe_cost(2, Usage(10, 10, 1, seconds), [], "tiny").startswith(f"about {told}: ")
 
 
-def test_store_is_as_before_if_the_user_stops_at_the_line(tmp_path: Path) -> None:
+def test_interruption_at_the_estimate_changes_no_store(tmp_path: Path) -> None:
     class Stopped(Watched):
         def generate(self, prompts: Any, **options: Any) -> list[Generation]:
             if prompts[0].task != "Continue.":

@@ -38,7 +38,7 @@ def found(memory: Memory, query: str = QUESTION) -> set[str]:
     return keys
 
 
-def test_an_answer_that_is_added_is_marked_and_is_no_evidence(memory: Memory) -> None:
+def test_added_answer_is_marked_and_is_no_evidence(memory: Memory) -> None:
     answer = memory.ask(QUESTION)
     assert answer.text == INVENTED
 
@@ -57,14 +57,14 @@ def test_an_answer_that_is_added_is_marked_and_is_no_evidence(memory: Memory) ->
     assert memory.add(answer.text, key="note").echoes == receipt.echoes, "unchanged"
 
 
-def test_text_that_the_memory_never_said_is_evidence(memory: Memory) -> None:
+def test_text_from_outside_the_memory_is_evidence(memory: Memory) -> None:
     memory.ask(QUESTION)
     text = "A carpenter in the city built a wooden box for the mayor. It was sold in autumn."
     assert memory.add(text, key="note").echoes == 0
     assert "note" in found(memory)
 
 
-def test_a_copied_answer_is_marked_too(tmp_path: Path) -> None:
+def test_copied_answer_is_marked_as_echo(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", **options()) as memory:
         memory.add(FOX, key="fox")
         answer = memory.ask(QUESTION)
@@ -181,7 +181,7 @@ def test_document_removed_while_read_is_evidence_when_added_again(tmp_path: Path
 
 
 @pytest.mark.parametrize("strategy", ["full_context", "pecan"])
-def test_echo_far_down_a_long_document_is_no_echo_of_itself(tmp_path: Path, strategy: str) -> None:
+def test_document_is_no_echo_of_itself(tmp_path: Path, strategy: str) -> None:
     text = " ".join(f"In year {number} the miller bought boat {number} in the city." for number in range(40))
     last = "In year 39 the miller bought boat 39 in the city."
     model = FakeLanguageModel(answer=last)
@@ -229,7 +229,7 @@ def test_words_of_a_user_keep_their_owner_as_the_conversation_grows(tmp_path: Pa
         ]
 
 
-def test_a_caller_may_say_what_it_is(memory: Memory) -> None:
+def test_caller_may_declare_an_echo(memory: Memory) -> None:
     answer = memory.ask(QUESTION).text
     assert memory.add(answer, key="kept", metadata={"echo": False}).echoes == 0
     assert memory.add("Tom built the box, I think.", key="mine", metadata={"echo": True}).echoes == 1

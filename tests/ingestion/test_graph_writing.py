@@ -56,7 +56,7 @@ def test_documents_are_deepened_in_one_transaction(open_memory: OpenMemory) -> N
             assert (outcome.counts["Annotation"], outcome.counts["MENTIONS"] > 0) == (1, True)
 
 
-def test_documents_that_lack_different_layers_are_stored_separately(open_memory: OpenMemory) -> None:
+def test_documents_with_different_missing_layers_are_stored_apart(open_memory: OpenMemory) -> None:
     with open_memory(layers=()) as memory:
         list(memory.add_many(NOTES))
         list(memory.deepen(KEYS[:3], layers=["entities"]))
@@ -68,7 +68,7 @@ def test_documents_that_lack_different_layers_are_stored_separately(open_memory:
 
 
 @pytest.mark.data
-def test_document_that_goes_or_changes_meanwhile_fails_alone(open_memory: OpenMemory) -> None:
+def test_document_changed_while_built_fails_alone(open_memory: OpenMemory) -> None:
     with open_memory(layers=()) as memory:
         list(memory.add_many(NOTES))
 
@@ -85,7 +85,7 @@ def test_document_that_goes_or_changes_meanwhile_fails_alone(open_memory: OpenMe
 
 
 @pytest.mark.parametrize("error", [StoreError, StoreUnavailable])
-def test_refused_batch_is_stored_one_by_one_unless_the_store_is_away(
+def test_refused_batch_is_stored_singly_on_a_reachable_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[StoreError]
 ) -> None:
     with Memory(tmp_path / "notes.lbug", layers=()) as memory:

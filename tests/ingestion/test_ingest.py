@@ -65,7 +65,7 @@ def test_other_documents_have_the_time_of_their_metadata():
     assert {segment.time for segment in list_segments("Rain.", metadata={"date": "in May"})} == {""}
 
 
-def test_a_message_without_time_has_that_of_its_conversation():
+def test_message_without_time_takes_time_of_conversation():
     messages = [Message("Ann", "Rain?", "2024-05-02"), Message("Tom", "No.")]
     segments = list_segments(messages, metadata={"date": "2024-05-01"})
     assert [segment.time for segment in segments] == ["2024-05-02", "2024-05-01"]
@@ -186,7 +186,7 @@ def test_markdown_is_searched_without_markup_and_cited_with_it(tmp_path):
         assert found.text == MANUAL[found.start : found.end]
 
 
-def test_a_file_that_an_older_version_read_is_replaced_once(tmp_path, monkeypatch):
+def test_file_read_by_an_older_version_is_replaced_once(tmp_path, monkeypatch):
     path = tmp_path / "foxes.md"
     path.write_text("---\nteam: red\n---\n" + MANUAL)
     with Memory(tmp_path / "m.lbug", embedder=FakeEmbedder(), layers=[]) as memory:

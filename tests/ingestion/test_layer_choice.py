@@ -44,14 +44,14 @@ def test_full_builds_entities_points_and_relations(layers: Any) -> None:
     assert built(FakeLanguageModel(), layers) == FULL_LAYERS
 
 
-def test_full_joins_other_layers() -> None:
+def test_layer_full_can_be_combined_with_others() -> None:
     pooled = RelationsLayer()
     layers = choose_layers(["facts", "full", pooled], Settings())
     assert [layer.name for layer in layers] == ["entities", "facts", "points", "relations"]
     assert layers[-1] is pooled
 
 
-def test_deepen_takes_full() -> None:
+def test_deepen_accepts_layer_full() -> None:
     with Memory(":memory:", **options(layers=["entities"])) as memory:
         memory.add(FOX, key="fox")
         list(memory.deepen(layers="full"))
@@ -87,7 +87,7 @@ def test_model_without_a_known_device_builds_entities() -> None:
     assert built(FakeLanguageModel()) == ("entities",)
 
 
-def test_without_a_gpu_no_model_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layer_choice_without_gpu_searches_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_driver, "_DRIVER", tmp_path / "no driver")
     monkeypatch.setattr(gpu_driver, "which", lambda _: None)
     assert [has_gpu(device) for device in ("auto", "cpu", "mps", "cuda:1")] == [False, False, False, True]
@@ -99,7 +99,7 @@ def test_without_a_gpu_no_model_is_looked_for(tmp_path: Path, monkeypatch: pytes
     assert has_gpu("auto")
 
 
-def test_small_files_are_no_large_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_model_files_do_not_count_as_large_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """transformers, whose import takes seconds, is not asked."""
     monkeypatch.setattr(model_loader, "has_gpu", lambda _: True)
     monkeypatch.delattr(FoundModels, "_open_language")

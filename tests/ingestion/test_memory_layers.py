@@ -37,7 +37,7 @@ def overviews(memory: Memory) -> list[Overview]:
     return memory._parts.store.overviews("pairs")
 
 
-def test_a_strangers_layer_is_built_and_built_no_second_time(memory: Memory) -> None:
+def test_plug_in_layer_is_built_once(memory: Memory) -> None:
     (receipt,) = memory.deepen(layers=[Pairs()])
 
     assert isinstance(receipt, Receipt)
@@ -50,7 +50,7 @@ def test_a_strangers_layer_is_built_and_built_no_second_time(memory: Memory) -> 
     assert not memory.maintenance.examine()
 
 
-def test_forgetting_takes_only_what_rests_on_the_document(memory: Memory) -> None:
+def test_forgetting_deletes_only_overviews_of_the_document(memory: Memory) -> None:
     list(memory.deepen(layers=[Pairs()]))
     gone, kept = sorted(overviews(memory), key=lambda item: item.documents)
 
@@ -59,7 +59,7 @@ def test_forgetting_takes_only_what_rests_on_the_document(memory: Memory) -> Non
     assert overviews(memory) == [kept]
 
 
-def test_a_document_forgotten_meanwhile_is_in_no_overview(memory: Memory) -> None:
+def test_document_forgotten_while_built_is_in_no_overview(memory: Memory) -> None:
     third = memory._parts.store.document_ids()[2]
     forgetting = iter([lambda: memory.forget(third)])
 
@@ -71,7 +71,7 @@ def test_a_document_forgotten_meanwhile_is_in_no_overview(memory: Memory) -> Non
     assert len(overviews(memory)) == 2
 
 
-def test_build_beside_endless_writes_says_so_in_its_receipt(memory: Memory) -> None:
+def test_receipt_tells_of_writes_during_a_build(memory: Memory) -> None:
     class Busy(Pairs):
         def build(self, graph: MemoryGraph, **options: Any) -> Iterator[OverviewRows]:
             yield from super().build(graph, **options)
@@ -110,7 +110,7 @@ def test_last_of_two_concurrent_builds_leaves_a_whole_layer(
         assert not memory.maintenance.examine()
 
 
-def test_an_interrupted_build_keeps_what_was_stored(memory: Memory) -> None:
+def test_interrupted_build_keeps_stored_overviews(memory: Memory) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
@@ -142,7 +142,7 @@ def test_overviews_of_another_layer_are_refused(memory: Memory) -> None:
     assert memory._parts.store.overview_ids() == []
 
 
-def test_a_layer_of_the_memory_is_taken_away(memory: Memory) -> None:
+def test_layer_of_the_memory_can_be_removed(memory: Memory) -> None:
     list(memory.deepen(layers=[Pairs()]))
 
     (receipt,) = memory.maintenance.remove_layer("pairs")
@@ -204,7 +204,7 @@ def test_archived_overview_of_missing_nodes_is_refused(memory: Memory, tmp_path:
         list(memory.maintenance.import_from(path))
 
 
-def test_embedding_anew_keeps_overviews(memory: Memory) -> None:
+def test_reembedding_keeps_overviews(memory: Memory) -> None:
     list(memory.deepen(layers=[Pairs()]))
     before, counts = overviews(memory), memory.status()["counts"]
 
@@ -216,7 +216,7 @@ def test_embedding_anew_keeps_overviews(memory: Memory) -> None:
     assert not memory.maintenance.examine()
 
 
-def test_purge_leaves_no_word_of_a_forgotten_overview(memory: Memory, tmp_path: Path) -> None:
+def test_purge_removes_each_word_of_a_forgotten_overview(memory: Memory, tmp_path: Path) -> None:
     list(memory.add_many([Document("The zyzzyva sings.", key="z"), Document("A quokka sings.", key="q")]))
     list(memory.deepen(layers=[Pairs()]))
     assert any("zyzzyva" in item.text for item in overviews(memory))
@@ -228,7 +228,7 @@ def test_purge_leaves_no_word_of_a_forgotten_overview(memory: Memory, tmp_path: 
     assert all("zyzzyva" not in item.text for item in overviews(memory))
 
 
-def test_an_overview_is_looked_at_by_the_name_of_its_layer(memory: Memory) -> None:
+def test_overview_is_found_by_the_name_of_its_layer(memory: Memory) -> None:
     list(memory.deepen(layers=[Pairs()]))
 
     around = memory.around("pairs")
@@ -267,7 +267,7 @@ def test_deepen_builds_the_layers_of_the_memory_last(tmp_path: Path) -> None:
         assert (last.key, last.action) == ("pairs", Action.DEEPENED)
 
 
-def test_a_question_about_the_whole_reads_overviews_where_there_are_any(memory: Memory) -> None:
+def test_question_about_everything_reads_overviews(memory: Memory) -> None:
     question = "What do all these notes say?"
     assert memory.ask(question).strategy == "walk"
     list(memory.deepen(layers=["library"]))

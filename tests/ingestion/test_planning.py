@@ -56,7 +56,7 @@ def deepened(memory: Memory, monkeypatch: pytest.MonkeyPatch, notes: Sequence[Do
     return looks
 
 
-def test_layers_that_many_documents_lack(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_layers_are_found_in_few_statements(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     list(open_memory(layers=FIRST).add_many(NOTES))
     memory, whole = open_memory(layers=ALL), open_memory(layers=ALL, namespace="whole")
     looks = deepened(memory, monkeypatch, NOTES[:2])

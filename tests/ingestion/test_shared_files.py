@@ -25,7 +25,7 @@ def test_same_file_is_read_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
     assert file.read() == (here.document.text, here.document.title) == (FOX, "A fox")
 
 
-def test_another_file_of_that_path_is_not_read(tmp_path: Path) -> None:
+def test_different_file_at_the_same_path_is_not_read(tmp_path: Path) -> None:
     path = written(tmp_path, "fox.txt", FOX)
     file = SharedFile.find(path)
     assert file is not None

@@ -42,7 +42,7 @@ def spellings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 @pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("first", range(5))
-def test_a_file_is_one_document_however_its_path_is_written(
+def test_paths_of_one_file_name_one_document(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, first: int, at_once: bool
 ) -> None:
     paths = spellings(monkeypatch)
@@ -58,11 +58,11 @@ def test_a_file_is_one_document_however_its_path_is_written(
     assert len(keys(memory)) == 1
 
 
-def test_the_key_is_the_path_as_given_without_detours(memory: Memory) -> None:
+def test_key_is_the_normalised_path(memory: Memory) -> None:
     assert memory.add(Path("notes/../notes/garden.md")).key == "notes/garden.md"
 
 
-def test_a_file_keeps_the_key_that_it_was_given(memory: Memory) -> None:
+def test_file_keeps_its_key(memory: Memory) -> None:
     memory.add(Path("notes/garden.md"), key="garden")
     assert memory.add(Path("notes/garden.md")).key == "garden"
     memory.add(Path("notes/garden.md"), key="another")
@@ -71,7 +71,7 @@ def test_a_file_keeps_the_key_that_it_was_given(memory: Memory) -> None:
     assert keys(memory) == ["another", "garden", "notes/garden.md"]
 
 
-def test_a_file_that_an_older_version_stored_is_the_same_document(memory: Memory) -> None:
+def test_file_stored_by_an_older_version_is_recognised(memory: Memory) -> None:
     path = Path("notes/../notes/garden.md")
     memory.add(Document(FOX, "notes/../notes/garden.md", title="garden", source=str(path.absolute())))
     assert memory.add(path).action is Action.UNCHANGED
@@ -91,7 +91,7 @@ def test_link_to_a_stored_file_is_that_file_until_it_points_elsewhere(memory: Me
     assert memory.add(link).action is Action.REPLACED, "as a link of that name always was"
 
 
-def test_two_files_of_one_name_are_still_told_apart(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_one_name_have_different_keys(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("other").mkdir()
     Path("other/garden.md").write_text(RIVER, "utf-8")
     monkeypatch.chdir("notes")
@@ -117,7 +117,7 @@ def test_a_document_is_found_by_any_path_of_its_file(memory: Memory, monkeypatch
         memory.forget(Path("notes/garden.md"))
 
 
-def test_path_over_several_documents_names_no_document(memory: Memory) -> None:
+def test_path_of_several_documents_names_none_of_them(memory: Memory) -> None:
     memory.add(Path("notes/garden.md"), key="a")
     memory.add(Path("notes/garden.md"), key="b")
     with pytest.raises(DocumentNotFound, match="is stored as 'a', 'b'"):
@@ -133,7 +133,7 @@ def test_a_key_comes_before_a_path(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\x00b", "\ud800", "x" * 9_999, "//host/share", "~nobody-of-that-name/x", "", "."])
-def test_names_that_are_no_path_are_not_found(memory: Memory, name: str) -> None:
+def test_name_that_is_no_path_finds_no_document(memory: Memory, name: str) -> None:
     memory.add(FOX)
     with pytest.raises(DocumentNotFound):
         memory.forget(name)
@@ -177,7 +177,7 @@ def test_a_receipt_names_a_bounded_number(memory: Memory) -> None:
     assert same_as(last) == tuple(f"{number:02}" for number in range(16))
 
 
-def test_a_group_takes_one_look_into_the_store(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_group_of_sources_is_looked_up_in_one_statement(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
     look = memory._parts.store.find_fingerprints
     monkeypatch.setattr(memory._parts.store, "find_fingerprints", lambda **wanted: (looks.append(1), look(**wanted))[1])
@@ -239,14 +239,14 @@ def test_str_with_the_name_of_a_file_is_text_with_a_warning(
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800", "x" * 255, "x" * 4096, "//notes/garden.md", "no such file", "."])
-def test_other_strs_are_text_without_a_word(memory: Memory, text: str) -> None:
+def test_other_strings_are_text_without_warning(memory: Memory, text: str) -> None:
     assert memory.add(text, key="text").action is Action.ADDED
 
 
 # ── a folder ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_folder_is_its_files_without_the_memory_itself(memory: Memory) -> None:
+def test_folder_gives_its_files_without_the_store(memory: Memory) -> None:
     Path("notes/a").mkdir()
     Path("notes/a/river.csv").write_text("day,rain\n1,9\n", "utf-8")
     Path("notes/.draft.md").write_text(FOX, "utf-8")
@@ -264,14 +264,14 @@ def test_a_folder_is_its_files_without_the_memory_itself(memory: Memory) -> None
     assert set(reasons.values()) == {"the memory itself"}
 
 
-def test_a_folder_by_add_says_how(memory: Memory) -> None:
+def test_add_of_a_folder_names_add_many(memory: Memory) -> None:
     with pytest.raises(DocumentError, match=r"add_many\(Path\('notes'\)\)"):
         memory.add(Path("notes"))
     with pytest.raises(DocumentError, match="Expected a folder"):
         memory.add_many(Folder(Path("notes/garden.md")))
 
 
-def test_a_record_knows_the_file_itself(memory: Memory) -> None:
+def test_record_gives_the_path_of_its_file(memory: Memory) -> None:
     memory.add(Path("notes/garden.md"))
     (record,) = memory.documents()
     assert record == replace(record, source=str(Path("notes/garden.md").resolve()))

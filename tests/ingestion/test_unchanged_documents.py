@@ -50,7 +50,7 @@ def test_removing_a_missing_layer_takes_few_statements(memory: Memory, monkeypat
     assert groups.count("read/count_by_document") == 3
 
 
-def test_a_layer_is_taken_from_some_of_them_in_order(memory: Memory) -> None:
+def test_layer_is_removed_from_some_documents_in_order(memory: Memory) -> None:
     list(memory.add_many(NOTES[:4]))
     list(memory.deepen(["1", "2"], layers=["context"]))
     receipts = [outcome for outcome in memory.maintenance.remove_layer("context") if isinstance(outcome, Receipt)]

@@ -24,7 +24,7 @@ def listed(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Memory:
     return memory
 
 
-def test_pages_follow_one_another(listed: Memory) -> None:
+def test_pages_of_a_document_are_in_order(listed: Memory) -> None:
     pages = [listed.documents(limit=2)]
     while pages[-1]:
         pages.append(listed.documents(after=pages[-1][-1].key, limit=2))

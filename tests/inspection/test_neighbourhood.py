@@ -72,7 +72,7 @@ def test_neighbourhood_of_an_entity_has_mentions_and_relations(memory: Memory) -
     assert neighbourhood == memory.around("Ann", kind="entity") == memory.around(neighbourhood.centre.id)
 
 
-def test_a_question_with_what_was_read_in_order(memory: Memory) -> None:
+def test_neighbourhood_of_question_lists_read_nodes_in_order(memory: Memory) -> None:
     answer = memory.ask(QUESTION, strategy="pecan", keep_trace=True)
     (kept,) = memory.questions(QUESTION)
     assert kept is not None
@@ -89,7 +89,7 @@ def test_a_question_with_what_was_read_in_order(memory: Memory) -> None:
     assert {citation.segment_id for citation in answer.citations} <= {segment.id for segment in neighbourhood.passages}
 
 
-def test_a_stale_question_shows_what_is_left_and_marks_no_other_text(memory: Memory) -> None:
+def test_stale_question_shows_remaining_nodes_only(memory: Memory) -> None:
     answer = memory.ask(QUESTION, strategy="full_context", keep_trace=True)
     assert {citation.document_key for citation in answer.citations} == {"met.txt"}
     assert {step.node.document_id for step in answer.trace} == {record.id for record in memory.documents()}
@@ -116,7 +116,7 @@ def test_a_stale_question_shows_what_is_left_and_marks_no_other_text(memory: Mem
     assert memory.questions() == []
 
 
-def test_a_question_stays_as_it_is_where_nothing_that_it_read_changes(memory: Memory) -> None:
+def test_question_without_changed_evidence_is_unchanged(memory: Memory) -> None:
     memory.ask(QUESTION, documents=["met.txt"], keep_trace=True)
     kept = memory.questions()
     receipts = [
@@ -130,7 +130,7 @@ def test_a_question_stays_as_it_is_where_nothing_that_it_read_changes(memory: Me
     assert receipts[2].action is Action.REPLACED
 
 
-def test_a_question_that_was_never_kept(memory: Memory) -> None:
+def test_question_without_kept_trace_is_not_found(memory: Memory) -> None:
     memory.ask(QUESTION)
     assert (memory.questions(), memory.questions(QUESTION), memory.questions("")) == ([], [], [])
     assert memory.questions(3) == []  # type: ignore[arg-type]
@@ -143,7 +143,7 @@ def test_a_question_that_was_never_kept(memory: Memory) -> None:
     assert memory.questions() == []
 
 
-def test_streaming_keeps_at_the_end_only(memory: Memory) -> None:
+def test_stream_keeps_its_trace_at_the_end(memory: Memory) -> None:
     items = memory.stream(QUESTION, keep_trace=True)
     next(items)
     items.close()  # type: ignore[attr-defined]
@@ -161,14 +161,14 @@ def test_question_of_a_document_replaced_meanwhile_is_not_kept(memory: Memory) -
     assert memory.questions() == []
 
 
-def test_keeping_refuses_a_strategy_that_quotes_what_it_did_not_read(memory: Memory) -> None:
+def test_trace_with_quotes_outside_read_nodes_is_refused(memory: Memory) -> None:
     with pytest.raises(StrategyError, match="quotes only text that it reads"):
         memory.ask(QUESTION, strategy=Qrmem("GES"), keep_trace=True)
     assert memory.questions() == []
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_trace_of_each_strategy_is_kept_whole(memory: Memory, strategy: str) -> None:
+def test_whole_trace_of_each_strategy_is_kept(memory: Memory, strategy: str) -> None:
     answer = memory.ask(QUESTION, strategy=strategy, keep_trace=True)
     assert [question.answer for question in memory.questions()] == [answer]
     said = {step.node.document_id for step in answer.trace} | {citation.document_id for citation in answer.citations}
@@ -205,7 +205,7 @@ def test_part_of_a_name_finds_its_entity_or_lists_candidates(memory: Memory) -> 
     assert {"Tom Miller", "Miller"} <= set(raised.value.near)
 
 
-def test_a_name_of_several_kinds_is_the_documents_unless_said(memory: Memory) -> None:
+def test_ambiguous_name_finds_the_document_first(memory: Memory) -> None:
     memory.add("Nobody.", key="Ann")
     assert memory.around("Ann") != memory.around("Ann", kind="entity")
     assert isinstance(memory.around("Ann", kind="entity").centre, Entity)
