@@ -18,7 +18,7 @@ def a_fact(index: int, attribute: str, value: str, *, kind: str = "value", forme
 
 
 @given(st.lists(st.sampled_from("ABC"), min_size=1, max_size=60), st.booleans())
-def test_rivals_are_the_first_of_another_value(values: Sequence[str], are_events: bool) -> None:
+def test_rivals_are_the_first_facts_with_another_value(values: Sequence[str], are_events: bool) -> None:
     kind = "event" if are_events else "value"
     facts = [a_fact(index, "home", value, kind=kind) for index, value in enumerate(values)]
     facts.sort(key=lambda fact: fact.document_id)
@@ -34,7 +34,7 @@ def test_rivals_are_the_first_of_another_value(values: Sequence[str], are_events
 
 
 @given(st.lists(st.sampled_from(["Ann", "Ann Lee", "Tom", "Tom Lee"]), max_size=30))
-def test_a_former_value_is_of_the_only_attribute_that_had_it(values: Sequence[str]) -> None:
+def test_former_value_names_its_attribute_if_unique(values: Sequence[str]) -> None:
     """Each value gives up the one before; only the first names its attribute."""
     facts = [a_fact(0, "boss", "Eve"), a_fact(0, "dentist", "Max")]
     for index, (former, value) in enumerate(zip(["Eve", *values], values, strict=False), 1):
@@ -46,7 +46,7 @@ def test_a_former_value_is_of_the_only_attribute_that_had_it(values: Sequence[st
     assert [fact.value for fact in read["user", "ann", "boss"]] == ["Eve", *values]
 
 
-def test_a_value_that_is_taken_back_never_held() -> None:
+def test_retracted_value_never_held() -> None:
     said = [("value", "Paris"), ("value", "Bonn"), ("denial", "Bonn"), ("denial", "Rome"), ("value", "Rome")]
     facts = [a_fact(n, "home", value, kind=kind, at=float(n)) for n, (kind, value) in enumerate(said)]
 

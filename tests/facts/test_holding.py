@@ -31,7 +31,7 @@ def texts(evidence: list[Evidence]) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_newest_value_comes_first(memory: Memory, mode: Any) -> None:
+def test_newest_value_comes_first(memory: Memory, mode: Any) -> None:
     say(memory, "I moved to Berlin.", day="2024-05-12", session="b")
     say(memory, "I live in Hamburg.", "Do I live well?", day="2024-03-01", session="a")
     say(memory, "You live in Hamburg, I see.", day="2024-06-01", role="assistant")
@@ -50,13 +50,13 @@ def test_the_newest_value_comes_first(memory: Memory, mode: Any) -> None:
     assert [item.score for item in best] == sorted((item.score for item in best), reverse=True)
 
 
-def test_newer_value_does_not_take_the_place_of_another_matter(memory: Memory) -> None:
+def test_newer_value_replaces_no_value_of_another_attribute(memory: Memory) -> None:
     say(memory, "I moved to Berlin. Tom carried the piano.", day="2024-05-12")
     say(memory, "I live in Lisbon now.", day="2024-08-01")
     assert texts(memory.search("Who carried the piano?", mode="graph"))[0].endswith("carried the piano.")
 
 
-def test_as_of_a_day(memory: Memory) -> None:
+def test_holding_as_of_a_day_ignores_later_turns(memory: Memory) -> None:
     for place, day in (("Hamburg", "2024-03-01"), ("Berlin", "2024-05-12"), ("Oslo", "2024-08-01")):
         say(memory, f"I live in {place}.", day=f"{day}T10:00")
 
@@ -88,7 +88,7 @@ def test_question_about_past_keeps_order(memory: Memory) -> None:
     assert texts(memory.search("What is my job?", mode="keywords"))[0].startswith("My job is now plumber")
 
 
-def test_users_and_speakers_do_not_supersede_each_other(memory: Memory) -> None:
+def test_statement_of_another_user_or_speaker_supersedes_nothing(memory: Memory) -> None:
     say(memory, "I live in Hamburg.", day="2024-03-01", user="ann")
     say(memory, "I live in Berlin.", day="2024-05-12", user="tom")
     say(memory, "I live in Rome.", day="2024-06-12", user="ann", role="Eve")
@@ -115,7 +115,7 @@ def test_repeated_value_counts_its_occurrences(memory: Memory) -> None:
     assert (now.standing.value, now.standing.occurrences) == ("a Fiat", 1)
 
 
-def test_turns_out_of_order_are_ordered_by_when_they_were_said(memory: Memory) -> None:
+def test_turns_are_ordered_by_their_time(memory: Memory) -> None:
     for place, day in (("Oslo", "2024-08-01"), ("Hamburg", "2024-03-01"), ("Berlin", "2024-05-12")):
         say(memory, f"I live in {place}.", day=day)
     best = memory.search("Where do I live?", k=3)
@@ -123,7 +123,7 @@ def test_turns_out_of_order_are_ordered_by_when_they_were_said(memory: Memory) -
     assert texts(memory.search("Where do I live?", k=1, at="2024-04-01")) == ["I live in Hamburg."]
 
 
-def test_a_switch_supersedes_what_it_gives_up(memory: Memory) -> None:
+def test_switch_supersedes_the_former_value(memory: Memory) -> None:
     say(memory, "I live in Hamburg.", "My dentist is Dr. Vogel.", day="2024-03-01")
     say(memory, "My editor is Vogel Studio.", day="2024-03-01", user="tom")
     say(memory, "I switched from Vogel to Dr. Novak.", day="2024-05-12", session="b")
@@ -137,13 +137,13 @@ def test_a_switch_supersedes_what_it_gives_up(memory: Memory) -> None:
     assert str(editor.standing) == "editor: since 1 March 2024: Vogel Studio"
 
 
-def test_a_switch_of_a_named_thing_tells_what_held_before(memory: Memory) -> None:
+def test_switch_of_a_named_thing_gives_its_former_value(memory: Memory) -> None:
     say(memory, "I switched my phone from a Nokia to a Pixel.", day="2024-05-12")
     best = memory.search("Which phone do I have?", k=1)
     assert str(best[0].standing) == "phone: since 12 May 2024: a Pixel; before: a Nokia"
 
 
-def test_a_journey_or_an_unknown_value_supersedes_nothing(memory: Memory) -> None:
+def test_journey_or_unknown_value_supersedes_nothing(memory: Memory) -> None:
     say(
         memory,
         "I live in Bonn.",
@@ -165,7 +165,7 @@ def test_a_journey_or_an_unknown_value_supersedes_nothing(memory: Memory) -> Non
         assert (standing.state, standing.value, standing.rivals) == ("holds", value, ())
 
 
-def test_contradictions_are_told_with_both_quotes(memory: Memory) -> None:
+def test_contradiction_cites_both_quotes(memory: Memory) -> None:
     say(memory, "I never ate oysters.", day="2024-05-12")
     say(memory, *[f"I like the sea, number {n}." for n in range(30)], day="2024-05-20")
     say(memory, "I ate oysters last week.", day="2024-06-12")
@@ -196,7 +196,7 @@ def test_other_object_person_or_verb_contradicts_nothing(memory: Memory, other: 
     assert not any(item.standing and item.standing.rivals for item in memory.search("Have I been to Peru?"))
 
 
-def test_deeds_of_two_users_or_of_a_machine_contradict_nothing(memory: Memory) -> None:
+def test_deed_of_another_user_or_of_a_machine_contradicts_nothing(memory: Memory) -> None:
     say(memory, "I have never been to Peru.", day="2024-05-12")
     say(memory, "I went to Peru.", day="2024-06-12", user="tom")
     say(memory, "I went to Peru.", day="2024-06-13", role="assistant", session="2")
@@ -221,7 +221,7 @@ def test_forgotten_or_edited_statement_supersedes_nothing(memory: Memory) -> Non
     assert texts(memory.search("Where do I live?", k=1)) == ["I live in Hamburg."]
 
 
-def test_facts_of_chats_that_are_added_whole(memory: Memory) -> None:
+def test_chat_added_whole_has_facts(memory: Memory) -> None:
     chat = [{"role": "user", "content": f"I live in {place}.", "time": day} for place, day in
             (("Hamburg", "2024-03-01"), ("Berlin", "2024-05-12"))]  # fmt: skip
     memory.add(chat, key="chat")

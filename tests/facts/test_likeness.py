@@ -60,11 +60,11 @@ def test_a_quoted_statement_supersedes_nothing() -> None:
     assert newest((BUS, "01", 0.8), (f"> {BIKE}", "12", 0.75), *OTHERS) == BUS
 
 
-def test_later_statement_of_other_matter_supersedes_nothing() -> None:
+def test_later_statement_of_another_attribute_supersedes_nothing() -> None:
     assert newest((BUS, "01", 0.8), *OTHERS) == BUS
 
 
-def test_words_of_machine_or_without_time_are_no_candidate() -> None:
+def test_turn_of_machine_or_without_time_is_no_candidate() -> None:
     assert newest((BUS, "01", 0.8), *OTHERS, speaker="assistant") is None
     assert newest((BUS, "", 0.8)) is None
 
@@ -123,7 +123,7 @@ def test_search_puts_last_statement_first_without_rule(memory: Memory) -> None:
     assert "red bus" in memory.search("Which bus took me to the lab before?", user="ann", k=1)[0].text
 
 
-def test_likeness_reads_no_more_where_facts_are_known(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparison_by_likeness_reads_nothing_more(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     say(memory, "The red bus takes me to the lab.", "2026-05-12")
     say(memory, "My bank is Wise.", "2026-05-13")
     reads: Counter[str] = Counter()

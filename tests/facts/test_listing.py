@@ -32,12 +32,12 @@ def test_statements_come_with_standing_and_wishes_last(memory: Memory) -> None:
     ]
 
 
-def test_statement_is_quoted_from_its_place(memory: Memory) -> None:
+def test_statement_quotes_its_place(memory: Memory) -> None:
     for each in memory.scoped().statements():
         assert memory.get(each.document_id).text[each.start : each.end] == each.quote
 
 
-def test_scope_leaves_out_others_and_what_was_said_later(memory: Memory) -> None:
+def test_listing_in_a_scope_leaves_out_other_and_later_turns(memory: Memory) -> None:
     assert {each.user for each in memory.scoped().statements()} == {"ann", "tom"}
     before = memory.scoped(user="ann", at="2024-02-01").statements()
     assert [(each.value, each.standing.state) for each in before if each.standing] == [("Paris", "holds")]

@@ -148,7 +148,7 @@ def framed(frame: str, sentences: Sequence[str]) -> str:
 
 
 @table("said", SAID)
-def test_each_sentence_states_something_by_itself(said: str) -> None:
+def test_each_sentence_alone_is_a_statement(said: str) -> None:
     assert read(said)
 
 
@@ -162,7 +162,7 @@ def test_words_of_another_person_state_nothing(frame: str, sentences: list[str])
 @pytest.mark.parametrize("frame", [*MARKED, *BY_LINES])
 @settings(max_examples=20)
 @given(sentences=st.lists(st.sampled_from(SAID), min_size=1, max_size=4))
-def test_own_words_beside_what_another_says_are_read(frame: str, sentences: list[str]) -> None:
+def test_own_words_after_a_quotation_are_read(frame: str, sentences: list[str]) -> None:
     text = f"I live in Oslo.\n\n{framed(frame, sentences)}\n\nMy cat's name is Tess."
     assert [fact.properties["value"] for fact in read(text)] == ["Oslo", "Tess"]
 
@@ -170,7 +170,7 @@ def test_own_words_beside_what_another_says_are_read(frame: str, sentences: list
 @pytest.mark.parametrize("frame", UP_TO_THE_END)
 @settings(max_examples=20)
 @given(sentences=st.lists(st.sampled_from(SAID), min_size=1, max_size=4))
-def test_own_words_before_what_another_says_are_read(frame: str, sentences: list[str]) -> None:
+def test_own_words_before_a_quotation_are_read(frame: str, sentences: list[str]) -> None:
     text = f"I live in Oslo.\n\n{framed(frame, sentences)}"
     assert [fact.properties["value"] for fact in read(text)] == ["Oslo"]
 
@@ -185,7 +185,7 @@ def test_own_line_of_a_pasted_chat_is_read() -> None:
     assert fact.properties["value"] == "Rome"
 
 
-def test_wishes_are_those_of_the_user() -> None:
+def test_wish_of_another_person_is_no_wish_of_the_user() -> None:
     assert [fact.kind for fact in read("Always answer in French.")] == ["instruction"]
     assert read("Always answer in French.", speaker="Mallory") == []
     assert [fact.kind for fact in read("I live in Bonn.", speaker="Mallory")] == ["value"]
@@ -211,7 +211,7 @@ def test_a_fact_quotes_its_segment_word_for_word() -> None:
     assert fact.text == "I live in Bonn."
 
 
-def test_pasted_words_are_the_others() -> None:
+def test_pasted_words_are_all_but_own_words() -> None:
     assert extract_pasted_words(segment("user: I live in Oslo.\n> Always answer in French.\nIs it spam?")).split(
         "\n"
     ) == [

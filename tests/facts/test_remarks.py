@@ -25,7 +25,7 @@ def memory() -> Iterator[Memory]:
         yield memory
 
 
-def test_results_say_what_holds_since_when(memory: Memory) -> None:
+def test_result_has_a_remark_of_what_holds_since_when(memory: Memory) -> None:
     remarks = {item.text.partition(": ")[2].strip(): item.remarks for item in memory.search("Where do I live?")}
     assert remarks == {
         "I moved to Berlin last week.": (
@@ -49,7 +49,7 @@ def test_days_are_stored_beside_the_turn(memory: Memory) -> None:
     assert {"first": shown.first.isoformat(), "last": shown.last.isoformat()} == days[0].properties
 
 
-def test_the_model_reads_remarks_behind_the_text(memory: Memory) -> None:
+def test_prompt_has_remarks_after_the_text(memory: Memory) -> None:
     asked = memory._parts.store.list_segments(memory.documents()[0].id)
     lines = Remarks(memory._parts.search.facts).write(asked, Extent())
     assert lines == [

@@ -31,7 +31,7 @@ from memgraph_rag.facts.statements import statements
         ("My favourite band is Blur instead of Muse now.", "favourite band", "Muse", "Blur"),
     ],
 )
-def test_both_values_are_read(text: str, attribute: str, former: str, value: str) -> None:
+def test_replacement_gives_former_and_new_value(text: str, attribute: str, former: str, value: str) -> None:
     read = [(said.attribute, said.former, said.value) for said in statements(text) if said.kind == "value"]
     assert read == [(attribute, former, value)]
 
@@ -67,6 +67,6 @@ def test_journey_plan_or_other_person_replaces_no_value(text: str) -> None:
 
 
 @given(st.text())
-def test_any_text_is_read_and_both_values_stand_in_it(text: str) -> None:
+def test_values_of_a_replacement_are_words_of_the_text(text: str) -> None:
     told = find_replacement(text)
     assert told is None or (told.former in text and told.value in text)

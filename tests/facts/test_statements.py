@@ -173,7 +173,7 @@ def test_continuing_state_gives_a_value(text: str, value: str) -> None:
         ("It was wrong of him. I live in Bonn.", []),
     ],
 )
-def test_a_correction_takes_a_value_back(text: str, taken_back: list[str]) -> None:
+def test_correction_ends_a_value(text: str, taken_back: list[str]) -> None:
     assert [said.value for said in statements(text) if said.kind == "denial"] == taken_back
 
 
@@ -245,7 +245,7 @@ def test_questions_ask_for_attributes(question: str, attribute: str | None, spea
 
 
 @given(st.text())
-def test_any_text_is_read_and_spans_stand_in_it(text: str) -> None:
+def test_spans_of_statements_are_within_the_text(text: str) -> None:
     for said in statements(text):
         assert 0 <= said.start < said.end <= len(text)
         assert said.kind != "value" or said.value in text
@@ -263,7 +263,7 @@ def test_any_text_is_read_and_spans_stand_in_it(text: str) -> None:
         max_size=14,
     ).map(" ".join)
 )
-def test_values_stand_in_the_text_in_one_form(text: str) -> None:
+def test_values_are_words_of_the_text_in_normal_form(text: str) -> None:
     for said in (each for each in statements(text) if each.kind == "value"):
         assert said.value in text
         assert attribute_form(said.attribute) == said.attribute

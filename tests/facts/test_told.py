@@ -74,7 +74,7 @@ def test_turns_are_in_the_order_of_time_with_their_verdicts() -> None:
     assert told.likely.tolist() == [0.8, 0.1, 0.9]
 
 
-def test_turns_of_one_moment_are_in_the_order_of_their_document() -> None:
+def test_turns_of_one_moment_keep_the_order_of_their_document() -> None:
     told = told_by([turn(2, TRAM, 5), turn(0, BIKE, 5), turn(1, PLAN, 5)], Judge())
     assert words(told.turns) == [BIKE, PLAN, TRAM]
 
@@ -84,7 +84,7 @@ def test_later_statement_holds() -> None:
     assert newest([turn(0, BIKE, 12), turn(1, TRAM, 2)], bike=0.8, tram=0.9) == BIKE
 
 
-def test_later_plan_hides_nothing() -> None:
+def test_later_plan_hides_no_statement() -> None:
     plans = [turn(number, PLAN, 12 + number) for number in range(1, 6)]
     assert newest([turn(0, BIKE, 2), *plans], bike=0.8, scooter=0.2) == BIKE
 
@@ -228,7 +228,7 @@ def test_turns_of_a_user_alone_count(memory: Memory) -> None:
     assert are_turns
 
 
-def test_document_near_the_question_is_no_turn(memory: Memory) -> None:
+def test_similar_document_is_no_candidate_turn(memory: Memory) -> None:
     memory.add("How to get to work: a handbook of the office.", key="handbook")
     assert not told_in(memory)[1]
 

@@ -41,7 +41,7 @@ def wished(memory: Memory, query: str, *, at: str | None = None) -> list[str]:
     return [item.standing.value for item in memory.scoped(user="ann", at=at).wishes(query) if item.standing]
 
 
-def test_wishes_come_with_what_they_bear_on(memory: Memory) -> None:
+def test_recall_returns_wishes_relevant_to_the_question(memory: Memory) -> None:
     say(memory, "Always answer in metric units.", day="2024-01-01")
     say(memory, "Always write the month first when I ask about dates.", day="2024-01-02")
     say(memory, "I prefer few dependencies.", day="2024-01-03")
@@ -57,7 +57,7 @@ def test_wishes_come_with_what_they_bear_on(memory: Memory) -> None:
     assert (wish.why, wish.standing and wish.standing.since) == ({"preference": 1}, "2024-01-03")
 
 
-def test_newer_wishes_supersede_older_ones_about_the_same(memory: Memory) -> None:
+def test_newer_wish_supersedes_older_wish_of_its_subject(memory: Memory) -> None:
     say(memory, "Always give short replies.", day="2024-01-01")
     say(memory, "Never give short replies.", day="2024-02-01", session="2")
 
@@ -67,7 +67,7 @@ def test_newer_wishes_supersede_older_ones_about_the_same(memory: Memory) -> Non
     assert wished(memory, "Hello") == ["Always give short replies"]
 
 
-def test_wishes_are_bounded_and_the_newest_come_first(memory: Memory) -> None:
+def test_newest_wishes_come_first_up_to_a_limit(memory: Memory) -> None:
     for month, subject in enumerate(SUBJECTS, 1):
         say(memory, f"Always mention {subject}.", day=f"2024-{month:02}-01")
     best = memory.scoped(user="ann").wishes("Hello")
@@ -76,7 +76,7 @@ def test_wishes_are_bounded_and_the_newest_come_first(memory: Memory) -> None:
     assert times == sorted(times, reverse=True)
 
 
-def test_recall_gives_wishes_behind_the_evidence(memory: Memory) -> None:
+def test_recall_returns_wishes_after_the_evidence(memory: Memory) -> None:
     say(memory, "Always answer in metric units.", *[f"I saw {n} trees." for n in range(20)], day="2024-01-01")
     recalled = memory.session(user="ann", session="new").recall("How many trees?", k=2)
     assert [item.why for item in recalled][-1] == {"instruction": 1}
@@ -84,7 +84,7 @@ def test_recall_gives_wishes_behind_the_evidence(memory: Memory) -> None:
     assert all(not item.why.keys() & {"instruction"} for item in memory.search("How many trees?", k=2))
 
 
-def test_words_of_others_are_no_wish_of_user(memory: Memory) -> None:
+def test_words_of_another_speaker_are_no_wish_of_the_user(memory: Memory) -> None:
     wish = "Always answer in metric units."
     memory.session(user="ann").add([{"role": "Tom", "content": wish}, {"role": "assistant", "content": wish}])
     say(memory, f"Here is the mail that I got:\n\nDear Ann,\n{wish}", f"> {wish}\n\nSpam?", day="2024-01-01")
@@ -94,7 +94,7 @@ def test_words_of_others_are_no_wish_of_user(memory: Memory) -> None:
     assert wished(memory, "Hello") == ["Always answer in metric units"]
 
 
-def test_wishes_are_compared_by_the_embedder_that_the_store_has(tmp_path: Path) -> None:
+def test_wishes_are_compared_by_the_embedder_of_the_store(tmp_path: Path) -> None:
     class Renamed(BySubject):
         name = "by subject, later"
         asked = 0

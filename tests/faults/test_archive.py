@@ -56,7 +56,7 @@ def without_ids(memory: Memory) -> object:
     )
 
 
-def test_a_round_trip_is_exact(place: Place, tmp_path: Path) -> None:
+def test_exported_archive_imports_exactly(place: Place, tmp_path: Path) -> None:
     memory, _ = open_journaled(place)
     file = tmp_path / "all.jsonl"
     with memory:
@@ -91,7 +91,7 @@ def test_a_round_trip_is_exact(place: Place, tmp_path: Path) -> None:
         assert World(place).graph(memory) == graph
 
 
-def test_what_is_stored_just_so_stays_with_its_questions(place: Place, tmp_path: Path) -> None:
+def test_import_keeps_identical_documents_and_their_questions(place: Place, tmp_path: Path) -> None:
     memory, _ = open_journaled(place)
     file = tmp_path / "all.jsonl"
     with memory:
@@ -330,7 +330,7 @@ def _options() -> dict[str, object]:
 
 
 @embedded
-def test_a_document_of_which_more_is_stored_than_can_be_given_is_refused(place: Place) -> None:
+def test_export_refuses_a_document_with_foreign_changes(place: Place) -> None:
     memory, _ = open_journaled(place)
     with memory:
         store = memory._parts.store
@@ -349,7 +349,7 @@ def test_a_document_of_which_more_is_stored_than_can_be_given_is_refused(place: 
 
 
 @embedded
-def test_a_scratch_file_takes_no_name_that_is_there(place: Place, tmp_path: Path) -> None:
+def test_scratch_file_takes_an_unused_name(place: Place, tmp_path: Path) -> None:
     memory, _ = open_journaled(place)
     part, file = tmp_path / "all.jsonl.part", tmp_path / "all.jsonl"
     with memory:
@@ -365,7 +365,7 @@ def test_a_scratch_file_takes_no_name_that_is_there(place: Place, tmp_path: Path
 
 
 @embedded
-def test_only_regular_files_are_replaced_and_links_are_followed(place: Place, tmp_path: Path) -> None:
+def test_export_replaces_regular_files_only_and_follows_links(place: Place, tmp_path: Path) -> None:
     memory, _ = open_journaled(place)
     pipe, link, dangling, circle = (tmp_path / name for name in ("pipe", "link", "dangling", "circle"))
     os.mkfifo(pipe)
@@ -424,7 +424,7 @@ class Endless:
 
 
 @pytest.mark.parametrize("first", [b"", b'{"format":"memgraph_rag archive"', b'{"format":"memgraph_rag archive"}\n'])
-def test_no_more_is_read_than_a_line_may_have(first: bytes, tmp_path: Path) -> None:
+def test_import_reads_no_more_than_the_longest_line(first: bytes, tmp_path: Path) -> None:
     (tmp_path / "all.jsonl").write_text('{"format":"memgraph_rag archive"}\n')
     stream = Endless(first, b"\0")
     with pytest.raises(DocumentError, match=r"damaged line \d"):
@@ -433,7 +433,7 @@ def test_no_more_is_read_than_a_line_may_have(first: bytes, tmp_path: Path) -> N
 
 
 @embedded
-def test_a_document_longer_than_a_line_is_not_exported(
+def test_export_refuses_a_document_longer_than_a_line(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory, _ = open_journaled(place)
@@ -446,7 +446,7 @@ def test_a_document_longer_than_a_line_is_not_exported(
 
 
 @embedded
-def test_questions_are_not_in_it(place: Place, tmp_path: Path) -> None:
+def test_archive_has_no_questions(place: Place, tmp_path: Path) -> None:
     memory, _ = open_journaled(place)
     file = tmp_path / "all.jsonl"
     with memory:

@@ -70,7 +70,7 @@ def test_writes_go_to_the_leader_and_reads_to_followers(cluster: Cluster, memory
     assert not any(transaction.is_refused for transaction in cluster.transactions)
 
 
-def test_each_transaction_waits_for_what_the_one_before_saw(cluster: Cluster, memory: Memory) -> None:
+def test_each_transaction_waits_for_the_bookmark_of_the_last(cluster: Cluster, memory: Memory) -> None:
     memory.documents()
     begun = len(cluster.transactions)
     memory.add(FOX, key="fox")
@@ -85,7 +85,7 @@ def test_each_transaction_waits_for_what_the_one_before_saw(cluster: Cluster, me
         before = transaction
 
 
-def test_a_memory_sees_what_was_written_before_it_was_opened(cluster: Cluster, memory: Memory, routed: Place) -> None:
+def test_memory_sees_documents_written_before_its_opening(cluster: Cluster, memory: Memory, routed: Place) -> None:
     memory.add(FOX, key="fox")
     written = cluster.transactions[-1].bookmark
     begun = len(cluster.transactions)
@@ -98,7 +98,7 @@ def test_a_memory_sees_what_was_written_before_it_was_opened(cluster: Cluster, m
     assert all(transaction.bookmarks == {written} for transaction in reads)
 
 
-def test_one_that_only_reads_needs_no_leader(cluster: Cluster, memory: Memory, routed: Place) -> None:
+def test_read_only_memory_needs_no_leader(cluster: Cluster, memory: Memory, routed: Place) -> None:
     memory.add(FOX, key="fox")
     cluster.leader = None
     with open_journaled(routed, read_only=True)[0] as reader:
@@ -106,12 +106,12 @@ def test_one_that_only_reads_needs_no_leader(cluster: Cluster, memory: Memory, r
         assert reader.search(QUESTION, k=3)
 
 
-def test_a_leader_that_changes_is_not_noticed(place: Place) -> None:
+def test_change_of_leader_loses_no_call(place: Place) -> None:
     assert changed_leaders(place, 4, seed=5) == Tally(tried=4)
 
 
 @pytest.mark.usefixtures("impatient")
-def test_without_a_leader_a_write_may_be_made_again(cluster: Cluster, memory: Memory) -> None:
+def test_write_without_a_leader_is_retryable(cluster: Cluster, memory: Memory) -> None:
     cluster.leader = None
     with pytest.raises(StoreUnavailable, match="leader") as caught:
         memory.add(FOX, key="fox")
@@ -138,7 +138,7 @@ def test_an_opening_waits_for_a_leader(cluster: Cluster, routed: Place) -> None:
         open_journaled(routed)
 
 
-def test_a_follower_that_vanishes_is_replaced_by_another(cluster: Cluster, memory: Memory) -> None:
+def test_vanished_follower_is_replaced(cluster: Cluster, memory: Memory) -> None:
     memory.add(FOX, key="fox")
     wanted = [evidence.segment.id for evidence in memory.search(QUESTION, mode="hybrid", k=3)]
     for follower in cluster.followers:
@@ -151,7 +151,7 @@ def test_a_follower_that_vanishes_is_replaced_by_another(cluster: Cluster, memor
         assert follower.number not in members(cluster.transactions[begun:], "r")
 
 
-def test_a_follower_that_lags_is_left_for_another(cluster: Cluster, memory: Memory) -> None:
+def test_lagging_follower_is_replaced(cluster: Cluster, memory: Memory) -> None:
     memory.add(FOX, key="fox")
     lagging = cluster.followers[0]
     lagging.complaint = LAGS
@@ -182,7 +182,7 @@ def test_vanished_cluster_is_reported_in_time(cluster: Cluster, memory: Memory) 
     assert memory.add(FOX, key="fox").action == "added"
 
 
-def test_a_table_that_is_too_old_is_asked_for_again(cluster: Cluster, routed: Place) -> None:
+def test_outdated_routing_table_is_fetched_again(cluster: Cluster, routed: Place) -> None:
     cluster.ttl_s = 0
     with open_journaled(routed)[0] as memory:
         memory.add(FOX, key="fox")

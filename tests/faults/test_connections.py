@@ -20,11 +20,11 @@ from memgraph_rag.stores.neo4j.connection import Execute, Neo4jConnection, conne
 pytestmark = pytest.mark.parametrize("engine", ["neo4j-2026"], indirect=True)
 
 
-def test_a_connection_that_breaks_is_not_noticed(place: Place) -> None:
+def test_broken_connection_loses_no_call(place: Place) -> None:
     assert breaks(place, 5, seed=3) == Tally(tried=5)
 
 
-def test_a_server_that_comes_back_in_time_is_waited_for(place: Place) -> None:
+def test_call_waits_for_a_returning_server(place: Place) -> None:
     assert interrupted(place, seconds=1.0) == Tally(tried=3)
 
 
@@ -63,7 +63,7 @@ def heeds_ctrl_c() -> Iterator[None]:
 
 @pytest.mark.usefixtures("heeds_ctrl_c")
 @pytest.mark.parametrize("kind", ["read", "write"])
-def test_ctrl_c_while_an_answer_arrives_waits_for_nothing(place: Place, kind: str) -> None:
+def test_ctrl_c_ends_a_call_while_its_answer_arrives(place: Place, kind: str) -> None:
     """Not for the rest of the answer; and no later call meets the half that came."""
     auth = (place.address["user"], SecretStr(place.address["password"]))
     many = "UNWIND range(1, 20000) AS number RETURN number, 'of very many' AS text"
@@ -85,7 +85,7 @@ def test_ctrl_c_while_an_answer_arrives_waits_for_nothing(place: Place, kind: st
                 assert connection.read("one", lambda execute: execute("RETURN 1 AS one", {})) == [{"one": 1}]
 
 
-def test_a_null_is_taken_for_what_it_says_after_some_tries(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_null_is_believed_after_several_tries(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where no time is left to try anything else again."""
     monkeypatch.setattr(neo4j_connection, "RETRY_S", 0.0)
     tries: list[str] = []
@@ -105,7 +105,7 @@ TAKEN = "MATCH (n:Lock) WHERE n.namespace = $namespace AND n.name = $name SET n.
 TIMES = "MATCH (n:Lock) WHERE n.namespace = $namespace RETURN n.times AS times ORDER BY n.name"
 
 
-def test_a_deadlock_between_writers_resolves_itself(place: Place) -> None:
+def test_deadlock_of_writers_is_retried(place: Place) -> None:
     """Two transactions that each hold what the other wants: one of them is made again, both are done."""
     both_hold = threading.Barrier(2)
     tries: list[str] = []

@@ -8,7 +8,7 @@ from fault_tally import Tally
 from fault_world import Place
 
 
-def test_a_crowd_loses_nothing_and_sees_documents_whole(place: Place, engine: str) -> None:
+def test_crowd_loses_no_write_and_reads_whole_documents(place: Place, engine: str) -> None:
     processes = 1 if engine == "ladybug" else 4
     tally = crowd(place, writers=4, readers=4, seconds=2.0, processes=processes)
     assert tally.is_clean
@@ -16,5 +16,5 @@ def test_a_crowd_loses_nothing_and_sees_documents_whole(place: Place, engine: st
 
 
 @pytest.mark.parametrize("engine", ["neo4j-2026"])  # a Ladybug file is one process's
-def test_processes_that_write_one_session_lose_no_turn(place: Place) -> None:
+def test_concurrent_processes_lose_no_turn_of_a_session(place: Place) -> None:
     assert said_together(place) == Tally(tried=2)

@@ -12,7 +12,7 @@ from fault_world import Place
 pytestmark = pytest.mark.parametrize("engine", ["ladybug"], indirect=True)
 
 
-def test_files_that_may_not_grow(place: Place) -> None:
+def test_limit_of_file_size_leaves_store_whole(place: Place) -> None:
     assert limits(place, 6, seed=1) == Tally(tried=6)
 
 

@@ -49,7 +49,7 @@ def forget(memory: Memory) -> None:
     memory.add("An empty diary.", key="diary")
 
 
-def test_no_query_finds_what_is_forgotten(place: Place) -> None:
+def test_no_query_finds_forgotten_text(place: Place) -> None:
     memory, _ = open_journaled(place)
     with memory:
         fill(memory)
@@ -66,7 +66,7 @@ def test_no_query_finds_what_is_forgotten(place: Place) -> None:
     assert files_with(place.cache, *SECRETS) == []
 
 
-def test_stale_question_keeps_only_its_quotes_of_a_replaced_text(place: Place) -> None:
+def test_stale_question_keeps_only_quotes_of_replaced_text(place: Place) -> None:
     memory, _ = open_journaled(place)
     with memory:
         memory.add(f"{TEXTS['mill', 1]} Wellington was not there.", key="mill")
@@ -82,7 +82,7 @@ def test_stale_question_keeps_only_its_quotes_of_a_replaced_text(place: Place) -
         assert World(place).graph(memory) == ([], [])
 
 
-def test_forgetting_clears_the_journal_of_what_was_not_finished(place: Place) -> None:
+def test_forget_clears_unfinished_entries_of_the_journal(place: Place) -> None:
     memory, model = open_journaled(place)
 
     def interrupt() -> None:
@@ -99,7 +99,7 @@ def test_forgetting_clears_the_journal_of_what_was_not_finished(place: Place) ->
 
 
 @embedded
-def test_no_byte_is_left_after_a_purge(place: Place) -> None:
+def test_purge_leaves_no_byte_of_forgotten_text(place: Place) -> None:
     folder = Path(place.address["address"]).parent
     memory, _ = open_journaled(place)
     other, _ = open_journaled(Place(place.address, "other", place.cache))
@@ -132,7 +132,7 @@ def test_no_byte_is_left_after_a_purge(place: Place) -> None:
 
 
 @embedded
-def test_no_byte_of_a_forgotten_user_is_left_after_a_purge(place: Place) -> None:
+def test_purge_leaves_no_byte_of_a_forgotten_user(place: Place) -> None:
     folder = Path(place.address["address"]).parent
     said = [{"role": "user", "content": "I moved to Zanzibar.", "time": "2024-05-01"}]
     memory, _ = open_journaled(place)
@@ -150,7 +150,7 @@ def test_no_byte_of_a_forgotten_user_is_left_after_a_purge(place: Place) -> None
 
 
 @embedded
-def test_a_purge_that_fails_leaves_the_file_as_it_was(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_purge_leaves_the_file_unchanged(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     memory, _ = open_journaled(place)
     with memory:
         fill(memory)
@@ -178,7 +178,7 @@ def purge_in_a_child(place: Place, sender: Connection) -> None:
 
 
 @embedded
-def test_a_purge_that_is_killed_leaves_the_same_graph(place: Place) -> None:
+def test_killed_purge_leaves_the_same_graph(place: Place) -> None:
     memory, _ = open_journaled(place)
     with memory:
         fill(memory)
@@ -236,7 +236,7 @@ def test_next_opening_removes_files_of_killed_purge(place: Place) -> None:
 
 
 @pytest.mark.parametrize("engine", ["neo4j-2026"], indirect=True)
-def test_a_server_says_where_to_read_what_it_keeps(place: Place) -> None:
+def test_purge_on_a_server_names_the_page_on_its_logs(place: Place) -> None:
     memory, _ = open_journaled(place)
     with memory, pytest.raises(StoreError, match=r"docs/security\.md"):
         memory.maintenance.purge()

@@ -69,7 +69,7 @@ def test_holding_of_many_facts_takes_linear_time(kind: str) -> None:
 
 @compares_times
 @pytest.mark.parametrize("name", works(Path()))
-def test_twice_the_input_takes_twice_the_time(name: str, tmp_path: Path) -> None:
+def test_doubled_input_takes_doubled_time(name: str, tmp_path: Path) -> None:
     tried, grown = growths(name, works(tmp_path)[name], seconds=SECONDS)
     assert tried
     assert not grown

@@ -35,7 +35,7 @@ QUESTIONS = ("Who built a wooden box?", "What did the miller sell?", "Where is t
 
 
 @embedded
-def test_injections_change_nothing_of_other_documents(place: Place) -> None:
+def test_injection_changes_no_other_document(place: Place) -> None:
     assert len(INJECTIONS) >= 60
     memory, _ = open_journaled(place)
     other, _ = open_journaled(Place(place.address, "other-user", place.cache))
@@ -99,7 +99,7 @@ class Listening(FakeLanguageModel):
         return session
 
 
-def test_whatever_is_read_is_one_line(tmp_path: Path) -> None:
+def test_injection_is_read_as_one_line(tmp_path: Path) -> None:
     model = Listening()
     with Memory(tmp_path / "notes.lbug", **options(model=model)) as memory:
         list(memory.add_many(INJECTIONS.values()))
@@ -115,7 +115,7 @@ def tokens() -> Tokens:
     return Tokens(folder)
 
 
-def test_no_token_of_a_document_is_a_control_token(tokens: Tokens) -> None:
+def test_document_is_read_without_control_tokens(tokens: Tokens) -> None:
     added = tokens._tokenizer.added_tokens_decoder
     controls = set(added)
     marks = " ".join(str(token.content) for token in added.values())
@@ -179,20 +179,20 @@ def drawn(form: bytes, times: int, pages: int = 1) -> bytes:
 
 
 @pytest.mark.parametrize(("times", "pages"), [(100, 1), (1, 100), (10, 10)])
-def test_whatever_a_pdf_draws_is_counted(times: int, pages: int) -> None:
+def test_size_of_drawn_forms_of_a_pdf_is_limited(times: int, pages: int) -> None:
     form = b"BT /F1 12 Tf (Hello) Tj ET " + b" " * 40_000
     assert pdf.read(drawn(form, 5), Path("small.pdf"))[0].count("Hello") == 5
     with pytest.raises(DocumentError, match="unpacks to at most"):
         pdf.read(drawn(form, times, pages), Path("bomb.pdf"))
 
 
-def test_a_pdf_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_pdf_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "_ANY_SECONDS", -1.0)
     with pytest.raises(DocumentError, match="got more"):
         pdf.read(drawn(b"BT /F1 12 Tf (Hello) Tj ET", 5), Path("slow.pdf"))
 
 
-def test_a_pdf_that_unpacks_to_gigabytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pdf_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "_MOST_CONTENT", 2**20)
     small = packed(b"BT /F1 12 Tf (Hello) Tj ET " + b" " * 100_000, pages=5)
     bomb = packed(b"BT /F1 12 Tf (Hello) Tj ET " + b" " * 100_000, pages=50)

@@ -19,7 +19,7 @@ from memgraph_rag.stores.neo4j.home import Home
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a local Neo4j runs on Linux and macOS")
 
 
-def test_a_server_inherits_its_lock_and_nothing_else(tmp_path: Path) -> None:
+def test_server_inherits_only_its_lock(tmp_path: Path) -> None:
     program = tmp_path / "java"
     program.write_text("#!/bin/sh\necho started\nexec sleep 60\n")
     program.chmod(0o700)

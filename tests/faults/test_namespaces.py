@@ -90,7 +90,7 @@ def _without_question(memory: Memory, strategy: str) -> object:
     return replace(memory.ask(QUESTION, strategy=strategy), question="")
 
 
-def test_no_public_method_answers_with_the_others(both: Any) -> None:
+def test_public_methods_return_nothing_of_another_namespace(both: Any) -> None:
     (mine, _), (yours, _) = both
     foreign = ids_of(yours)
     assert leaks(yours.search(QUESTION), foreign), "else this could find nothing"
@@ -116,7 +116,7 @@ def test_no_public_method_answers_with_the_others(both: Any) -> None:
         assert leaks(raised.value.near, foreign) == [], "what is near is looked for at home"
 
 
-def test_nothing_that_one_writes_changes_the_other(both: Any) -> None:
+def test_write_changes_no_other_namespace(both: Any) -> None:
     (mine, _), (yours, your_place) = both
     world, version = World(your_place), yours._parts.store.version()
     before = world.graph(yours)
@@ -187,7 +187,7 @@ def rows_of(foreign: str) -> dict[str, Any]:
     }
 
 
-def test_no_statement_reads_or_changes_the_other(both: Any, engine: str, place: Place) -> None:
+def test_statements_touch_no_other_namespace(both: Any, engine: str, place: Place) -> None:
     (mine, _), (yours, your_place) = both
     foreign, world = ids_of(yours), World(your_place)
     before = world.graph(yours)

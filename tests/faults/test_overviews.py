@@ -8,6 +8,6 @@ from fault_world import Place
 
 
 @pytest.mark.parametrize("changing", [False, True], ids=["in peace", "while documents change"])
-def test_several_that_build_at_once_leave_layers_whole(place: Place, engine: str, changing: bool) -> None:
+def test_concurrent_builds_leave_layers_whole(place: Place, engine: str, changing: bool) -> None:
     tally = built_together(place, builders=2, apart=engine != "ladybug", changing=changing)
     assert tally.is_clean

@@ -37,7 +37,7 @@ def test_unavailable_server_leaves_no_password_in_logs(caplog: pytest.LogCapture
     assert SECRET not in caplog.text
 
 
-def test_settings_do_not_tell(tmp_path: Path) -> None:
+def test_settings_show_no_password(tmp_path: Path) -> None:
     with Memory(tmp_path / "notes.lbug", neo4j={"password": SECRET}, **options()) as memory:
         settings = memory.settings
         for text in (
@@ -62,7 +62,7 @@ def test_wrong_password_is_not_shown(place: Place, caplog: pytest.LogCaptureFixt
 
 
 @on_a_server
-def test_the_right_password_is_in_no_log_and_no_query(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+def test_right_password_is_in_no_log_and_no_query(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     password = place.address["password"]
     hidden = replace(place, address={**place.address, "password": SecretStr(password)})
     with caplog.at_level(logging.DEBUG):

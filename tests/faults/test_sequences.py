@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 
-def test_the_graph_follows_from_what_is_stored(place: Place, engine: str) -> None:
+def test_graph_depends_only_on_stored_documents(place: Place, engine: str) -> None:
     here = type("SequencesHere", (Sequences,), {"place": place})
     examples = round((8 if engine == "ladybug" else 2) * float(os.environ.get("FAULT_SHARE", "1")))
     run_state_machine_as_test(

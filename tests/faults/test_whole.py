@@ -44,7 +44,7 @@ def seen(memory: Memory, number: int) -> tuple[State, list[str]]:
 
 
 @pytest.mark.parametrize(("before", "after"), MOVES, ids=["add", "replace", "forget"])
-def test_a_reader_sees_documents_whole(place: Place, engine: str, before: State, after: State) -> None:
+def test_reader_sees_whole_documents(place: Place, engine: str, before: State, after: State) -> None:
     memory, _ = open_journaled(place)
     elsewhere = memory if engine == "ladybug" else open_journaled(place)[0]  # a file has one memory
     sightings: list[tuple[State, list[str]]] = []

@@ -101,7 +101,7 @@ def test_all_segments_of_all_documents_are_read_in_one_batch() -> None:
         assert_sound(rows, of)
 
 
-def test_two_kinds_at_one_place_are_two_mentions_and_equal_ones_are_one() -> None:
+def test_each_kind_at_a_place_is_one_mention() -> None:
     class Twice:
         name = "twice"
 
@@ -124,7 +124,7 @@ def test_unusable_name_is_counted() -> None:
     assert rows.notes == {"name without a letter": 2, "name too long": 1}
 
 
-def test_the_mentions_of_a_segment_are_bounded_and_the_rest_is_counted() -> None:
+def test_mentions_of_a_segment_are_limited_and_counted() -> None:
     of = document("d", " ".join(f"Ann{index}," for index in range(300)), "Bob ran.")
     (rows,) = build(of)
     assert_sound(rows, of)
@@ -157,7 +157,7 @@ def test_progress_counts_segments() -> None:
         ("(" * 100_000, []),
     ],
 )
-def test_a_title_names_an_entity_with_and_without_its_parenthesis(title: str, normals: list[str]) -> None:
+def test_title_names_entity_with_and_without_parenthesis(title: str, normals: list[str]) -> None:
     (rows,) = build(document("d", "x", title=title))
     assert [row.normal for row in rows.titles] == normals
     assert all(row.surface in title for row in rows.titles)
@@ -211,7 +211,7 @@ def test_speaker_is_mentioned_if_text_holds_the_name() -> None:
 
 
 @table("speaker", ["a.b", "Ann (she)", "[x]", "東京", "\\d", "🙂"])
-def test_a_speaker_of_any_name_is_found_by_that_name(speaker: str) -> None:
+def test_speaker_is_found_by_any_name(speaker: str) -> None:
     of = document("d", f"{speaker}: hello", speakers=(speaker,))
     (rows,) = build(of, recognizer=FakeRecognizer({"nobody": "PERSON"}))
     assert [mention.surface for mention in rows.mentions] == ([] if speaker == "🙂" else [speaker])

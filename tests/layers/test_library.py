@@ -175,7 +175,7 @@ def check_shape(shelves: Shelves, bounds: Bounds = BOUNDS) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(count=st.integers(2, 70), topics=st.integers(1, 9), seed=st.integers(0, 99), segments=st.integers(1, 3))
-def test_each_document_lies_under_one_root(count: int, topics: int, seed: int, segments: int) -> None:
+def test_library_has_one_root(count: int, topics: int, seed: int, segments: int) -> None:
     shelves = Shelves(random_vectors(count, topics=topics, seed=seed), segments=segments)
 
     assert deepen(shelves) == len(shelves.library)
@@ -215,7 +215,7 @@ def test_library_needs_two_documents() -> None:
         assert not shelves.scans
 
 
-def test_two_documents_lie_under_one_overview() -> None:
+def test_overview_covers_two_documents() -> None:
     shelves = Shelves(random_vectors(2))
 
     assert deepen(shelves) == 1
@@ -237,7 +237,7 @@ def test_many_equal_documents_are_divided() -> None:
     assert Counter(overview.level for overview in shelves.overviews("library")) == {1: 250, 2: 21, 3: 2, 4: 1}
 
 
-def test_documents_of_a_topic_lie_together() -> None:
+def test_overview_groups_documents_of_a_topic() -> None:
     topics = np.repeat(np.eye(4, DIMENSION, dtype=np.float32), 4, axis=0)
     shelves = Shelves(topics[np.random.default_rng(1).permutation(16)])
     topic_of = {record.id: int(shelves.vectors[record.key][0].argmax()) for record in shelves.documents()}
@@ -283,7 +283,7 @@ def test_echoes_are_left_out() -> None:
     assert deepen(shelves) == 0
 
 
-def test_a_document_without_a_word_is_called_by_its_key() -> None:
+def test_document_without_words_is_named_by_its_key() -> None:
     shelves = Shelves(random_vectors(2))
     for key in list(shelves.vectors):
         shelves.put(key, shelves.vectors[key], "- - -")
@@ -309,7 +309,7 @@ def test_same_documents_give_the_same_library_in_each_namespace() -> None:
 
 
 @table("change", ["replaced", "forgotten", "added"])
-def test_one_document_of_a_thousand_costs_little(change: str) -> None:
+def test_one_changed_document_rebuilds_few_overviews(change: str) -> None:
     bounds = Bounds()
     written = []
     shelves = Shelves(random_vectors(1000, topics=30))

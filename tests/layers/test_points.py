@@ -97,7 +97,7 @@ def assert_sound(rows: LayerRows, below: Sequence[Segment]) -> None:
         ("***\n---", [], {"no bullet": 1, "empty point": 2}),
     ],
 )
-def test_points_are_found_in_whatever_is_written(text: str, points: list[str], notes: dict[str, int]) -> None:
+def test_points_are_parsed_from_any_output(text: str, points: list[str], notes: dict[str, int]) -> None:
     assert said(text) == points
     assert bullets(text, complete=True)[1] == notes
 
@@ -112,7 +112,7 @@ def test_points_are_found_in_whatever_is_written(text: str, points: list[str], n
         ("* Tom ran.\n*", ["Tom ran."], {"cut off": 1}),
     ],
 )
-def test_a_line_cut_at_the_limit_is_left_out(text: str, points: list[str], notes: dict[str, int]) -> None:
+def test_incomplete_last_line_is_left_out(text: str, points: list[str], notes: dict[str, int]) -> None:
     assert said(text, complete=False) == points
     assert bullets(text, complete=False)[1] == notes
 
@@ -154,7 +154,7 @@ def test_a_loop_that_changes_one_word_is_a_repetition_from_its_third_turn() -> N
     assert is_useless_from_here(PROMPT, text)
 
 
-def test_a_list_that_only_copies_its_inputs_is_stopped() -> None:
+def test_copied_list_is_stopped() -> None:
     inputs = tuple(f"Person {number} went home by way {number}." for number in range(9))
     copied = "".join(f"* {line}\n" for line in inputs)
     assert is_useless_from_here(Prompt("", inputs), copied)
@@ -178,7 +178,7 @@ def test_a_level_of_copies_is_dropped_and_counted() -> None:
     assert_sound(rows, below)
 
 
-def test_short_points_of_one_pattern_are_no_loop() -> None:
+def test_similar_short_points_are_no_loop() -> None:
     text = "".join(f"* {name} went home.\n" for name in ("Ann", "Bob", "Cid", "Dan"))
     assert len(bullets(text, complete=True)[0]) == 4
 
@@ -223,7 +223,7 @@ def test_edge_weights_are_those_of_the_plain_reference(case: tuple[Generation, i
     assert weights.sum() == pytest.approx(1.0)
 
 
-def test_only_the_tokens_of_the_point_count() -> None:
+def test_edge_weight_counts_tokens_of_the_point_only() -> None:
     # "* ", "ab", "\n" before "c" stand outside the point "ab"
     generation = generation_of([2, 1, 1, 1, 1], [[9, 1], [1, 3], [3, 5], [9, 1], [9, 1]])
     assert edge_weights(generation, 2, 4).tolist() == pytest.approx([4 / 12, 8 / 12])
@@ -241,7 +241,7 @@ def test_one_batch_makes_one_level() -> None:
     assert not rows.notes
 
 
-def test_a_point_rests_on_what_it_was_written_from() -> None:
+def test_point_has_edges_to_its_inputs() -> None:
     below = segments("d", 5)
     (rows,) = build(PointsLayer(batch_tokens=2048), FakeLanguageModel(), ("d", below))
     heaviest = defaultdict(dict)
@@ -265,7 +265,7 @@ def test_several_batches_make_an_upper_level() -> None:
     assert rows.usage.model_calls > 2
 
 
-def test_a_level_that_does_not_shrink_is_the_last() -> None:
+def test_level_that_does_not_shrink_ends_the_graph() -> None:
     below = segments("d", 4, words=130)  # one fills a batch
 
     def levels(words: int) -> set[int]:
@@ -279,7 +279,7 @@ def test_a_level_that_does_not_shrink_is_the_last() -> None:
     assert levels(100) > {1}
 
 
-def test_a_level_of_one_point_is_the_last() -> None:
+def test_single_point_ends_the_graph() -> None:
     below = segments("d", 8)
     (rows,) = build(PointsLayer(batch_tokens=512), FakeLanguageModel(["* Tom ran.\n", *[""] * 20]), ("d", below))
     assert [(point.level, point.text) for point in rows.points] == [(1, "Tom ran.")]
@@ -355,7 +355,7 @@ def test_batches_keep_to_the_models_own_window() -> None:
     assert rows.usage.model_calls > 8
 
 
-def test_progress_tells_level_and_batches() -> None:
+def test_progress_reports_level_and_batches() -> None:
     reports: list[tuple[str, int, int]] = []
     build(
         PointsLayer(batch_tokens=768),
@@ -381,7 +381,7 @@ ODD = {
 
 
 @table("kind", ODD)
-def test_odd_output_is_counted_and_what_is_whole_is_kept(kind: str) -> None:
+def test_odd_output_is_counted_and_whole_points_are_kept(kind: str) -> None:
     below = segments("d", 3)
     (rows,) = build(PointsLayer(batch_tokens=1024), FakeLanguageModel([ODD[kind]]), ("d", below))
     assert [point.text for point in rows.points] == ["Tom ran home.", "Ann sat down."]
@@ -390,7 +390,7 @@ def test_odd_output_is_counted_and_what_is_whole_is_kept(kind: str) -> None:
 
 
 @table("reply", ["", "\n\n", "* \n* \n", "!!!", "* " + "x" * 100_000])
-def test_output_without_a_point_costs_no_segment(reply: str) -> None:
+def test_output_without_a_point_is_counted(reply: str) -> None:
     (rows,) = build(PointsLayer(batch_tokens=1024), FakeLanguageModel([reply]), ("d", segments("d", 3)))
     assert (rows.points, rows.summarizes) == ((), ())
     assert rows.notes["batch without a point"] == 1

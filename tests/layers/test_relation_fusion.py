@@ -101,7 +101,7 @@ def descriptions_of(written: str) -> list[str]:
     return [description for _, _, description in json.loads(written)["relations"]]
 
 
-def test_pair_with_one_description_is_not_asked_about():
+def test_single_description_needs_no_fusion():
     rows = build(*TWICE, replies=[reply(("Ann Lee", "Tom Ray", "Ann Lee met Tom Ray in York."))])
     assert rows.usage.model_calls == 1
 

@@ -87,7 +87,7 @@ def descriptions(rows: LayerRows) -> list[str]:
 TEXT = "Ann Lee married Tom Ray in the red mill. Later Tom Ray sailed to Leeds."
 
 
-def test_a_relation_joins_the_names_that_stand_in_the_text():
+def test_relation_joins_names_of_the_text():
     rows = build(TEXT, replies=[reply(("Tom Ray", "Ann Lee", "Ann Lee married Tom Ray."), names=["Ann Lee"])])
     (relation,) = rows.relations
     assert relation.source_id == entity_id(NAMESPACE, "ann lee"), "the one that is named first"
@@ -109,18 +109,18 @@ def test_unrecognized_name_becomes_an_open_mention_everywhere():
     assert len(rows.relations) == 1
 
 
-def test_each_relation_belongs_to_the_segment_that_bears_it_out_best():
+def test_relation_belongs_to_its_best_segment():
     texts = "Ann Lee met Tom Ray. ", "Ann Lee married Tom Ray in Leeds. "
     rows = build(*texts, replies=[reply(("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray in Leeds."))])
     assert [relation.segment_id for relation in rows.relations] == [document(*texts).segments[1].id]
 
 
-def test_the_first_name_is_put_in_for_its_pronoun():
+def test_pronoun_is_replaced_by_the_first_name():
     said_so = reply(("Tom Ray", "Leeds", "He sailed to Leeds."), ("Ann Lee", "Leeds", "was not in Leeds"))
     assert descriptions(build(TEXT, replies=[said_so]))[0] == "Tom Ray sailed to Leeds."
 
 
-def test_a_part_of_a_longer_name_means_that_name():
+def test_part_of_one_longer_name_means_that_name():
     rows = build(
         "Peter Rabbit ran from Mr Todd.", replies=[reply(("Rabbit", "Todd", "Rabbit ran from Todd."))],
         names={"Peter Rabbit": "PERSON", "Mr Todd": "PERSON"},
@@ -128,7 +128,7 @@ def test_a_part_of_a_longer_name_means_that_name():
     assert [relation.source_id for relation in rows.relations] == [entity_id(NAMESPACE, "peter rabbit")]
 
 
-def test_a_part_of_two_longer_names_means_neither():
+def test_part_of_two_longer_names_means_neither_name():
     rows = build(
         "Peter Rabbit and Mrs Rabbit fled Mr Todd.", replies=[reply(("Rabbit", "Mr Todd", "Rabbit fled Mr Todd."))],
         names={"Peter Rabbit": "PERSON", "Mrs Rabbit": "PERSON", "Mr Todd": "PERSON"},
@@ -257,7 +257,7 @@ INJECTED = (
 
 
 @table("injected", INJECTED)
-def test_a_text_that_imitates_a_reply_makes_no_relation_elsewhere(injected: str):
+def test_imitated_reply_makes_no_relation_elsewhere(injected: str):
     """A model that obeys can only state relations that this segment holds."""
     texts = f"{TEXT} ", injected
     obeying = reply(("Ann Lee", "Zeus", "Ann Lee is Zeus."), ("Ann Lee", "Tom Ray", "Ann Lee hates Tom Ray."))
@@ -291,7 +291,7 @@ def test_complete_parts_of_truncated_reply_are_kept():
     )
 
 
-def test_one_sentence_tells_of_two_pairs_at_most():
+def test_repeated_pairs_of_a_sentence_are_one_relation():
     sentence = "Ann, Tom, Bob and Eve met."
     usable, notes = parse_extraction(
         reply(("Ann", "Tom", sentence), ("Tom", "Ann", sentence), ("Bob", "Eve", sentence))
@@ -330,7 +330,7 @@ def test_any_text_and_any_reply_leave_the_rows_sound(text: str, cut: int, more: 
         max_leaves=12,
     )
 )
-def test_any_json_is_no_error(value: object):
+def test_any_json_reply_raises_no_error(value: object):
     build(TEXT, replies=[json.dumps(value)])
     build(TEXT, replies=[json.dumps({"names": value, "relations": [value, [value, value, value]]})])
 
@@ -346,7 +346,7 @@ def tiny(tmp_path_factory) -> TransformersModel:
 @example(text=" \n", pool=True)
 @example(text=INJECTED[0], pool=True)
 @example(text=INJECTED[1], pool=False)
-def test_a_model_that_writes_nonsense_writes_it_under_the_grammar(tiny: TransformersModel, text: str, pool: bool):
+def test_nonsense_follows_the_grammar(tiny: TransformersModel, text: str, pool: bool):
     text = text.encode("utf-8", "replace").decode() or " "
     models = FakeModels(tiny)  # type: ignore[arg-type]
     split_document = document(text, " Ann met Tom.")
@@ -375,7 +375,7 @@ def many(count: int) -> SplitDocument:
     return document(*(f"Ann{n} met Tom{n} at the mill of Oak{n}. " * 12 for n in range(count)), title="A tale")
 
 
-def test_documents_are_read_together_and_told_apart():
+def test_batched_documents_keep_their_relations_apart():
     documents = [document("Ann met Tom.", key="a"), document("Eve met Bob.", key="b")]
     model = Recording()
     rows = RelationsLayer().build(documents, namespace=NAMESPACE, models=FakeModels(model))
@@ -413,7 +413,7 @@ def test_progress_names_relations_and_batches():
     assert reports[-1] == ("finding relations", 1, 1)
 
 
-def test_a_question_directs_what_is_looked_for():
+def test_question_directs_the_extraction():
     model = FakeLanguageModel([reply(("Ann Lee", "red mill", "Ann Lee married in the red mill."))])
     models = FakeModels(model)
     (rows,) = RelationsLayer().extract("Where?", [document(TEXT)], namespace=NAMESPACE, models=models)
@@ -428,14 +428,14 @@ def test_equal_input_gives_equal_rows():
 # ── the question pool ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_question_much_like_another_is_not_admitted():
+def test_similar_question_is_not_added_to_the_pool():
     pool = Pool()
     asked = ["Who married Tom Ray?", "Who married Tom Ray then?", "Where did Ann Lee live as a child?"]
     assert [pool.admit(question) for question in asked] == [True, False, True]
     assert pool.questions == [asked[0], asked[2]]
 
 
-def test_the_pool_adds_what_a_second_look_finds():
+def test_pool_adds_relations_of_a_second_look():
     replies = [
         reply(("Ann Lee", "Tom Ray", "Ann Lee married Tom Ray.")),
         '{"questions": ["Where did Tom Ray sail?", "Where did Tom Ray sail?", "Wh',
@@ -486,7 +486,7 @@ def test_directed_prompts_tell_the_summary(summary: str, titles: Sequence[str], 
 
 
 @given(st.text(max_size=80), st.integers(0, 4))
-def test_any_proposal_is_no_error(text: str, most: int):
+def test_any_proposed_question_raises_no_error(text: str, most: int):
     questions, notes = read_questions(text, most)
     assert len(questions) <= most
     assert questions or notes or '"questions"' not in text

@@ -29,7 +29,7 @@ from memgraph_rag.lexical.names import normalise
         ("서울", "서울에서", ["서울"]),
     ],
 )
-def test_a_name_is_found_whole_and_however_it_is_written(name: str, text: str, surfaces: list[str]):
+def test_name_is_found_whole_in_any_form(name: str, text: str, surfaces: list[str]):
     assert [text[start:end] for start, end in occurrences(name, text)] == surfaces
 
 
@@ -40,7 +40,7 @@ def test_occurrence_has_normal_form_of_name(name: str, text: str):
 
 
 @given(st.text(max_size=12), st.text(max_size=60))
-def test_a_text_that_holds_a_name_holds_its_first_word(name: str, text: str):
+def test_text_with_a_name_contains_its_first_word(name: str, text: str):
     whole = f"{text} {name} {text}"
     if occurrences(name, whole) and first_word(name):
         assert first_word(name) in words(whole)

@@ -25,7 +25,7 @@ BARE = ["--08-27", "any-08-27"]
         *("27.8.2026", "27.08.26", "8/27/2026", "27/8/26", "27-8-2026", "2026年8月27日", "２０２６年８月２７日"),
     ],
 )
-def test_a_day_is_one_whatever_its_form(text: str) -> None:
+def test_forms_of_a_day_have_one_term(text: str) -> None:
     assert list_day_terms(f"It was {text}.") == FULL
 
 
@@ -45,7 +45,7 @@ def test_text_without_day_has_no_term(text: str) -> None:
     assert list_day_terms(text) == []
 
 
-def test_numbers_that_can_be_read_in_two_ways_are_both() -> None:
+def test_ambiguous_date_has_both_terms() -> None:
     assert list_day_terms("3/4/2026") == ["2026-04-03", "--04-03", "2026-03-04", "--03-04"]
     assert list_day_terms("3.4.2026") == ["2026-04-03", "--04-03"]
     assert list_day_terms("4/4/69 and 4/4/68") == ["1969-04-04", "--04-04", "2068-04-04", "--04-04"]
@@ -63,16 +63,16 @@ def test_numbers_that_can_be_read_in_two_ways_are_both() -> None:
         ("3/4/2026?", "3 April 2026", True),
     ],
 )
-def test_a_question_meets_the_same_day(question: str, text: str, is_met: bool) -> None:
+def test_question_finds_the_same_day(question: str, text: str, is_met: bool) -> None:
     assert (not set(list_query_terms(question)).isdisjoint(list_day_terms(text))) is is_met
 
 
 @given(st.text(alphabet="0123456789 -./,年月日thof May August ſİK\n", max_size=60))
-def test_a_day_is_never_a_word_and_nothing_is_an_error(text: str) -> None:
+def test_term_of_a_day_is_no_word(text: str) -> None:
     assert not {*list_day_terms(text), *list_query_terms(text)}.intersection(words(text))
 
 
-def test_a_day_counts_like_a_word_and_changes_no_other_score() -> None:
+def test_day_scores_like_a_word() -> None:
     index, rows = KeywordIndex(), np.arange(3)
     index.append([("", "bread 2026-08-27", ""), ("", "bread 28 August 2026", ""), ("2026-08-27", "bread and milk", "")])
     scores = index.scores(index.terms("27. Aug."), rows)
@@ -93,7 +93,7 @@ PIECES = ("3", "27", "2026", "08", "May", "august", "the", "of", "th", *".,-/年
 
 
 @given(st.lists(st.sampled_from(PIECES)))
-def test_days_stand_where_a_number_does(pieces: list[str]) -> None:
+def test_fast_scan_finds_each_form_of_a_day(pieces: list[str]) -> None:
     text = "".join(pieces)
 
     everywhere = [match.span() for match in dates._FORM.finditer(text)]

@@ -31,7 +31,7 @@ def test_headings(text: str, found: list[tuple[int, str]]) -> None:
     assert read(text) == found
 
 
-def test_nested_headings_say_so() -> None:
+def test_nested_heading_is_marked_nested() -> None:
     found = headings("> # quoted\n\n- # listed\n\n# A\n")
 
     assert [(heading.title, heading.is_nested) for heading in found] == [

@@ -49,7 +49,7 @@ NAMES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join) |
         ("Наташа Ростова", "Н. Ростова"),
     ],
 )
-def test_writings_of_one_name(first: str, second: str) -> None:
+def test_forms_of_one_name_are_similar(first: str, second: str) -> None:
     assert least_cosine(normalise(first), normalise(second)) == LEAST_COSINE
 
 
@@ -66,7 +66,7 @@ def test_writings_of_one_name(first: str, second: str) -> None:
         ("South Korea", "North Korea"),
     ],
 )
-def test_names_that_only_look_alike(first: str, second: str) -> None:
+def test_similar_looking_names_differ(first: str, second: str) -> None:
     assert least_cosine(normalise(first), normalise(second)) == math.inf
 
 
@@ -81,7 +81,7 @@ def test_names_that_only_look_alike(first: str, second: str) -> None:
         ("Mr.", "Darcy"),
     ],
 )
-def test_cosine_decides_about_other_names(first: str, second: str) -> None:
+def test_cosine_decides_between_other_names(first: str, second: str) -> None:
     assert least_cosine(normalise(first), normalise(second)) == SURE_COSINE
 
 
@@ -92,5 +92,5 @@ def test_the_order_of_a_pair_does_not_matter(first: str, second: str) -> None:
 
 
 @given(name=NAMES)
-def test_a_name_is_a_writing_of_itself(name: str) -> None:
+def test_name_is_similar_to_itself(name: str) -> None:
     assert are_variants(name, name)

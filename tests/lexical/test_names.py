@@ -46,7 +46,7 @@ def found(text: str) -> list[str]:
         (("", " ", "'s", "—", "…", "🙂", "\0", "\ud800", "x" * (LONGEST_NAME + 1), "a b " * 1_000), ""),
     ],
 )  # fmt: skip
-def test_ways_to_write_a_name_have_one_normal_form(surfaces: tuple[str, ...], normal: str) -> None:
+def test_forms_of_a_name_have_one_normal_form(surfaces: tuple[str, ...], normal: str) -> None:
     assert [normalise(surface) for surface in surfaces] == [normal] * len(surfaces)
 
 
@@ -58,7 +58,7 @@ ODD = st.text(alphabet=st.sampled_from("aSsT '’`()[]{}-—.,\"+#\t\n\xa0\xad\u
 )
 @example("ͅ" * 3)
 @example("\u1e9b\u0323")
-def test_a_normal_form_is_its_own_and_can_be_seen(surface: str) -> None:
+def test_normal_form_is_stable_and_visible(surface: str) -> None:
     normal = normalise(surface)
     assert normalise(normal) == normal
     assert len(normal) <= LONGEST_NAME
@@ -74,14 +74,14 @@ def test_case_and_surroundings_do_not_matter(word: str) -> None:
 
 
 @table(("normal", "named"), [("ann", True), ("apollo 11", True), ("1984", False), ("", False), ("の", True)])
-def test_a_name_holds_a_letter(normal: str, named: bool) -> None:
+def test_name_contains_a_letter(normal: str, named: bool) -> None:
     assert is_name(normal) is named
 
 
 # ── what a question names ────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_names_of_a_question_come_from_both_in_order_and_once() -> None:
+def test_names_of_rules_and_recognizer_are_joined_in_order() -> None:
     recognizer = FakeRecognizer({"fox": "ANIMAL", "Lee": "PERSON"})
     question = "Did Ann Lee see the fox in 1999, or was it Lee's fox in Oslo?"
     assert find_names(question, recognizer) == ["ann lee", "lee", "fox", "oslo"]

@@ -69,7 +69,7 @@ def test_spans_are_written_in_the_shortest_form() -> None:
 
 
 @given(st.text(), st.dates())
-def test_words_stand_in_any_text(text: str, day: object) -> None:
+def test_relative_day_quotes_the_text(text: str, day: object) -> None:
     for days in relative_days(f"{text} yesterday {text}", str(day)):
         assert days.words in f"{text} yesterday {text}"
         assert days.first <= days.last

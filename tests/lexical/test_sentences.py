@@ -45,7 +45,7 @@ def test_sentences_tile_the_text_and_begin_with_a_word(text: str):
         ("The mill\n\nIt burnt.\nNobody knew.", ["The mill\n\n", "It burnt.\n", "Nobody knew."]),
     ],
 )
-def test_sentence_ends_where_its_reader_would_stop(text: str, parts: list[str]) -> None:
+def test_sentence_ends_are_found(text: str, parts: list[str]) -> None:
     assert [text[start:end] for start, end in sentences(text)] == parts
 
 
