@@ -48,7 +48,7 @@ def softmax_matrix(query: Tensor, key: Tensor, window: int | None, sinks: Tensor
 )
 @example(queries=130, held=0, rows=1, window=1, has_sinks=False, seed=0, cuts=[0, 1])
 @example(queries=130, held=0, rows=1, window=3, has_sinks=False, seed=0, cuts=[0, 2])
-def test_output_and_mass_are_those_of_the_whole_matrix(
+def test_blocked_output_and_mass_equal_whole_matrix(
     queries: int, held: int, rows: int, window: int | None, has_sinks: bool, seed: int, cuts: list[int]
 ):
     query, key, value = states(queries, queries + held, rows=rows, seed=seed)
@@ -72,7 +72,7 @@ def test_attention_is_not_measured_without_spans():
     assert attend_in_blocks(*states(5, 9), scale=0.5)[1] is None
 
 
-def test_spans_that_no_block_sees_get_nothing():
+def test_spans_outside_all_blocks_have_no_mass():
     query, key, value = states(4, 4)
     members = Members(9, torch.ones(1, 3, 1))
     mass = attend_in_blocks(query, key, value, scale=0.5, members=members)[1]
@@ -82,7 +82,7 @@ def test_spans_that_no_block_sees_get_nothing():
 
 
 @pytest.mark.parametrize("shift", [0.0, 30.0], ids=["around zero", "far from zero"])
-def test_half_precision_loses_nothing_to_what_keys_have_in_common(shift: float):
+def test_half_precision_keeps_mass_of_similar_keys(shift: float):
     """A shift of all keys, which no softmax sees, would leave scores of which bfloat16 keeps too little."""
     query, key, value = (tensor.bfloat16() for tensor in states(100, 100))
     key = key + torch.full((WIDTH,), shift, dtype=torch.bfloat16)

@@ -105,7 +105,7 @@ def test_chosen_heads_rank_better_than_mean(fitted) -> None:
         assert measure.low <= measure.mean <= measure.high, name
 
 
-def test_quality_is_measured_on_other_questions() -> None:
+def test_calibration_measures_quality_on_held_out_questions() -> None:
     """With noise, the best of many heads looks good on the questions that chose it, and nowhere else."""
     auc = fit(readings(lift=1.0), heads=1, seed=0).measured["attention_auc"]
     assert auc.low < 0.5 < auc.high + 0.05
@@ -151,7 +151,7 @@ def test_too_few_questions_are_refused() -> None:
         fit(readings(9), heads=1, seed=0)
 
 
-def test_no_attention_is_refused() -> None:
+def test_calibration_without_attention_is_refused() -> None:
     blind = [replace(reading, attention=np.zeros_like(reading.attention)) for reading in readings(10)]
     with pytest.raises(ModelError, match="cannot be calibrated"):
         fit(blind, heads=1, seed=0)
@@ -174,7 +174,7 @@ def test_node_with_usual_attention_scores_one(depths: list[float]) -> None:
     np.testing.assert_allclose(calibration().relative(3 * usual, at), 3, rtol=1e-5)
 
 
-def test_another_models_heads_are_refused() -> None:
+def test_heads_of_another_model_are_refused() -> None:
     with pytest.raises(ModelError, match="3 x 4 heads, for which tiny was calibrated, got 2 x 4"):
         calibration().relative(np.ones((1, 2, HEADS)), np.array([10.0]))
 
@@ -261,7 +261,7 @@ def test_question_has_answering_texts_and_nearest_others() -> None:
     assert choose_questions(labelled, Plan(candidates=6), no_cut, embedder) == chosen
 
 
-def test_questions_whose_answer_is_whole_come_first() -> None:
+def test_questions_with_whole_answers_come_first() -> None:
     labelled = labelled_set(questions=8)
 
     def cut(text: str) -> tuple[str, bool]:
@@ -315,7 +315,7 @@ def test_unfitting_calibration_file_is_refused_with_advice(tmp_path, text: str, 
     assert "memgraph-rag calibrate" in str(refused.value)
 
 
-def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path) -> None:
+def test_missing_or_unwritable_calibration_file_is_refused(tmp_path) -> None:
     with pytest.raises(ModelError, match="Expected a calibration in"):
         read_calibration(tmp_path / "none.json", HeadCalibration, fingerprint="")
     (tmp_path / "file").touch()
@@ -377,7 +377,7 @@ def test_calibration_of_turns_is_a_logistic_of_states() -> None:
                                                                                1 / (1 + np.exp(-1.625))])  # fmt: skip
 
 
-def test_other_weights_have_another_fingerprint(folder, tmp_path, monkeypatch) -> None:
+def test_fingerprint_depends_on_weights(folder, tmp_path, monkeypatch) -> None:
     other = write_checkpoint("llama", tmp_path)
     assert len({fingerprint("tiny", str(folder)), fingerprint("tiny", str(other))}) == 2
     assert fingerprint("tiny", str(folder)) == fingerprint("other name", str(folder))
@@ -386,7 +386,7 @@ def test_other_weights_have_another_fingerprint(folder, tmp_path, monkeypatch) -
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_the_packaged_models_come_calibrated(name: str, tmp_path) -> None:
+def test_packaged_models_have_calibrations(name: str, tmp_path) -> None:
     calibration_and_path = find_calibration(name, str(tmp_path), cache_dir=tmp_path)
     assert calibration_and_path is not None
     calibration, path = calibration_and_path

@@ -98,7 +98,7 @@ def test_missing_packages_name_the_extra(packaged, tmp_path):
         find_language_model("auto", cache_dir=tmp_path / "cache")
 
 
-def test_a_folder_is_taken_as_it_is(tmp_path):
+def test_model_folder_is_used_unchanged(tmp_path):
     folder = tmp_path / "my-model"
     folder.mkdir()
     assert find_language_model(str(folder), cache_dir=tmp_path) == ("my-model", str(folder))

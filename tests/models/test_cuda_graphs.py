@@ -49,7 +49,7 @@ more_steps = pytest.mark.full("more steps that are replayed from a tape")
 
 
 @more_steps
-def test_prompts_of_many_lengths_in_one_batch(fast, twin, taped):
+def test_batch_of_prompts_of_many_lengths_is_written_alike(fast, twin, taped):
     assert_same_generations(fast, twin, [*PROMPTS, *reversed(PROMPTS)], 24)
     assert 1 <= taped.counts["captured"] <= 4
     assert taped.counts["replayed"] >= 24
@@ -60,7 +60,7 @@ def test_an_output_longer_than_the_sliding_window(fast, twin, taped):
     assert_same_generations(fast, twin, PROMPTS[2:], 3 * WINDOW)
 
 
-def test_rows_that_leave_and_join(fast, twin, taped, monkeypatch):
+def test_rows_may_leave_and_join_a_captured_batch(fast, twin, taped, monkeypatch):
     monkeypatch.setattr(shared_writing, "_MOST_ROWS", 2)
     ends = {twin.write(twin.tokens.prompt(prompt)[0], max_tokens=3 + n)[0][2 + n] for n, prompt in enumerate(PROMPTS)}
     for model in (fast, twin):
@@ -69,7 +69,7 @@ def test_rows_that_leave_and_join(fast, twin, taped, monkeypatch):
     assert_same_generations(fast, twin, [*PROMPTS, *more], 20)
 
 
-def test_buffers_that_grow_are_captured_again(fast, twin, taped, monkeypatch):
+def test_grown_buffers_are_captured_again(fast, twin, taped, monkeypatch):
     monkeypatch.setattr(kv_cache, "_BLOCK", 16)
     for model in (fast, twin):
         monkeypatch.setattr(model.tokens, "ends", frozenset())
@@ -78,12 +78,12 @@ def test_buffers_that_grow_are_captured_again(fast, twin, taped, monkeypatch):
 
 
 @more_steps
-def test_what_is_written_under_a_schema(fast, twin, taped):
+def test_captured_steps_follow_a_schema(fast, twin, taped):
     assert_same_generations(fast, twin, PROMPTS, 40, schema=SCHEMA)
 
 
 @more_steps
-def test_stop_is_asked_the_same_and_obeyed(fast, twin, taped):
+def test_stop_is_called_alike_and_obeyed(fast, twin, taped):
     assert_same_generations(fast, twin, PROMPTS, 60, stop=lambda _, text: text.count("\n") > 1)
 
 
@@ -99,7 +99,7 @@ def test_step_without_capture_runs_and_warns_once(fast, twin, monkeypatch, caplo
     assert "not permitted" in record.getMessage()
 
 
-def test_a_capture_without_memory_is_run_and_the_next_is_captured(fast, twin, monkeypatch, caplog):
+def test_capture_without_memory_runs_uncaptured(fast, twin, monkeypatch, caplog):
     taped, errors = Taped(), [torch.OutOfMemoryError("CUDA out of memory.")]
 
     def capture(run: Run, device: torch.device) -> Run:
@@ -114,7 +114,7 @@ def test_a_capture_without_memory_is_run_and_the_next_is_captured(fast, twin, mo
     assert "no memory to capture" in caplog.text
 
 
-def test_positions_that_are_rescaled_as_a_text_grows_are_such_a_step(tmp_path, monkeypatch, caplog):
+def test_rescaled_positions_are_captured(tmp_path, monkeypatch, caplog):
     rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10_000.0}
     monkeypatch.setitem(ARCHITECTURES, "llama", {**ARCHITECTURES["llama"], "rope_parameters": rope})
     folder = write_checkpoint("llama", tmp_path)
@@ -150,7 +150,7 @@ def test_a_pass_without_memory_is_an_error_of_ours(fast, monkeypatch):
         session.append(["Nobody."])
 
 
-def test_a_step_lives_no_longer_than_its_cache(fast, monkeypatch):
+def test_step_is_freed_with_its_cache(fast, monkeypatch):
     decoding = GraphedDecoding(Taped())
     monkeypatch.setattr(fast, "_decoding", decoding)
     gc.disable()
@@ -199,7 +199,7 @@ def test_capture_is_warmed_up_on_another_stream(monkeypatch):
     assert events == ["on cuda:1", *captured, "off cuda:1", "replay", "replay"]
 
 
-def test_few_shapes():
+def test_captured_steps_have_few_shapes():
     assert [_round_up(count) for count in (0, 1, 2, 3, 5, 8, 9, 16, 41, 48)] == [0, 1, 2, 4, 8, 8, 16, 16, 48, 48]
 
 
@@ -207,7 +207,7 @@ def test_few_shapes():
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_a_step_on_a_gpu_that_is_not_there_never_leaves_it(architecture, monkeypatch):
+def test_step_keeps_tensors_on_an_absent_gpu(architecture, monkeypatch):
     """Fake tensors have a device and no numbers: whatever asks for a number, or for another device, fails."""
     config = config_of(architecture)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: (9, 0))

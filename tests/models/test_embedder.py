@@ -36,7 +36,7 @@ def test_tokens_of_a_pass_are_known_before_the_weights_are_loaded(minilm, tmp_pa
     assert SentenceEmbedder(tmp_path, name="unknown").most_tokens == 0
 
 
-def test_end_of_a_text_of_two_passes_is_in_its_vector(minilm):
+def test_vector_covers_the_end_of_a_long_text(minilm):
     start = "The mill by the river belongs to Ann Lee. " * 30  # 300 tokens
     one, other, penguin = minilm.embed([start, start + "A penguin swam to Peru. " * 10, "A penguin swam to Peru."])
     assert other @ penguin > one @ penguin + 0.05
@@ -62,7 +62,7 @@ def test_many_texts_turn_by_little_in_the_hardwares_own_numbers(minilm):
         assert (exact * fast).sum(axis=1).min() > least
 
 
-def test_pages_one_by_one_are_read_in_the_fast_format_in_the_end():
+def test_single_pages_switch_to_the_fast_format():
     name, folder = find_embedder(MINILM, cache_dir=Path())
     embedder = SentenceEmbedder(folder, name=name, device="cpu", dtype="bfloat16")
     page = "A page about rabbits, rain and bridges. " * 100
@@ -81,7 +81,7 @@ def test_many_texts_keep_their_order(minilm):
     assert torch.get_num_threads() == threads, "the caller keeps its cores"
 
 
-def test_many_texts_need_no_torch(minilm, monkeypatch):
+def test_embedding_many_texts_loads_no_torch(minilm, monkeypatch):
     name, folder = find_embedder(MINILM, cache_dir=Path())
     bare = SentenceEmbedder(folder, name=name, device="cpu")
     monkeypatch.setattr(embedder, "find_spec", lambda _: None)
@@ -116,7 +116,7 @@ def test_tokens_are_counted(minilm):
     assert many == 800, "beyond the model's own limit too"
 
 
-def test_empty_input_gives_no_rows(minilm):
+def test_embedding_of_no_texts_has_no_rows(minilm):
     assert minilm.embed([]).shape == (0, 384)
 
 

@@ -62,7 +62,7 @@ def test_scale_increases_and_keeps_one() -> None:
     assert scale.read_names(scale.raw_names(LEAST_COSINE)) == pytest.approx(LEAST_COSINE)
 
 
-def test_sample_reads_cosines_of_another_embedder() -> None:
+def test_sample_gives_cosines_of_another_embedder() -> None:
     scale = measure_sample(Narrow()).scale
     unrelated = float(np.mean(Narrow().embed(["a red fox"]) @ Narrow().embed(["rain fell", "two mills"]).T))
     assert unrelated > 0.75

@@ -108,7 +108,7 @@ def test_invalid_vectors_are_refused(odd: tuple[Memory, OddEmbedder], kind: str)
 
 
 @table("kind", VECTORS)
-def test_vectors_of_other_types_and_lengths_become_units(kind: str) -> None:
+def test_vectors_of_other_types_become_unit_vectors(kind: str) -> None:
     embedder = OddEmbedder()
     usual = embedder.embed(["Tom met Ann.", "It rained."])
     embedder.change = VECTORS[kind]
@@ -132,7 +132,7 @@ def test_invalid_dimension_is_refused(tmp_path: Path, dimension: Any) -> None:
         Memory(tmp_path / "notes.lbug", **options(embedder=embedder))
 
 
-def test_error_of_the_embedder_itself_comes_through(odd: tuple[Memory, OddEmbedder]) -> None:
+def test_own_error_of_the_embedder_is_raised(odd: tuple[Memory, OddEmbedder]) -> None:
     memory, embedder = odd
     embedder.change = lambda _: 1 / 0
     try:
@@ -151,7 +151,7 @@ def test_invalid_token_counts_are_refused(counts: Any) -> None:
             part.count_tokens(["one"])
 
 
-def test_memory_gives_back_the_parts_that_it_was_given(tmp_path: Path) -> None:
+def test_memory_returns_the_given_parts(tmp_path: Path) -> None:
     embedder, model, recognizer = FakeEmbedder(), FakeLanguageModel(), FakeRecognizer()
     parts = options(embedder=embedder, model=model) | {"recognizer": recognizer}
     with Memory(tmp_path / "notes.lbug", **parts) as memory:
@@ -274,7 +274,7 @@ def test_invalid_generations_are_refused(tmp_path: Path, kind: str) -> None:
         assert memory.maintenance.examine() == []
 
 
-def test_reader_of_a_users_own_is_checked_too(tmp_path: Path) -> None:
+def test_plug_in_reader_is_checked(tmp_path: Path) -> None:
     reader = OddModel(NO_GENERATIONS["attention is not a number"])
     more = options(model=FakeLanguageModel(), layers=("points",)) | {"reader": reader}
     with Memory(tmp_path / "notes.lbug", **more) as memory, pytest.raises(ModelError, match="attention"):

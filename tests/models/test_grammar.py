@@ -68,7 +68,7 @@ def test_many_prompts_at_different_places_of_the_schema(fast, twin, most):
             assert generation.text.startswith("{")
 
 
-def test_most_replies_come_to_their_end(fast):
+def test_replies_under_a_schema_end(fast):
     written = fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA)
     assert [generation.finish for generation in written] == ["end"] * len(PROMPTS)
     for generation in written:
@@ -76,7 +76,7 @@ def test_most_replies_come_to_their_end(fast):
 
 
 @pytest.mark.parametrize("guess", ["none", "wrong", "right", "none that may come"])
-def test_guesses_change_nothing(fast, guess, monkeypatch):
+def test_guessed_tokens_change_no_reply(fast, guess, monkeypatch):
     monkeypatch.setattr(language_model, "_MOST_GUESSED", 0)
     expected = fast.generate(PROMPTS, max_tokens=LONG, schema=SCHEMA)
     monkeypatch.undo()
@@ -127,7 +127,7 @@ def test_stop_is_asked_at_each_end_of_a_list(fast, twin):
     assert results[0][1] == "stopped"
 
 
-def test_rows_with_a_schema_do_not_change_the_engine_without(fast, twin):
+def test_schema_of_a_row_changes_no_other_row(fast, twin):
     fast.generate(PROMPTS, max_tokens=20, schema=SCHEMA)
     assert_same_generations(fast, twin, PROMPTS, 20)
 
@@ -169,16 +169,16 @@ def test_only_end_token_follows_complete_text(form, tokens):
         '{"names": ["1234567890123',
     ],
 )
-def test_tokens_against_schema_are_not_allowed(form, tokens, text):
+def test_tokens_that_break_the_schema_are_not_allowed(form, tokens, text):
     assert write(form, tokens, text) < len(tokens.encode(text).ids)
 
 
-def test_control_tokens_are_no_text(form, tokens):
+def test_control_tokens_do_not_count_as_text(form, tokens):
     write(form, tokens, '{"names": ["')
     assert not form.mask_allowed()[sorted(tokens.ends)].any()
 
 
-def test_a_guess_is_cut_where_it_may_not_go_on(form, tokens):
+def test_guess_is_cut_where_the_schema_forbids_it(form, tokens):
     write(form, tokens, '{"names": ["')
     good, bad = tokens.encode('Ann", "Tom"').ids, tokens.encode("}}").ids
     assert form.guess([*good, *bad], 99) == good
@@ -188,7 +188,7 @@ def test_a_guess_is_cut_where_it_may_not_go_on(form, tokens):
     assert (form.mask_allowed() == before).all(), "guessing changes nothing"
 
 
-def test_two_forms_of_one_schema_are_two(tokens):
+def test_forms_of_one_schema_are_independent(tokens):
     grammars = Grammars(tokens, tokens.size)
     schema_form, other = grammars.form(SCHEMA), grammars.form(SCHEMA)
     write(schema_form, tokens, '{"names": ["')

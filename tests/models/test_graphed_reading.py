@@ -63,7 +63,7 @@ def assert_same_outputs(fast, twin, question: str) -> None:
                 np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-6)
 
 
-def test_a_session_reads_as_the_plain_twin_does(fast, twin, taped):
+def test_session_reads_like_the_plain_twin(fast, twin, taped):
     for question in QUESTIONS:
         assert_same_outputs(fast, twin, question)
 
@@ -77,7 +77,7 @@ def test_next_question_uses_captured_passes(fast, taped):
     assert len(fast._reading._steps) == 1, "one cache was lent three times"
 
 
-def test_attention_by_head_is_what_is_measured_without(fast, taped, monkeypatch):
+def test_captured_attention_by_head_equals_plain_attention(fast, taped, monkeypatch):
     def by_head() -> list[np.ndarray]:
         with fast.open_session(QUESTIONS[0]) as session:
             return [number for nodes in (NODES[:2], NODES[2:], NODES[:1]) for number in session.read_by_head(nodes)]
@@ -88,13 +88,13 @@ def test_attention_by_head_is_what_is_measured_without(fast, taped, monkeypatch)
         np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-6)
 
 
-def test_buffers_that_grow_are_captured_again(fast, twin, taped, monkeypatch):
+def test_grown_buffers_are_captured_again(fast, twin, taped, monkeypatch):
     monkeypatch.setattr(graphed_reading, "_FEWEST_SLOTS", 64)
     for question in QUESTIONS:
         assert_same_outputs(fast, twin, question)
 
 
-def test_sessions_beside_one_another_have_caches_of_their_own(fast, twin, taped):
+def test_concurrent_sessions_have_separate_caches(fast, twin, taped):
     session_outputs(fast, QUESTIONS[0])
     sessions = [model.open_session(question) for model in (fast, twin) for question in QUESTIONS]
     for nodes in (NODES[:1], NODES[1:3]):
@@ -117,7 +117,7 @@ def test_pass_without_capture_runs_and_warns_once(fast, twin, monkeypatch, caplo
     assert record.getMessage().endswith("not permitted when stream is capturing")
 
 
-def test_unread_session_gives_no_tokens_back(fast, monkeypatch):
+def test_session_that_read_nothing_frees_no_tokens(fast, monkeypatch):
     monkeypatch.setattr(fast, "_reading", GraphedReading(None))
     with fast.open_session(QUESTIONS[0]):
         pass
@@ -136,7 +136,7 @@ def test_long_passes_are_run(fast: TransformersModel, monkeypatch):
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_a_pass_on_a_gpu_that_is_not_there_never_leaves_it(architecture, monkeypatch):
+def test_pass_keeps_tensors_on_an_absent_gpu(architecture, monkeypatch):
     """Fake tensors have a device and no numbers: whatever asks for a number, or for another device, fails."""
     config = config_of(architecture)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: (9, 0))

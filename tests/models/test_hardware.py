@@ -22,12 +22,12 @@ def test_available_devices_are_found() -> None:
 
 
 @table("name", ["cuda:99", "no such device", ""])
-def test_a_device_that_is_not_there_is_named(name: str) -> None:
+def test_error_names_an_absent_device(name: str) -> None:
     with pytest.raises(SettingsError, match="Expected a device that this machine and its torch have"):
         find_device(name)
 
 
-def test_a_gpu_on_which_torch_does_not_compute_is_not_taken(monkeypatch, caplog) -> None:
+def test_unusable_gpu_is_not_chosen(monkeypatch, caplog) -> None:
     """Torch sees a card that it was built without kernels for; its first kernel fails."""
 
     def fail(*_: object, device: torch.device) -> None:
@@ -41,7 +41,7 @@ def test_a_gpu_on_which_torch_does_not_compute_is_not_taken(monkeypatch, caplog)
         find_device("cuda")
 
 
-def test_lack_of_memory_on_a_gpu_says_what_to_do() -> None:
+def test_error_of_a_full_gpu_says_what_to_do() -> None:
     with (
         pytest.raises(ModelError, match="Expected enough memory on cuda:1 for the weights of m, got none") as caught,
         memory_errors(torch.device("cuda:1"), "weights of m"),
@@ -51,7 +51,7 @@ def test_lack_of_memory_on_a_gpu_says_what_to_do() -> None:
     assert "documentation" not in str(caught.value)
 
 
-def test_free_memory_is_torchs_unused_blocks_too(monkeypatch) -> None:
+def test_free_memory_includes_unused_blocks_of_torch(monkeypatch) -> None:
     assert free_bytes(torch.device("cpu")) is None
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (100, 1000))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _: 70)
@@ -60,7 +60,7 @@ def test_free_memory_is_torchs_unused_blocks_too(monkeypatch) -> None:
 
 
 @table("name", ["int2", "int16", "float64", "Tensor", "bf16", ""])
-def test_a_format_that_is_not_served_is_refused(name: str) -> None:
+def test_unsupported_format_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match=r"Expected a dtype of 'auto', .*, 'int8', 'int4', got") as caught:
         find_dtype(name, torch.device("cpu"))
     assert caught.value.dtype == name
@@ -85,7 +85,7 @@ def test_integers_are_refused_on_other_devices(name: str) -> None:
         find_dtype(name, torch.device("mps"))
 
 
-def test_int8_is_refused_where_bytes_are_multiplied_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_int8_is_refused_on_a_processor_without_byte_products(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
     with pytest.raises(
         SettingsError, match=r"Expected a CPU with AVX2 .* got one for which torch uses DEFAULT\. Leave"
@@ -103,7 +103,7 @@ def test_missing_bitsandbytes_is_named(name: str, device: str, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("kind", [TransformersModel, PlainModel])
-def test_models_refuse_a_format_that_is_not_served(kind: type, tmp_path: Path) -> None:
+def test_models_refuse_an_unsupported_format(kind: type, tmp_path: Path) -> None:
     folder = write_checkpoint("qwen2", tmp_path)
     with pytest.raises(SettingsError, match="got 'int16'"):
         kind(folder, dtype="int16", device="cpu")

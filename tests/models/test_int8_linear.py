@@ -69,7 +69,7 @@ def largest_error(linear: nn.Linear, states: Tensor, *, levels: float, rounding:
     dtype=st.sampled_from([torch.float32, torch.bfloat16]),
     seed=st.integers(0, 1000),
 )
-def test_error_stays_within_that_of_rounding(inputs, outputs, rows, scale, outlier, dtype, seed):
+def test_error_of_int8_is_within_rounding(inputs, outputs, rows, scale, outlier, dtype, seed):
     linear = layer(inputs, outputs, dtype=dtype, seed=seed)
     linear.bias.zero_()
     states = torch.randn(rows, inputs, generator=torch.Generator().manual_seed(seed))
@@ -94,7 +94,7 @@ def test_largest_value_of_a_row_does_not_overflow(value):
 
 
 @pytest.mark.parametrize("inputs", [24, 80])
-def test_row_gives_the_same_alone_and_among_others(inputs):
+def test_row_gives_the_same_result_in_any_batch(inputs):
     narrow = Int8Linear(layer(inputs, 32, dtype=torch.bfloat16))
     states = torch.randn(3, 50, inputs, generator=torch.Generator().manual_seed(1)).bfloat16()
     together = narrow(states)
@@ -103,13 +103,13 @@ def test_row_gives_the_same_alone_and_among_others(inputs):
 
 
 @pytest.mark.parametrize("inputs", [24, 80])
-def test_values_that_are_not_finite_stay_so(inputs):
+def test_non_finite_values_stay_non_finite(inputs):
     states = torch.ones(4, inputs)
     states[0, 3], states[1, 3], states[2] = float("nan"), float("inf"), 0
     assert Int8Linear(layer(inputs, 32))(states).isfinite().all(dim=1).tolist() == [False, False, True, True]
 
 
-def test_large_input_takes_few_digits_of_the_others():
+def test_large_input_costs_others_few_digits():
     """Rounded as it comes, a row whose largest input is 30 times the others' loses 7 % of these."""
     linear, states = layer(1024, 16), torch.randn(5, 1024, generator=torch.Generator().manual_seed(2))
     linear.bias.zero_()
@@ -120,7 +120,7 @@ def test_large_input_takes_few_digits_of_the_others():
 
 
 @pytest.mark.parametrize("features", [1, 2, 6, 28, 48, 96, 896, 1536])
-def test_turning_twice_changes_nothing(features):
+def test_second_conversion_to_int8_changes_nothing(features):
     turn = int8_linear._hadamard_matrix(features)
     assert features % len(turn) == 0
     assert torch.equal(turn @ turn, torch.eye(len(turn)))
@@ -128,7 +128,7 @@ def test_turning_twice_changes_nothing(features):
 
 
 @pytest.mark.full("runs eleven tests of this file once more")
-def test_sums_of_16_bits_lose_no_value():
+def test_sums_of_16_bits_do_not_overflow():
     """The tests above once more, as on a processor with AVX2 and without VNNI."""
     slower = os.environ | {"ATEN_CPU_CAPABILITY": "avx2", SLOWER: "AVX2"}
     chosen = "error or overflow or among_others or finite or digits or fewer"
@@ -140,7 +140,7 @@ def test_sums_of_16_bits_lose_no_value():
     assert "11 passed" in run.stdout
 
 
-def test_fewer_levels_where_the_processor_adds_less_up():
+def test_narrow_accumulators_use_fewer_levels():
     assert Int8Linear(layer(8, 8)).levels in ({90} if SLOWER in os.environ else {90, 126.5})
 
 
@@ -157,7 +157,7 @@ def test_integers_are_faster_if_steps_and_passes_both_are(
     assert int8_linear.is_faster.__wrapped__(32, 64, torch.float32) is expected
 
 
-def test_integers_are_tried_on_one_core_of_this_thread(monkeypatch: pytest.MonkeyPatch):
+def test_trial_of_integers_uses_one_core(monkeypatch: pytest.MonkeyPatch):
     """Cores that share a product wait for each other on a busy machine, and other threads keep their number."""
     cores, before = [], torch.get_num_threads()
 
@@ -172,13 +172,13 @@ def test_integers_are_tried_on_one_core_of_this_thread(monkeypatch: pytest.Monke
     assert torch.get_num_threads() == before
 
 
-def test_seconds_are_those_of_this_thread(monkeypatch: pytest.MonkeyPatch):
+def test_trial_counts_seconds_of_its_thread(monkeypatch: pytest.MonkeyPatch):
     """However long the processor is elsewhere; the least of several, the first of which prepare."""
     monkeypatch.setattr(time, "thread_time", iter([0, 5, 10, 12, 20, 21, 30, 33, 40, 42]).__next__)
     assert int8_linear._seconds(layer(8, 8), 4, torch.float32) == 1
 
 
-def test_small_layers_stay_and_the_output_layer_is_another():
+def test_small_layers_stay_and_output_layer_is_replaced():
     network = nn.Sequential(nn.Linear(100, 100), nn.Linear(100, 4), nn.Linear(100, 5000), nn.ReLU())
     use_int8(network, output=network[2])
     assert [type(module) for module in network] == [Int8Linear, nn.Linear, Int8Output, nn.ReLU]
@@ -186,7 +186,7 @@ def test_small_layers_stay_and_the_output_layer_is_another():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("has_bias", [True, False])
-def test_likeliest_logits_are_those_of_the_weights(dtype: torch.dtype, has_bias: bool):
+def test_likeliest_logits_equal_those_of_float32(dtype: torch.dtype, has_bias: bool):
     linear = layer(32, 300, dtype=dtype)
     linear.bias = linear.bias if has_bias else None
     states = torch.randn(2, 20, 32, generator=torch.Generator().manual_seed(1)).to(dtype)
@@ -198,7 +198,7 @@ def test_likeliest_logits_are_those_of_the_weights(dtype: torch.dtype, has_bias:
     torch.testing.assert_close(logits, Int8Linear(linear)(states), rtol=0.05, atol=0.5)
 
 
-def test_few_logits_are_all_exact():
+def test_few_logits_are_computed_exactly():
     linear, states = layer(32, 7), torch.ones(3, 32)
     torch.testing.assert_close(Int8Output(linear)(states), linear(states))
 

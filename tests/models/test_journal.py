@@ -48,7 +48,7 @@ def test_owner_sees_only_its_own_entries(tmp_path):
     assert kept.text == "Theirs."
 
 
-def test_journal_is_found_by_another_process_and_gone_when_settled(tmp_path):
+def test_settled_journal_is_gone_for_other_processes(tmp_path):
     Journal(tmp_path / "journal").keep("a", generation("Ünique 🐇\nline"))
     later = Journal(tmp_path / "journal")
     assert later.find("b") is None
@@ -79,7 +79,7 @@ def test_task_and_schema_are_part_of_key():
     assert journal_key("m", PROMPTS[0], 9, None) == journal_key("m", PROMPTS[0], 9, None, None)
 
 
-def test_only_the_user_may_read_journal(tmp_path):
+def test_journal_is_readable_by_its_user_only(tmp_path):
     Journal(tmp_path / "journal").keep("a", generation())
     assert (tmp_path / "journal").stat().st_mode & 0o077 == 0
     assert (tmp_path / "journal" / "a.npz").stat().st_mode & 0o077 == 0
@@ -102,7 +102,7 @@ def test_entry_with_flipped_bit_is_not_found(tmp_path):
         assert kept.find("a") is None
 
 
-def test_a_folder_that_cannot_be_made_only_keeps_nothing(tmp_path):
+def test_journal_without_a_folder_keeps_nothing(tmp_path):
     (tmp_path / "file").write_text("in the way")
     kept = Journal(tmp_path / "file" / "journal")
     kept.keep("a", generation())
@@ -138,7 +138,7 @@ def test_key_differs_for_each_argument():
     assert journal_key("m", PROMPTS[0], 5, None) == journal_key("m", replace(prompt), 5, None)
 
 
-def test_a_build_that_was_cut_off_goes_on_where_it_was(tmp_path, monkeypatch):
+def test_interrupted_build_continues_from_its_journal(tmp_path, monkeypatch):
     weights = write_checkpoint("qwen2", tmp_path / "weights")
     kept = tmp_path / "journal"
 

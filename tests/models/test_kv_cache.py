@@ -43,7 +43,7 @@ def test_appending_equals_concatenation_over_many_blocks():
         assert torch.equal(seen_values[:, :, : cache.lengths[0]], torch.cat(values, dim=2))
 
 
-def test_room_is_made_one_layer_after_another(monkeypatch):
+def test_cache_grows_layer_by_layer(monkeypatch):
     """Old and new buffers of all layers are never there together."""
     cache = RowCache()
     _append(cache, 3, seed=0)
@@ -79,7 +79,7 @@ def test_trim_frees_unused_room():
     _append(cache, 1, seed=1)
 
 
-def test_tokens_within_so_many_bytes():
+def test_cache_counts_tokens_that_fit_in_bytes():
     cache = RowCache()
     assert cache.count_tokens_within(0) == sys.maxsize, "nobody knows yet how large a token is"
     _append(cache, 3, seed=0)
@@ -117,7 +117,7 @@ def test_taking_back_forgets_the_last_tokens():
         max_size=12,
     )
 )
-def test_rows_come_and_go_without_touching_one_another(steps):
+def test_rows_of_the_cache_are_independent(steps):
     cache = RowCache(rows=0)
     expected: list[torch.Tensor] = []
     for seed, (what, amount) in enumerate(steps):
@@ -148,5 +148,5 @@ class _Since(torch.nn.Module):
     def forward(self, ids: Tensor, cache: object = None) -> Tensor: ...
 
 
-def test_cache_goes_by_the_name_that_the_network_knows() -> None:
+def test_cache_has_the_argument_name_of_the_network() -> None:
     assert [cache_argument(network()) for network in (_Before, _Since)] == ["past_key_values", "cache"]

@@ -62,7 +62,7 @@ def test_text_equals_plain_greedy_decoding(small, generations, greedy):
         assert generation.text == small.tokens.decode(written)
 
 
-def test_rows_of_a_batch_do_not_see_one_another(small, generations):
+def test_rows_of_a_batch_are_independent(small, generations):
     for prompt, together in zip(PROMPTS, generations, strict=True):
         (alone,) = small.generate([prompt], max_tokens=MOST)
         assert alone.text == together.text
@@ -108,12 +108,12 @@ def test_cut_generation_reports_length(small):
     assert len(generation.offsets) == 5
 
 
-def test_more_than_the_window_is_refused_before_any_work(small):
+def test_text_beyond_the_window_is_refused_before_work(small):
     with pytest.raises(WindowExceeded, match=r"at most \d+ tokens .* got \d+"):
         small.generate([PROMPTS[0], Prompt("Summarise.", ("word " * 9000,))], max_tokens=10)
 
 
-def test_no_prompt_takes_no_pass(small):
+def test_empty_list_of_prompts_takes_no_pass(small):
     assert small.generate([], max_tokens=5) == []
 
 

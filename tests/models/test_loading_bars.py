@@ -26,12 +26,12 @@ def bars_are_on() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", [TransformersModel, PlainModel])
-def test_loading_weights_draws_nothing(kind: Any, checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_loading_weights_draws_no_bar(kind: Any, checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert kind(checkpoint, dtype="float32", device="cpu").network is not None
     assert capsys.readouterr().err == ""
 
 
-def test_the_hosts_bars_are_drawn_beside_and_after_ours(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bars_of_the_host_are_drawn_with_ours(capsys: pytest.CaptureFixture[str]) -> None:
     def draw() -> None:
         list(logging.tqdm(range(2), desc="host"))
 

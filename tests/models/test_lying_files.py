@@ -134,7 +134,7 @@ def test_invalid_alignment_is_refused(tmp_path: Path, alignment: int) -> None:
     ],
     ids=str,
 )
-def test_network_beyond_its_file_is_refused(tmp_path: Path, sizes: dict[str, int | None], expected: str) -> None:
+def test_network_larger_than_its_file_is_refused(tmp_path: Path, sizes: dict[str, int | None], expected: str) -> None:
     path = write_gguf(tmp_path / "lying.gguf", **sizes)
     with bounded(), pytest.raises(ModelError, match=f"^Expected {expected}"):
         find_language_model(str(path), cache_dir=tmp_path / "cache")
@@ -242,27 +242,31 @@ def spoilt(folder: Path, tmp_path: Path, lie: str) -> Path:
 
 
 @pytest.mark.parametrize("lie", WEIGHT_LIES)
-def test_weights_that_lie_are_refused(checkpoint_folder: Path, tmp_path: Path, lie: str) -> None:
+def test_weights_that_contradict_their_file_are_refused(checkpoint_folder: Path, tmp_path: Path, lie: str) -> None:
     model = TransformersModel(spoilt(checkpoint_folder, tmp_path, lie), dtype="float32", device="cpu")
     with bounded(), pytest.raises(ModelError, match=r"^Expected model weights in .*, got an error: .*\. Unpack"):
         _ = model.network
 
 
 @pytest.mark.parametrize("lie", WEIGHT_LIES)
-def test_weights_of_an_embedder_that_lie_are_refused(embedder_folder: Path, tmp_path: Path, lie: str) -> None:
+def test_embedder_weights_that_contradict_their_file_are_refused(
+    embedder_folder: Path, tmp_path: Path, lie: str
+) -> None:
     embedder = SentenceEmbedder(spoilt(embedder_folder, tmp_path, lie), device="cpu")
     with bounded(), pytest.raises(ModelError, match=r"^Expected a sentence-transformers model in .*, got an error: "):
         embedder.embed(["fox"])
 
 
 @pytest.mark.parametrize("lie", ["length of the header", "cut at 0.5", "offsets beyond"])
-def test_weights_of_a_reranker_that_lie_are_refused(embedder_folder: Path, tmp_path: Path, lie: str) -> None:
+def test_reranker_weights_that_contradict_their_file_are_refused(
+    embedder_folder: Path, tmp_path: Path, lie: str
+) -> None:
     reranker = CrossEncoderReranker(str(spoilt(embedder_folder, tmp_path, lie)))
     with bounded(), pytest.raises(ModelError, match=r"^Expected a cross-encoder"):
         reranker.score("Who?", ["A fox."])
 
 
-def test_weights_that_are_missing_are_not_made_up(checkpoint_folder: Path, tmp_path: Path) -> None:
+def test_missing_weights_are_refused(checkpoint_folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "model"
     shutil.copytree(checkpoint_folder, copy)
     weights = load_file(copy / "model.safetensors")

@@ -29,7 +29,7 @@ def of_two(**options) -> PenAndEye:
     return PenAndEye(pen(**options), EYE)
 
 
-def test_both_names_are_in_its_name() -> None:
+def test_name_of_a_pair_holds_both_names() -> None:
     model: AttentiveModel = of_two()
     assert model.name == "pen + eye"
     assert model.window == EYE.window
@@ -72,7 +72,7 @@ def test_session_has_the_eyes_attention_and_the_pens_words(graded: bool, monkeyp
         assert session.usage.prompt_tokens > eye.usage.prompt_tokens
 
 
-def test_nodes_that_do_not_fit_enter_neither_session() -> None:
+def test_nodes_beyond_a_window_enter_neither_session() -> None:
     model = PenAndEye(pen(), FakeLanguageModel(name="eye", window=60))
     with model.open_session(QUESTION) as session:
         left = session.tokens_left
@@ -128,7 +128,7 @@ def test_reader_that_cannot_read_is_refused(tmp_path: Path) -> None:
         open_memory(tmp_path / "notes.lbug", model=pen(), reader=object())
 
 
-def test_same_points_get_the_readers_own_weights(tmp_path: Path) -> None:
+def test_points_get_weights_of_the_reader(tmp_path: Path) -> None:
     """With the same model as pen and as eye, all is as with that model alone."""
     alone, both = FakeLanguageModel(name="one"), PenAndEye(FakeLanguageModel(name="one", attends=False), EYE)
     for mine, theirs in zip(

@@ -34,12 +34,12 @@ def read_by(model: TransformersModel, monkeypatch) -> list[int]:
     return passes
 
 
-def test_a_second_task_writes_what_it_would_have_written_alone(fresh, twin):
+def test_second_task_over_a_prefix_writes_the_same(fresh, twin):
     for prompts in (FIRST, SECOND, FIRST[::-1], [*SECOND, *FIRST]):
         assert_same_generations(fresh, twin, prompts, 24)
 
 
-def test_the_inputs_are_read_once(fresh, monkeypatch):
+def test_shared_inputs_are_read_once(fresh, monkeypatch):
     fresh.generate(FIRST[:1], max_tokens=1)
     passes = read_by(fresh, monkeypatch)
     fresh.generate(SECOND[:1], max_tokens=1)
@@ -48,7 +48,7 @@ def test_the_inputs_are_read_once(fresh, monkeypatch):
     assert behind <= max(passes) < behind + 16 < spans[-1][1]  # rounded up
 
 
-def test_other_inputs_are_read(fresh, monkeypatch):
+def test_changed_inputs_are_read_again(fresh, monkeypatch):
     fresh.generate(FIRST[:1], max_tokens=1)
     passes = read_by(fresh, monkeypatch)
     other = replace(SECOND[0], inputs=("Another.", *SECOND[0].inputs[1:]))

@@ -11,7 +11,7 @@ FEW = st.lists(st.integers(0, 3), max_size=12)
 
 
 @given(FEW, FEW, st.integers(0, 5))
-def test_a_guess_is_what_came_after_the_last_two_tokens_before(read, written, most):
+def test_guess_follows_the_last_occurrence_of_two_tokens(read, written, most):
     lookup, ids = PromptLookup(read), [*read, *written]
     lookup.extend(written)
     places = [place for place in range(2, len(ids)) if ids[place - 2 : place] == ids[-2:]]

@@ -76,7 +76,7 @@ def test_texts_are_embedded_with_their_prompts(folder: Path) -> None:
     assert embedder.name == "tiny-e5+prompts"
 
 
-def test_store_written_without_prompts_is_opened_without_until_reembed(
+def test_old_store_is_opened_without_prompts_until_reembed(
     folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = options(embedder=str(folder), layers=())

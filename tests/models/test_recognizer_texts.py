@@ -13,7 +13,7 @@ from memgraph_rag.models.recognizers.texts import clean_names, cut_pieces, make_
 
 
 @given(st.lists(st.text() | st.sampled_from([" " * 30_000, "ab " * 20_000, "x" * 5_000]), max_size=4))
-def test_pieces_are_the_texts_without_what_is_blank(texts: list[str]) -> None:
+def test_pieces_are_texts_without_blanks(texts: list[str]) -> None:
     left = [list(make_readable(text)) for text in texts]
     for index, start, piece in cut_pieces(texts):
         assert 0 < len(piece) <= 20_000
@@ -66,6 +66,6 @@ def test_a_cell_border_and_an_amount_end_a_name(text: str, names: list[str]) -> 
     assert [text[span.start : span.end] for span in clean_names(text, [Named(0, len(text), "ORG")])] == names
 
 
-def test_a_currency_beside_a_number_is_no_name() -> None:
+def test_currency_before_a_number_is_no_name() -> None:
     text = "35 EUR, then the EUR rose"
     assert clean_names(text, [Named(3, 6, "ORG"), Named(17, 20, "ORG")]) == [Named(17, 20, "ORG")]

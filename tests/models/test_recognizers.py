@@ -146,7 +146,7 @@ def test_memories_of_a_process_share_the_pipeline_of_a_package(spacy: Recognizer
     assert spacy_model.find_installed() is spacy.model
 
 
-def test_a_pipeline_that_no_memory_uses_is_let_go(spacy: RecognizerByLanguage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_pipeline_is_freed(spacy: RecognizerByLanguage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spacy_model, "_IN_USE", WeakValueDictionary())
     alone = weakref.ref(find_recognizer(f"spacy/{PACKAGE}"))
     gc.collect()
@@ -187,7 +187,7 @@ TEXTS = [
 ]
 
 
-def test_names_are_found_where_they_stand(recognizer: EntityRecognizer) -> None:
+def test_names_have_their_places(recognizer: EntityRecognizer) -> None:
     names = recognizer.recognize(TEXTS)
     for text, of_text in zip(TEXTS, names, strict=True):
         assert_sound(text, of_text)
@@ -204,7 +204,7 @@ def test_names_do_not_depend_on_other_texts_of_batch(recognizer: EntityRecognize
     assert recognizer.recognize([]) == []
 
 
-def test_threads_may_share_one(recognizer: EntityRecognizer) -> None:
+def test_threads_may_share_a_recognizer(recognizer: EntityRecognizer) -> None:
     expected = recognizer.recognize(TEXTS)
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(recognizer.recognize, [TEXTS] * 8)) == [expected] * 8
@@ -217,7 +217,7 @@ ODD = (
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: ascii(odd[:4]))
-def test_odd_text_harms_neither_itself_nor_its_neighbours(recognizer: EntityRecognizer, odd: str) -> None:
+def test_odd_text_changes_no_names_of_others(recognizer: EntityRecognizer, odd: str) -> None:
     before, names, after = recognizer.recognize([TEXTS[0], odd, TEXTS[0]])
     assert_sound(odd, names)
     assert before == after == recognizer.recognize([TEXTS[0]])[0] != []
@@ -232,7 +232,7 @@ def test_spans_are_sound_in_any_text(recognizer: EntityRecognizer, text: str) ->
 # ── spaCy ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_spacy_tells_kinds_and_leaves_numbers_and_dates_out(spacy: RecognizerByLanguage) -> None:
+def test_spacy_gives_kinds_without_numbers_and_dates(spacy: RecognizerByLanguage) -> None:
     text = "On 3 May 2009 John Polson paid two million dollars to Microsoft in Australia."
     assert told(spacy, text) == [("John Polson", "PERSON"), ("Microsoft", "ORG"), ("Australia", "GPE")]
 
@@ -265,7 +265,7 @@ def test_spacy_does_not_remember_the_words_of_texts(spacy: RecognizerByLanguage)
     assert len(spacy_reader(spacy)._load().vocab.strings) == known
 
 
-def test_many_texts_are_read_in_a_process_of_its_own_and_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_texts_are_read_alike_in_a_separate_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spacy_model, "_MANY", 8)
     spacy = SpacyRecognizer(PACKAGE, version="1")
     many = [text + odd for text in TEXTS for odd in ("", "\ud800", "\x00\n", " Ann Lee 日本 “Oslo”")]
@@ -280,7 +280,7 @@ def test_many_texts_are_read_in_a_process_of_its_own_and_alike(monkeypatch: pyte
     assert spacy.recognize(many) == names
 
 
-def test_the_process_for_names_ends_with_its_owner() -> None:
+def test_process_for_names_ends_with_its_owner() -> None:
     process = SpacyProcess.start(PACKAGE)
     assert process is not None
     child = process._child
@@ -330,7 +330,7 @@ def test_answer_with_wrong_number_of_texts_is_dropped(monkeypatch: pytest.Monkey
     assert process._child.returncode is not None
 
 
-def test_a_program_that_is_no_python_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embedded_program_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/usr/bin/some-app")
     assert SpacyProcess.start(PACKAGE) is None
 
@@ -349,20 +349,20 @@ def test_a_package_that_cannot_find_names_is_a_model_error(tmp_path) -> None:
 # ── stanza ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_stanza_tells_kinds_and_leaves_dates_out(stanza: EntityRecognizer) -> None:
+def test_stanza_gives_kinds_without_dates(stanza: EntityRecognizer) -> None:
     text = "  Ida Young works for Acme Corp in Kyoto.\n\nGlobex was founded by Tom Brown in 1999."
     assert told(stanza, text) == [
         ("Ida Young", "PERSON"), ("Acme Corp", "ORG"), ("Kyoto", "GPE"), ("Globex", "ORG"), ("Tom Brown", "PERSON"),
     ]  # fmt: skip
 
 
-def test_stanza_is_taken_first_where_its_model_is_present(stanza_dir: Path) -> None:
+def test_stanza_with_a_model_is_preferred(stanza_dir: Path) -> None:
     assert find_recognizer("auto", stanza_dir=stanza_dir).name == "stanza/en/tiny-01234567"
     for choice in ("stanza", "stanza/en", "stanza/english", "stanza/en/tiny"):
         assert find_recognizer(choice, stanza_dir=stanza_dir).name == "stanza/en/tiny-01234567"
 
 
-def test_stanzas_own_variable_names_its_folder(monkeypatch, stanza_dir: Path, tmp_path) -> None:
+def test_variable_of_stanza_names_its_folder(monkeypatch, stanza_dir: Path, tmp_path) -> None:
     monkeypatch.setenv("STANZA_RESOURCES_DIR", str(stanza_dir))
     assert find_recognizer("stanza").name == "stanza/en/tiny-01234567"
     monkeypatch.setenv("STANZA_RESOURCES_DIR", str(tmp_path))
@@ -370,7 +370,7 @@ def test_stanzas_own_variable_names_its_folder(monkeypatch, stanza_dir: Path, tm
         find_recognizer("stanza")
 
 
-def test_a_stanza_model_counts_with_everything_that_it_needs(tmp_path) -> None:
+def test_incomplete_stanza_model_does_not_count(tmp_path) -> None:
     dependencies = [{"model": "forward_charlm", "package": "small"}, {"model": "pretrain", "package": "vectors"}]
     resources = {
         "de": {
@@ -429,17 +429,17 @@ def test_finding_imports_no_model_library() -> None:
     assert done.stdout.splitlines()[1] == "set()"
 
 
-def test_the_best_that_is_installed_is_taken(tmp_path, spacy: EntityRecognizer) -> None:
+def test_best_installed_recognizer_is_chosen(tmp_path, spacy: EntityRecognizer) -> None:
     assert find_recognizer("auto", stanza_dir=tmp_path).name == f"spacy/{PACKAGE}-3.8.0"
     assert find_recognizer("spacy").name == f"spacy/{PACKAGE}-3.8.0"
 
 
-def test_rules_need_nothing(nothing_installed) -> None:
+def test_rules_need_no_package(nothing_installed) -> None:
     assert find_recognizer("auto").name == find_recognizer("rules").name == "rules-1"
 
 
 @pytest.mark.full("stanza, of which a model is trained for the tests")
-def test_the_recognizer_that_built_a_namespace_is_taken_again(stanza_dir: Path, spacy: EntityRecognizer) -> None:
+def test_namespace_keeps_its_installed_recognizer(stanza_dir: Path, spacy: EntityRecognizer) -> None:
     for stored in ("rules-1", f"spacy/{PACKAGE}-3.8.0", "stanza/en/tiny-01234567"):
         assert find_recognizer("auto", stored=stored, stanza_dir=stanza_dir).name == stored
     assert find_recognizer("rules", stored="rules-1").name == "rules-1"
@@ -454,7 +454,7 @@ def test_the_recognizer_that_built_a_namespace_is_taken_again(stanza_dir: Path, 
         ("rules-0", "here is rules-1"),
     ],
 )
-def test_a_recognizer_that_is_not_here_is_never_replaced_in_silence(
+def test_absent_recognizer_is_not_replaced_silently(
     tmp_path, spacy: EntityRecognizer, stored: str, advice: str
 ) -> None:
     with pytest.raises(ModelNotFound, match=advice) as caught:
@@ -474,7 +474,7 @@ def test_missing_recognizer_is_an_error_that_says_how_to_install(nothing_install
 
 
 @pytest.mark.parametrize("choice", ["spacy/no_such_package", "spacy/..", "spacy/a.b", "spacy/os"])
-def test_names_of_no_package_are_not_installed(choice: str) -> None:
+def test_unknown_package_of_names_is_refused(choice: str) -> None:
     with pytest.raises(ModelNotFound):
         find_recognizer(choice)
 

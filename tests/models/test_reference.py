@@ -32,7 +32,7 @@ def test_one_prompt_at_a_time(fast, twin):
         assert_same_generations(fast, twin, [prompt], MOST)
 
 
-def test_prompts_of_many_lengths_in_one_batch(fast, twin):
+def test_batch_of_prompts_of_many_lengths_is_written_alike(fast, twin):
     assert_same_generations(fast, twin, [*PROMPTS, *reversed(PROMPTS)], MOST)
 
 
@@ -40,7 +40,7 @@ def test_an_output_longer_than_the_sliding_window(fast, twin):
     assert_same_generations(fast, twin, PROMPTS[2:], 3 * WINDOW)
 
 
-def test_stop_is_asked_the_same_and_obeyed(fast, twin):
+def test_stop_is_called_alike_and_obeyed(fast, twin):
     prompts = [Prompt(f"Write {count} lines.", PROMPTS[0].inputs[:count]) for count in (1, 2, 3)]
     results = []
     for model in (fast, twin):
@@ -72,7 +72,7 @@ def test_stop_is_asked_at_all_and_one_line_is_enough(fast, twin):
 
 
 @pytest.mark.parametrize("place", [0, 3])
-def test_an_end_is_an_end_wherever_it_comes(fast, twin, place, monkeypatch):
+def test_end_token_ends_a_reply_anywhere(fast, twin, place, monkeypatch):
     written, _ = twin.write(twin.tokens.prompt(PROMPTS[0])[0], max_tokens=place + 1)
     ends = frozenset({written[place]})
     for model in (fast, twin):
@@ -98,14 +98,14 @@ def test_foreign_text_gets_attention_of_plain_twin(fast, twin):
         assert replace(generation.usage, seconds=0) == replace(other.usage, seconds=0)
 
 
-def test_reading_what_it_wrote_itself_gives_the_attention_of_writing(fast):
+def test_reading_its_own_text_gives_attention_of_writing(fast):
     written = fast.generate(PROMPTS, max_tokens=MOST)
     for generation, again in zip(written, fast.read_written(PROMPTS, [each.text for each in written]), strict=True):
         if np.array_equal(generation.offsets, again.offsets):  # the text may be cut into other tokens
             np.testing.assert_allclose(generation.attention, again.attention, rtol=1e-4, atol=1e-7)
 
 
-def test_a_text_that_does_not_fit_behind_its_prompt_is_refused(fast, monkeypatch):
+def test_text_beyond_the_window_after_its_prompt_is_refused(fast, monkeypatch):
     monkeypatch.setattr(fast, "window", 64)
     with pytest.raises(WindowExceeded):
         fast.read_written(PROMPTS[1:2], ["word " * 100])
@@ -115,7 +115,7 @@ def test_a_text_that_does_not_fit_behind_its_prompt_is_refused(fast, monkeypatch
 
 
 @pytest.mark.parametrize("passes", [[3], [1, 1, 1], [2, 1]])
-def test_nodes_one_by_one_or_together(fast, twin, passes):
+def test_nodes_are_read_alike_singly_and_together(fast, twin, passes):
     with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
         rest, seen = list(NODES), 0.0
         for count in passes:
@@ -130,7 +130,7 @@ def test_nodes_one_by_one_or_together(fast, twin, passes):
 
 
 @pytest.mark.parametrize("calls", [1, 2, 3])
-def test_session_forgets_the_last_calls_as_if_never_made(fast, twin, calls):
+def test_session_undoes_its_last_calls(fast, twin, calls):
     groups = [NODES[2:], NODES[:2], NODES[1:2]]
     for model in (fast, twin):
         with model.open_session(QUESTION) as session, twin.open_session(QUESTION) as other:
@@ -145,7 +145,7 @@ def test_session_forgets_the_last_calls_as_if_never_made(fast, twin, calls):
             assert "".join(session.answer(max_tokens=6)) == "".join(other.answer(max_tokens=6))
 
 
-def test_the_answer_is_the_same_and_leaves_no_trace(fast, twin):
+def test_answer_is_the_same_and_leaves_cache_unchanged(fast, twin):
     with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
         for nodes in (NODES[:2], NODES[2:], NODES):
             np.testing.assert_allclose(session.append(nodes), plain.append(nodes), rtol=1e-4, atol=1e-8)
@@ -178,7 +178,7 @@ def test_an_abandoned_answer_leaves_no_trace(fast, twin):
 
 
 @pytest.mark.parametrize(("temperature", "seed"), [(0.0, 0), (0.7, 0), (0.7, 1), (2.0, 5)])
-def test_a_reply_is_the_same_and_leaves_no_trace(fast, twin, temperature, seed):
+def test_reply_is_the_same_and_leaves_cache_unchanged(fast, twin, temperature, seed):
     with fast.open_session(QUESTION) as session, twin.open_session(QUESTION) as plain:
         for nodes in (NODES[:2], NODES[2:]):
             session.append(nodes)
@@ -194,7 +194,7 @@ def test_a_reply_is_the_same_and_leaves_no_trace(fast, twin, temperature, seed):
         assert "".join(session.answer(max_tokens=MOST)) == "".join(plain.answer(max_tokens=MOST))
 
 
-def test_another_seed_says_something_else(fast):
+def test_other_seed_gives_another_reply(fast):
     with fast.open_session(QUESTION) as session:
         session.append(NODES)
         replies = {session.reply("Say more.", max_tokens=MOST, temperature=1.5, seed=seed) for seed in range(6)}
@@ -213,7 +213,7 @@ def test_a_request_that_does_not_fit_is_refused(checkpoint):
             assert isinstance(session.reply("word " * 20, max_tokens=3), str)
 
 
-def test_two_sessions_do_not_see_one_another(fast, twin):
+def test_sessions_are_independent(fast, twin):
     with fast.open_session(QUESTION) as session, fast.open_session("Who ran?") as other:
         session.append(NODES[:1])
         other.append(NODES[1:])
@@ -226,7 +226,7 @@ def test_two_sessions_do_not_see_one_another(fast, twin):
 # ── the twin itself ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_checkpoints_have_what_they_are_there_for(twin):
+def test_checkpoints_have_their_special_features(twin):
     ids, _ = twin.tokens.prompt(PROMPTS[0])
     attention = twin.attention(ids)
     sums, kind = attention.sum(dim=1).numpy(), twin.network.config.model_type
@@ -239,7 +239,7 @@ def test_the_checkpoints_have_what_they_are_there_for(twin):
     assert float(attention[-1].max()) > 3 / len(ids), "far from uniform"
 
 
-def test_both_refuse_the_same_with_the_same_words(checkpoint):
+def test_both_models_refuse_alike(checkpoint):
     messages = []
     for kind in (TransformersModel, PlainModel):
         model = kind(checkpoint, window=600, dtype="float32", device="cpu")

@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Path:
     return save_bert(tmp_path, BertForSequenceClassification, words, most_tokens=64, labels=1)
 
 
-def test_each_text_gets_a_score_of_its_own(folder: Path) -> None:
+def test_texts_are_scored_independently(folder: Path) -> None:
     reranker: Reranker = CrossEncoderReranker(str(folder))
     texts = ["The fox ran", "rain fell", "the " * 200]
     scores = reranker.score("who ran?", texts)

@@ -84,7 +84,7 @@ def test_p_yes_equals_a_plain_forward(small, eager, words):
             assert session.probability_of_yes() == pytest.approx(expected, rel=1e-4)
 
 
-def test_another_question_is_judged_as_a_plain_forward_would(small, eager, words):
+def test_side_question_is_judged_like_a_plain_forward_pass(small, eager, words):
     with small.open_session(QUESTION) as session:
         session.append(NODES)
         before = session.tokens_left, session.probability_of_yes()
@@ -97,7 +97,7 @@ def test_another_question_is_judged_as_a_plain_forward_would(small, eager, words
     assert judged == pytest.approx(asked.p_yes(eager, tokens, words), rel=1e-4)
 
 
-def test_p_yes_twice_is_the_same(small):
+def test_p_yes_is_repeatable(small):
     with small.open_session(QUESTION) as session:
         session.append(NODES)
         assert session.probability_of_yes() == session.probability_of_yes()
@@ -115,7 +115,7 @@ def test_an_abandoned_answer_leaves_the_cache_as_it_was(small):
         assert session.probability_of_yes() == pytest.approx(before, rel=1e-6)
 
 
-def test_the_answer_is_what_plain_greedy_decoding_gives(small, eager, plain, plain_greedy):
+def test_answer_equals_plain_greedy_decoding(small, eager, plain, plain_greedy):
     with small.open_session(QUESTION) as session:
         session.append(NODES)
         answer = "".join(session.answer(max_tokens=12))
@@ -155,7 +155,7 @@ def test_guessed_tokens_save_passes_and_change_no_reply(packaged, temperature, m
         assert guessed.model_calls < 0.5 * alone.model_calls
 
 
-def test_the_window_is_kept(weights):
+def test_window_is_not_exceeded(weights):
     from memgraph_rag.models.engine.language_model import TransformersModel
 
     model = TransformersModel(weights, window=512, dtype="float32")

@@ -57,7 +57,7 @@ def test_joint_passes_equal_single_passes(fast, twin, monkeypatch):
                 np.testing.assert_allclose(value, other, rtol=1e-4, atol=1e-8)
 
 
-def test_branches_hidden_from_one_another_read_as_alone(fast):
+def test_hidden_branches_read_as_if_alone(fast):
     """Two texts behind a prefix, in one pass under ``Pass.among``, against each behind a prefix of its own."""
     prefix, *branches = (fast.tokens.nodes([text])[0] for text in NODES)
     question = Spans([[(0, len(prefix))]], length=len(prefix), device=fast.device)
@@ -103,7 +103,7 @@ def shared_by(run: Callable[[Sequence[Pass]], Sequence[torch.Tensor]], *passes: 
     return working
 
 
-def test_one_that_fails_does_not_harm_the_others():
+def test_failed_call_harms_no_other_call():
     def run(passes: Sequence[Pass]) -> list[torch.Tensor]:
         if any(len(pass_.ids) == 2 for pass_ in passes):
             raise RuntimeError("two")
@@ -115,7 +115,7 @@ def test_one_that_fails_does_not_harm_the_others():
         second.result()
 
 
-def test_an_interruption_leaves_the_others_to_be_run():
+def test_interruption_leaves_other_calls_queued():
     calls: list[list[int]] = []
 
     def run(passes: Sequence[Pass]) -> list[torch.Tensor]:

@@ -112,7 +112,7 @@ def test_joint_writing_equals_single_writing(endless, monkeypatch, is_captured) 
     assert_idle(endless)
 
 
-def test_a_call_joins_one_that_writes(llama, monkeypatch) -> None:
+def test_call_joins_a_running_batch(llama, monkeypatch) -> None:
     first, second = CALLS[:2]
     alone = [llama.generate(**call) for call in (first, second)]
     passes = count_passes(llama, monkeypatch)
@@ -194,7 +194,7 @@ def test_interrupted_pass_keeps_rows_of_others(llama, monkeypatch, error, is_fed
     assert_idle(llama)
 
 
-def test_pass_does_not_wait_for_busy_thread(llama) -> None:
+def test_pass_runs_while_another_thread_is_busy(llama) -> None:
     alone, is_over = llama.generate(**CALLS[0]), threading.Event()
     waiting = {"prompts": PROMPTS, "max_tokens": 40, "schema": {"type": "array", "items": {"enum": [[]]}}}
     expected = llama.generate(**waiting, stop=lambda *_: False)
@@ -222,7 +222,7 @@ def test_room_is_for_the_call_with_the_fewest_rows(llama, monkeypatch) -> None:
     assert_idle(llama)
 
 
-def test_a_callback_may_write_too(llama) -> None:
+def test_callback_may_write(llama) -> None:
     inner: list[Generation] = []
 
     def write(_: str, done: int, __: int) -> None:
@@ -235,7 +235,7 @@ def test_a_callback_may_write_too(llama) -> None:
     assert_idle(llama)
 
 
-def test_room_of_rows_that_left_is_given_back(llama, monkeypatch) -> None:
+def test_room_of_finished_rows_is_freed(llama, monkeypatch) -> None:
     """A long row, then many short ones: rows of the many times slots of the long one would be too much."""
     long, short = Prompt("Say.", ("word " * 600,)), [Prompt("Say.", (f"word {n}",)) for n in range(4)]
     calls = [{"prompts": [long], "max_tokens": 2}, {"prompts": short, "max_tokens": 60}]

@@ -113,7 +113,7 @@ def test_mass_is_the_softmax_matrix_summed_over_spans(case):
 
 
 @pytest.mark.parametrize("width", [64, 80, 96, 128, 256])
-def test_head_widths(width):
+def test_mass_is_exact_for_each_head_width(width):
     check(Case(queries=40, keys=75, width=width, groups=2), atol=1e-5)
 
 
@@ -129,7 +129,7 @@ def test_half_precision_agrees_to_its_rounding(dtype, width):
     check(Case(queries=70, keys=90, width=width, key_heads=2, groups=3, dtype=dtype, softcap=30.0), atol=1e-2)
 
 
-def test_many_keys_and_queries_are_taken_in_blocks(monkeypatch):
+def test_many_keys_and_queries_are_read_in_blocks(monkeypatch):
     monkeypatch.setattr(module, "BLOCK_ELEMENTS", 500)
     monkeypatch.setattr(module, "COLUMNS_AT_ONCE", 30)
     check(Case(batch=2, groups=2, queries=60, keys=100, spans=9, window=33), atol=1e-5)
@@ -137,7 +137,7 @@ def test_many_keys_and_queries_are_taken_in_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_spans_without_keys_and_keys_without_spans_get_nothing(path):
+def test_empty_spans_and_keys_without_spans_have_no_mass(path):
     case = Case(queries=20, keys=40, spans=4)
     query, key, owner = case.tensors()
     _, lse = softmax_matrix(query, key, case)
@@ -150,7 +150,7 @@ def test_spans_without_keys_and_keys_without_spans_get_nothing(path):
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_padding_of_a_row_does_not_reach_it_through_another_row(path):
+def test_padding_changes_no_other_row(path):
     case = Case(batch=2, queries=40, keys=40, sharp=40.0)
     query, key, owner = case.tensors()
     padding = torch.zeros(2, 40, dtype=torch.bool, device=DEVICE)
@@ -196,7 +196,7 @@ def test_forward_pass_keeps_no_gradients():
     ],
     ids=str,
 )
-def test_a_kernel_that_cannot_be_made_is_tried_once(error, monkeypatch, caplog):
+def test_failing_kernel_is_compiled_once(error, monkeypatch, caplog):
     if error == "OutOfResources":
         error = module.triton.runtime.errors.OutOfResources(100, 48, "shared memory")
     tries = []
@@ -218,7 +218,7 @@ def test_a_kernel_that_cannot_be_made_is_tried_once(error, monkeypatch, caplog):
     assert str(error) in caplog.text
 
 
-def test_lack_of_memory_is_not_taken_for_a_kernel_that_cannot_be_made(monkeypatch):
+def test_lack_of_memory_does_not_disable_the_kernel(monkeypatch):
     def fail(*_):
         raise torch.OutOfMemoryError
 
@@ -248,7 +248,7 @@ def test_shapes_that_do_not_fit_are_refused(case):
 @pytest.mark.skipif(INTERPRETED or module.triton is None, reason="needs Triton's compiler")
 @pytest.mark.parametrize("capability", [80, 90])
 @pytest.mark.parametrize(("softcap", "window", "ones"), [(None, None, ()), (30.0, 512, ("queries", "spans"))])
-def test_the_kernel_compiles_for_a_gpu_that_is_not_there(capability, softcap, window, ones):
+def test_kernel_compiles_for_an_absent_gpu(capability, softcap, window, ones):
     """The interpreter runs what the compiler refuses, such as a global that is no module."""
     compiler, backend = pytest.importorskip("triton.compiler"), pytest.importorskip("triton.backends.compiler")
     kernel = module._fused_kernel
@@ -265,7 +265,7 @@ def test_the_kernel_compiles_for_a_gpu_that_is_not_there(capability, softcap, wi
 @pytest.mark.full("a kernel of a GPU, interpreted")
 @pytest.mark.skipif(INTERPRETED, reason="already there")
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
-def test_the_same_holds_for_the_kernel_in_tritons_interpreter():
+def test_interpreted_kernel_computes_the_same():
     """Triton reads the variable when it is imported, hence a process of its own."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
     done = subprocess.run(command, env=os.environ | {"TRITON_INTERPRET": "1"}, capture_output=True, text=True)

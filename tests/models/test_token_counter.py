@@ -39,7 +39,7 @@ def test_counter_counts_tokens_of_the_model(small, kept, texts):
     assert kept(texts) == [len(small.tokens.encode(text).ids) for text in texts]
 
 
-def test_a_damaged_file_is_made_again(folder, kept):
+def test_damaged_file_is_rebuilt(folder, kept):
     (file,) = folder.glob("counting*")
     whole = file.read_bytes()
     file.write_bytes(whole[:1000])

@@ -57,7 +57,7 @@ def names(memory: Memory) -> set[str]:
 
 
 @pytest.mark.data
-def test_limit_stores_finished_and_names_other_documents(open_memory: OpenMemory) -> None:
+def test_limit_stores_finished_documents_and_names_the_others(open_memory: OpenMemory) -> None:
     model = Counting()
     memory = open_memory(model=model)
     outcomes = list(memory.add_many(STORIES, limits=Limits(tokens=cost_of(open_memory, STORIES[0]) + 1)))
@@ -71,7 +71,7 @@ def test_limit_stores_finished_and_names_other_documents(open_memory: OpenMemory
     assert all("Call it again to go on" in str(failure.error) for failure in failures)
 
 
-def test_calls_with_a_limit_come_to_the_graph_of_one_without(open_memory: OpenMemory, tmp_path: Path) -> None:
+def test_limited_calls_build_the_graph_of_an_unlimited_call(open_memory: OpenMemory, tmp_path: Path) -> None:
     model = Counting(Journal(tmp_path / "journal"))
     memory = open_memory(model=model)
     calls = 0
@@ -91,7 +91,7 @@ def test_calls_with_a_limit_come_to_the_graph_of_one_without(open_memory: OpenMe
     assert len(model.prompts) == len(set(model.prompts)) == len(whole.prompts)
 
 
-def test_a_spent_limit_does_not_stop_what_needs_no_model(open_memory: OpenMemory) -> None:
+def test_spent_limit_allows_layers_without_a_model(open_memory: OpenMemory) -> None:
     memory = open_memory(model=Counting())
     memory.add(STORIES[1])
     first, second = memory.add_many([STORIES[2], STORIES[1]], limits=Limits(tokens=1))
@@ -100,7 +100,7 @@ def test_a_spent_limit_does_not_stop_what_needs_no_model(open_memory: OpenMemory
     assert names(memory) == {"river"}
 
 
-def test_a_spent_limit_asks_nothing_more(open_memory: OpenMemory) -> None:
+def test_spent_limit_ends_model_calls(open_memory: OpenMemory) -> None:
     model = Counting()
     memory = open_memory(model=model)
     more = [Document(f"{FOX} {number}", f"fox {number}") for number in range(300)]
@@ -110,14 +110,14 @@ def test_a_spent_limit_asks_nothing_more(open_memory: OpenMemory) -> None:
     assert len(names(memory)) == sum(isinstance(outcome, Receipt) for outcome in outcomes) <= 1
 
 
-def test_deepening_has_the_limit_too(open_memory: OpenMemory) -> None:
+def test_deepen_keeps_the_limit(open_memory: OpenMemory) -> None:
     memory = open_memory(model=Counting(), layers=("entities",))
     list(memory.add_many(STORIES))
     assert any(not isinstance(outcome, Receipt) for outcome in memory.deepen(limits=Limits(tokens=1)))
     assert all(isinstance(outcome, Receipt) for outcome in memory.deepen())
 
 
-def test_a_limit_is_passed_by_one_prompt_and_what_is_written_at_most() -> None:
+def test_limit_is_exceeded_by_one_prompt_at_most() -> None:
     prompts = [Prompt("Sum up.", (FOX * count,)) for count in range(1, 30)]
     for most in (1, 500, 3000, 9000):
         model = Counting()

@@ -37,7 +37,7 @@ def test_a_long_text_decodes_with_offsets_like_a_short_one(small):
     assert "".join(decoded[start:end] for start, end in offsets) == text
 
 
-def test_a_span_holds_the_tokens_that_begin_in_it(small):
+def test_span_has_the_tokens_that_begin_in_it(small):
     text = "Question: Who ran? Information"
     start = text.index("Who ran?")
     encoded = small.tokens.encode(text)

@@ -53,7 +53,7 @@ class Writer(FakeLanguageModel):
 # ── verdicts are kept ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_verdicts_are_those_of_the_model_in_the_order_of_turns() -> None:
+def test_verdicts_are_in_the_order_of_turns() -> None:
     model, judging = judge_of(tram=0.9, bike=0.7)
     assert judging.judge_turns(QUESTION, [BIKE, PLAN, TRAM, BIKE]).probabilities == (0.7, 0.0, 0.9, 0.7)
     assert model.calls == [[BIKE, PLAN, TRAM]]  # each turn once
@@ -160,7 +160,7 @@ def test_value_without_a_turn_is_not_named(value: str, turn: str) -> None:
         ('{"1": "the tram",', (1.0, 0.0, 0.0)),
     ],
 )
-def test_reply_that_was_cut_counts_as_far_as_it_goes(reply: str, verdicts: tuple[float, ...]) -> None:
+def test_cut_reply_counts_up_to_its_end(reply: str, verdicts: tuple[float, ...]) -> None:
     assert written(reply, TRAM, PLAN, BIKE) == verdicts
 
 

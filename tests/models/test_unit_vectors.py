@@ -40,7 +40,7 @@ def test_rows_without_direction_stay() -> None:
 
 
 @pytest.mark.parametrize("factor", [1e-6, 0.996, 1.0, 1000.0])
-def test_an_embedder_of_other_lengths_finds_the_same(tmp_path: Path, factor: float) -> None:
+def test_embedder_of_other_lengths_finds_the_same(tmp_path: Path, factor: float) -> None:
     scores = []
     for name, embedder in (("usual", FakeEmbedder()), ("scaled", Scaled(factor))):
         with Memory(tmp_path / f"{name}.lbug", **options(embedder=embedder, layers=("entities",))) as memory:

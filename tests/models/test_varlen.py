@@ -125,7 +125,7 @@ def without_numbers(numbers, *, device=None, dtype=torch.long) -> Tensor:
     return torch.zeros(np.shape(numbers), dtype=dtype, device=device)
 
 
-def test_passes_on_a_gpu_that_is_not_there_mix_no_devices(fast, monkeypatch):
+def test_pass_on_an_absent_gpu_mixes_no_devices(fast, monkeypatch):
     """Fake tensors of a GPU have no numbers, but what asks for one, or mixes two devices, fails."""
     gpu, kernels = torch.device("cuda", 0), []
 
@@ -167,7 +167,7 @@ def test_passes_on_a_gpu_that_is_not_there_mix_no_devices(fast, monkeypatch):
 
 
 @pytest.mark.parametrize("window", [None, 5])
-def test_torchs_own_kernel_takes_what_it_is_given_and_gives_these_shapes(window, monkeypatch):
+def test_kernel_of_torch_accepts_our_arguments(window, monkeypatch):
     """Its operator on tensors of a GPU that is not there: arguments, shapes and types, no numbers."""
     if varlen._load_kernel() is None:
         pytest.skip("this torch has no varlen_attn with a window, a scale and shared key heads")
@@ -189,7 +189,7 @@ def without_shared_heads(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, *,
     return double(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, scale=scale, window_size=window_size)
 
 
-def test_a_kernel_without_shared_heads_is_given_each_head_its_keys(monkeypatch):
+def test_kernel_without_shared_heads_gets_repeated_keys(monkeypatch):
     older = SimpleNamespace(varlen_attn=without_shared_heads, AuxRequest=lambda lse: ("lse", lse))
     monkeypatch.setattr(varlen, "import_module", lambda _: older)
     kernel = varlen._load_kernel.__wrapped__()

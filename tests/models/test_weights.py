@@ -69,7 +69,7 @@ def test_int4_keeps_all_linear_layers_but_the_last_in_4_bits(tiny: Path) -> None
 
 
 @pytest.mark.parametrize("dtype", ["auto", "int8"])
-def test_a_checkpoint_in_4_bits_stays_as_it_is(
+def test_checkpoint_in_4_bits_is_unchanged(
     dtype: str, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(weights, "is_faster", lambda *_: True)
@@ -80,13 +80,13 @@ def test_a_checkpoint_in_4_bits_stays_as_it_is(
 
 
 @pytest.mark.usefixtures("as_on_a_gpu")
-def test_int8_on_a_gpu_is_that_of_bitsandbytes(tiny: Path) -> None:
+def test_int8_on_a_gpu_uses_bitsandbytes(tiny: Path) -> None:
     model = TransformersModel(tiny, dtype="int8", device="cpu")
     assert kinds(model) == {"Linear8bitLt", "Linear"}
     assert [generation.text for generation in model.generate(PROMPTS, max_tokens=4)]
 
 
-def test_attention_is_measured_as_by_the_plain_twin(tiny: Path) -> None:
+def test_attention_equals_the_plain_twin(tiny: Path) -> None:
     model, twin = (kind(tiny, dtype="int4", device="cpu") for kind in (TransformersModel, PlainModel))
     generations = model.generate(PROMPTS, max_tokens=12)
     texts = [generation.text for generation in generations]
@@ -94,7 +94,7 @@ def test_attention_is_measured_as_by_the_plain_twin(tiny: Path) -> None:
         np.testing.assert_allclose(read.attention, plain.attention, rtol=0.1, atol=2e-3)
 
 
-def test_a_session_reads_as_the_plain_twin_does(tiny: Path) -> None:
+def test_session_reads_like_the_plain_twin(tiny: Path) -> None:
     told = []
     for kind in (TransformersModel, PlainModel):
         with kind(tiny, dtype="int4", device="cpu").open_session("Who ran over the hill?") as session:
@@ -106,7 +106,7 @@ def test_a_session_reads_as_the_plain_twin_does(tiny: Path) -> None:
 
 @pytest.mark.parametrize("is_tied", [False, True], ids=["own output", "tied output"])
 @pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3", "phi"])
-def test_operations_are_those_of_a_forward_pass(architecture: str, is_tied: bool, tmp_path: Path) -> None:
+def test_operations_equal_those_of_a_forward_pass(architecture: str, is_tied: bool, tmp_path: Path) -> None:
     config = AutoConfig.from_pretrained(write_checkpoint(architecture, tmp_path, tie_word_embeddings=is_tied))
     network = AutoModelForCausalLM.from_config(config, attn_implementation="eager")
     cache, count = DynamicCache(), 14
